@@ -1,0 +1,51 @@
+# The one interface: setup, run, test, bench, and the few steps they are made of.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TEST_ARGS ?=
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+help: ## Say what each command does
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## Make .venv with everything in it
+
+$(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
+	@scripts/make-venv "$(PYTHON)" "$(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup ## Serve on http://127.0.0.1:8000 with demo data on the first start
+	@exec $(BIN)/openslot serve --demo
+
+test: setup chromium check unit ## Run every check and every test
+
+check: setup ## Format, lint, types, import contracts
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+unit: setup ## The tests alone; TEST_ARGS goes to pytest
+	@$(BIN)/pytest -n auto $(TEST_ARGS)
+
+chromium: setup ## Install a Chromium for the browser tests where there is none
+	@scripts/install-chromium $(BIN)/python
+
+bench: setup ## Measure, as ratios within one run
+	@$(BIN)/python -m benchmarks
+
+lock: ## Renew the lock files from pyproject.toml
+	@scripts/lock
+
+clean: ## Remove what the other commands made, but not ./data
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
+
+.PHONY: help setup run test check unit chromium bench lock clean

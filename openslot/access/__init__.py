@@ -1,0 +1,1 @@
+"""Credentials, limits and the front door: who comes in, and how often."""

@@ -1,0 +1,55 @@
+"""Client addresses: whom a request comes from when proxies stand between."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+
+from openslot.core.config import Networks
+
+UNKNOWN = "unknown"
+
+
+def client_address(peer: str | None, forwarded_for: str | None, trusted: Networks) -> str:
+    """Name the client for counting: an IPv4 address, or the /64 of an IPv6 one.
+
+    `X-Forwarded-For` is read from the right and only as far as trusted proxies wrote it.
+    """
+    address = _parse(peer or "")
+    if address is None:
+        return UNKNOWN
+    if trusted and forwarded_for is not None and _is_trusted(address, trusted):
+        address = _walk(address, reversed(forwarded_for.split(",")), trusted)
+    return _bucket(address)
+
+
+def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:
+    for hop in hops:
+        nearer = _parse(hop.strip())
+        if nearer is None:
+            return address
+        address = nearer
+        if not _is_trusted(address, trusted):
+            return address
+    return address
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+@lru_cache(maxsize=4096)
+def _bucket(address: IPv4Address | IPv6Address) -> str:
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((address, 64), strict=False))
+
+
+def _is_trusted(address: IPv4Address | IPv6Address, trusted: Networks) -> bool:
+    return any(address in network for network in trusted)

@@ -1,0 +1,71 @@
+"""Who comes in, and how often: every credential becomes an actor here or nowhere."""
+
+from typing import NoReturn
+
+from openslot.access import limits, store
+from openslot.access.keys import CredentialKind, is_wellformed
+from openslot.access.models import Entry
+from openslot.accounts.plans import PLANS_WITH_API
+from openslot.accounts.store import to_user
+from openslot.core.actor import PUBLIC, Actor, ActorKind
+from openslot.core.errors import TooMany, Unauthorized
+from openslot.core.secrets import fingerprint
+from openslot.core.work import House
+
+BLOCKED = "Too many failed authentications from this address"
+
+
+async def enter_with_key(house: House, authorization: str, address: str) -> Entry:
+    """Let the bearer of an active API key in, within its limit."""
+    key = bearer(authorization)
+    if not is_wellformed(key, CredentialKind.API_KEY):
+        await refuse_failed(house, address)
+    settings, now = house.settings, house.clock()
+    row = await store.enter_with_key(
+        house.pool,
+        fingerprint(key),
+        gate=gate_of(address),
+        failed_limit=settings.limit_failed_auth,
+        key_limit=settings.limit_key,
+        now=now,
+    )
+    if row["failed"] >= settings.limit_failed_auth:
+        raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
+    user = to_user(row, now=now) if row["key_id"] is not None else None
+    if user is None or user.effective_plan not in PLANS_WITH_API:
+        await refuse_failed(house, address)
+    verdict = limits.read_verdict(row, settings.limit_key)
+    verdict.check()
+    if row["last_used_at"] is None or (now - row["last_used_at"]).total_seconds() >= 60:
+        await store.touch(house.pool, CredentialKind.API_KEY, row["key_id"], now=now)
+    actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["key_id"])
+    return Entry(actor=actor, user=user, headers=verdict.headers())
+
+
+async def enter_with_session(house: House, token: str | None) -> Entry:
+    """Let the holder of a running session in as its user, and everyone else as the public."""
+    now = house.clock()
+    row = await store.find_session(house.pool, fingerprint(token), now=now) if token else None
+    if row is None:
+        return Entry(actor=PUBLIC)
+    user = to_user(row, now=now)
+    return Entry(actor=Actor(kind=ActorKind.SESSION, user_id=user.id, credential_id=row["session_id"]), user=user)
+
+
+async def refuse_failed(house: House, address: str) -> NoReturn:
+    """Charge a failed authentication to its address, and refuse it."""
+    verdict = await limits.take(house.pool, gate_of(address), house.settings.limit_failed_auth)
+    if not verdict.taken:
+        raise TooMany(BLOCKED, retry_after=verdict.retry_after)
+    raise Unauthorized
+
+
+def gate_of(address: str) -> str:
+    """Name the log of failed authentications of an address: one for every door."""
+    return f"auth:{address}"
+
+
+def bearer(authorization: str) -> str:
+    """Take the credential out of an Authorization header; empty where there is none."""
+    scheme, _, credential = authorization.partition(" ")
+    return credential.strip() if scheme.lower() == "bearer" else ""

@@ -1,0 +1,68 @@
+"""What access refuses."""
+
+from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
+
+
+class WrongSignIn(Unauthorized):
+    """E-mail address or password is wrong, or the account is closed: nobody can tell which."""
+
+    code = "wrong_sign_in"
+
+    def __init__(self) -> None:
+        super().__init__("The e-mail address or the password is wrong")
+
+
+class PlanWithoutApi(Forbidden):
+    """API keys come with Pro and Business."""
+
+    code = "plan_without_api"
+
+    def __init__(self) -> None:
+        super().__init__("API keys come with the Pro and Business plans")
+
+
+class CredentialNotFound(NotFound):
+    """No such key or token, or it is another's."""
+
+    code = "credential_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Key not found")
+
+
+class KeyReused(Conflict):
+    """The Idempotency-Key was used for another request."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self) -> None:
+        super().__init__("This Idempotency-Key was used with another request body")
+
+
+class StillRunning(Conflict):
+    """The first request with this Idempotency-Key has not been answered yet."""
+
+    code = "idempotency_still_running"
+
+    def __init__(self) -> None:
+        super().__init__("A request with this Idempotency-Key is still running")
+
+
+class SetupLinkInvalid(Forbidden):
+    """The set-up link is used, expired or wrong."""
+
+    code = "setup_link_invalid"
+
+    def __init__(self) -> None:
+        super().__init__("This set-up link is no longer valid; start the service again for a new one")
+
+
+class WeakPassword(Invalid):
+    """The password is too short or too long."""
+
+    code = "weak_password"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The password must have 10 to 200 characters", details={"password": "must have 10 to 200 characters"}
+        )

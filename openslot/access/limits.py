@@ -1,0 +1,85 @@
+"""Sliding logs: never more than N accepted in any 60 seconds, across all processes and machines."""
+
+from math import ceil
+
+from msgspec import Struct
+
+from openslot.core.db import Db, Row
+from openslot.core.errors import TooMany
+
+WINDOW = 60_000_000
+NOW = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+
+
+def decide(limit: str) -> str:
+    """Write the update that prunes, decides and keeps the verdict.
+
+    It reads the clock after the row is locked: a clock read before the lock lets more than the limit through.
+    """
+    return f"""
+    (stamps, taken) = (
+        select case when cardinality(p.live) < {limit} then p.live || p.now else p.live end,
+               cardinality(p.live) < {limit}
+        from (select t.now, array(select s from unnest(x.stamps) s where s > t.now - {WINDOW}) as live
+              from (select {NOW} as now) t) p)"""
+
+
+def verdict_columns(limit: str) -> str:
+    """Write what a log's row tells: taken or not, when the next place gets free, and how many are used."""
+    return f"""taken, stamps[greatest(1, cardinality(stamps) - {limit} + 1)] + {WINDOW} as free_at,
+        cardinality(stamps) as used"""
+
+
+TAKE = f"""
+insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], true)
+on conflict (bucket) do update set {decide("$2")}
+returning {verdict_columns("$2")}, {NOW} as now"""
+
+FORGET = f"delete from rate_log where stamps[cardinality(stamps)] < {NOW} - {WINDOW} * 2"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether one more is let in, and how the log stands."""
+
+    taken: bool
+    limit: int
+    used: int
+    retry_after: int
+
+    def headers(self) -> dict[str, str]:
+        """Tell a keyed client where it stands."""
+        return {
+            "RateLimit-Limit": str(self.limit),
+            "RateLimit-Remaining": str(max(0, self.limit - self.used)),
+            "RateLimit-Reset": str(self.retry_after),
+        }
+
+    def check(self, message: str = "Too many requests") -> None:
+        """Refuse what was not taken."""
+        if not self.taken:
+            raise TooMany(message, retry_after=self.retry_after, headers=self.headers())
+
+
+def read_verdict(row: Row, limit: int) -> Verdict:
+    """Read a row that has the verdict's columns and `now`."""
+    return Verdict(
+        taken=row["taken"], limit=limit, used=row["used"], retry_after=seconds_until(row["free_at"], row["now"])
+    )
+
+
+def seconds_until(instant: int, now: int) -> int:
+    """Count whole seconds, at least one, after which the instant has passed."""
+    return max(1, ceil((instant - now) / 1_000_000))
+
+
+async def take(db: Db, bucket: str, limit: int) -> Verdict:
+    """Take a place in a bucket's log, if one is free."""
+    row = await db.fetchrow(TAKE, bucket, limit)
+    assert row is not None  # noqa: S101 - an insert that returns
+    return read_verdict(row, limit)
+
+
+async def forget_old_logs(db: Db) -> int:
+    """Remove logs in which nothing counts any more."""
+    tag = await db.execute(FORGET)
+    return int(tag.rpartition(" ")[2])

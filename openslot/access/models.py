@@ -1,0 +1,33 @@
+"""The nouns of access."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.core.actor import Actor
+
+
+class Credential(Struct, frozen=True, kw_only=True):
+    """A key or token as its owner sees it afterwards: by name and last four characters."""
+
+    id: UUID
+    name: str
+    last_four: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+    def is_active(self, *, now: datetime) -> bool:
+        """Tell whether it is neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """Someone has come in: who it is, and what the answer tells about the limit."""
+
+    actor: Actor
+    user: User | None = None
+    headers: dict[str, str] = {}

@@ -1,0 +1,155 @@
+"""All SQL of credentials and sessions."""
+
+from datetime import datetime
+from uuid import UUID
+
+from openslot.access.keys import CredentialKind
+from openslot.access.limits import NOW, WINDOW, decide, verdict_columns
+from openslot.access.models import Credential
+from openslot.accounts.store import USER_COLUMNS
+from openslot.core.db import Db, Row
+
+# Where each kind is kept, and which column names its owner.
+TABLES = {
+    CredentialKind.API_KEY: ("api_keys", "user_id"),
+    CredentialKind.SCIM_TOKEN: ("scim_tokens", "organization_id"),
+    CredentialKind.AGENT_KEY: ("agent_keys", "agent"),
+}
+COLUMNS = "id, name, last_four, created_at, expires_at, revoked_at, last_used_at"
+
+# Key, user, plans, address gate (read only) and limit: one statement, one round trip.
+ENTER_WITH_KEY = f"""
+with gate as materialized (
+    select count(*) as failed, min(s) + {WINDOW} as gate_free_at
+    from rate_log, unnest(stamps) s where bucket = $2 and s > {NOW} - {WINDOW}
+), key as materialized (
+    select k.id as key_id, k.last_used_at, {USER_COLUMNS}
+    from api_keys k join users u on u.id = k.user_id
+    where k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $5)
+      and u.disabled_at is null
+), logged as (
+    insert into rate_log as x (bucket, stamps, taken)
+    select 'key:' || key.key_id, array[{NOW}], true from key, gate where gate.failed < $3
+    on conflict (bucket) do update set {decide("$4")}
+    returning {verdict_columns("$4")}
+)
+select gate.*, key.*, logged.*, {NOW} as now from gate left join key on true left join logged on true"""
+
+
+async def enter_with_key(
+    db: Db, key_hash: bytes, *, gate: str, failed_limit: int, key_limit: int, now: datetime
+) -> Row:
+    """Look at key, gate and limit at once."""
+    row = await db.fetchrow(ENTER_WITH_KEY, key_hash, gate, failed_limit, key_limit, now)
+    assert row is not None  # noqa: S101 - the gate always gives a row
+    return row
+
+
+async def touch(db: Db, kind: CredentialKind, credential_id: UUID, *, now: datetime) -> None:
+    """Remember to the minute when a credential was last used."""
+    minute = now.replace(second=0, microsecond=0)
+    await db.execute(f"update {TABLES[kind][0]} set last_used_at = $2 where id = $1", credential_id, minute)
+
+
+async def insert_credential(
+    db: Db, kind: CredentialKind, owner: UUID | str, credential: Credential, *, key_hash: bytes
+) -> None:
+    """Write a new credential's hash and what may be shown of it."""
+    table, owner_column = TABLES[kind]
+    await db.execute(
+        f"""insert into {table} (id, {owner_column}, name, hash, last_four, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7)""",
+        credential.id,
+        owner,
+        credential.name,
+        key_hash,
+        credential.last_four,
+        credential.created_at,
+        credential.expires_at,
+    )
+
+
+async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
+    """List an owner's credentials, newest first."""
+    table, owner_column = TABLES[kind]
+    rows = await db.fetch(f"select {COLUMNS} from {table} where {owner_column} = $1 order by id desc", owner)
+    return [Credential(**row) for row in rows]
+
+
+async def revoke_credential(
+    db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, now: datetime
+) -> bool:
+    """Revoke an owner's credential; False where the owner has none with that id."""
+    table, owner_column = TABLES[kind]
+    found = await db.fetchval(
+        f"""update {table} set revoked_at = coalesce(revoked_at, $3)
+        where id = $1 and {owner_column} = $2 returning id""",
+        credential_id,
+        owner,
+        now,
+    )
+    return found is not None
+
+
+async def insert_session(
+    db: Db, session_id: UUID, user_id: UUID, *, token_hash: bytes, user_agent: str, now: datetime, expires_at: datetime
+) -> None:
+    """Write a session's hash."""
+    await db.execute(
+        """insert into sessions (id, user_id, hash, created_at, expires_at, user_agent)
+        values ($1, $2, $3, $4, $5, $6)""",
+        session_id,
+        user_id,
+        token_hash,
+        now,
+        expires_at,
+        user_agent,
+    )
+
+
+async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
+    """Look a running session and its user up."""
+    return await db.fetchrow(
+        f"""select s.id as session_id, {USER_COLUMNS} from sessions s join users u on u.id = s.user_id
+        where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null""",
+        token_hash,
+        now,
+    )
+
+
+async def delete_session(db: Db, session_id: UUID) -> None:
+    """End one session."""
+    await db.execute("delete from sessions where id = $1", session_id)
+
+
+async def delete_sessions_of(db: Db, user_id: UUID) -> None:
+    """End every session of a user."""
+    await db.execute("delete from sessions where user_id = $1", user_id)
+
+
+async def delete_expired_sessions(db: Db, *, now: datetime) -> int:
+    """Remove sessions that nobody can use any more."""
+    tag = await db.execute("delete from sessions where expires_at <= $1", now)
+    return int(tag.rpartition(" ")[2])
+
+
+async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires_at: datetime) -> None:
+    """Keep the newest set-up link alone."""
+    await db.execute("delete from setup_links")
+    await db.execute(
+        "insert into setup_links (hash, created_at, expires_at) values ($1, $2, $3)", token_hash, now, expires_at
+    )
+
+
+async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
+    """Tell whether a set-up link is still good."""
+    found = await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now)
+    return found is not None
+
+
+async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
+    """Use a set-up link up; False where it is not good."""
+    found = await db.fetchval(
+        "delete from setup_links where hash = $1 and expires_at > $2 returning 1", token_hash, now
+    )
+    return found is not None

@@ -1,0 +1,75 @@
+"""What happened to accounts."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.core.events import Event
+
+
+class UserEvent(Event, frozen=True, kw_only=True):
+    """Something happened to a user."""
+
+    user_id: UUID
+    email: str
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The user's own."""
+        return self.user_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The user."""
+        return "user", self.user_id
+
+
+class UserAdded(UserEvent, frozen=True, kw_only=True):
+    """An account was opened."""
+
+    type: ClassVar[str] = "user.added"
+
+
+class UserDisabled(UserEvent, frozen=True, kw_only=True):
+    """An account was closed to its owner and to those who book."""
+
+    type: ClassVar[str] = "user.disabled"
+    reason: str | None = None
+
+
+class UserEnabled(UserEvent, frozen=True, kw_only=True):
+    """A disabled account was opened again."""
+
+    type: ClassVar[str] = "user.enabled"
+
+
+class PlanChanged(UserEvent, frozen=True, kw_only=True):
+    """A user's own plan was changed."""
+
+    type: ClassVar[str] = "user.plan_changed"
+    plan: str
+    previous: str
+    reason: str | None = None
+
+
+class MemberAdded(UserEvent, frozen=True, kw_only=True):
+    """A user joined an organization."""
+
+    type: ClassVar[str] = "member.added"
+    organization_id: UUID
+
+
+class MemberRemoved(UserEvent, frozen=True, kw_only=True):
+    """A user left an organization, or was removed from it."""
+
+    type: ClassVar[str] = "member.removed"
+    organization_id: UUID
+
+
+ACCOUNT_EVENTS: tuple[type[Event], ...] = (
+    UserAdded,
+    UserDisabled,
+    UserEnabled,
+    PlanChanged,
+    MemberAdded,
+    MemberRemoved,
+)

@@ -1,0 +1,82 @@
+"""The nouns: users, organizations and who belongs to what."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.plans import Plan
+
+
+class Role(StrEnum):
+    """What a member may do in an organization."""
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+
+
+class User(Struct, frozen=True, kw_only=True):
+    """A person with an account; the host of what is booked."""
+
+    id: UUID
+    no: int
+    email: str
+    name: str
+    username: str
+    plan: Plan
+    effective_plan: Plan
+    zone: str
+    locale: str
+    is_admin: bool
+    disabled_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class UserWanted(Struct, frozen=True, kw_only=True):
+    """What is needed to open an account."""
+
+    email: str
+    name: str
+    username: str | None = None
+    plan: Plan = Plan.FREE
+    zone: str = "UTC"
+    locale: str = "en"
+    is_admin: bool = False
+
+
+class Organization(Struct, frozen=True, kw_only=True):
+    """A company or team whose plan its members share."""
+
+    id: UUID
+    name: str
+    slug: str
+    plan: Plan
+    plan_until: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Domain(Struct, frozen=True, kw_only=True):
+    """A mail domain that an organization claims; verified ones belong to one organization alone."""
+
+    id: UUID
+    organization_id: UUID
+    domain: str
+    proof: str
+    verified_at: datetime | None
+    created_at: datetime
+
+
+class Membership(Struct, frozen=True, kw_only=True):
+    """A user's place in an organization."""
+
+    id: UUID
+    organization_id: UUID
+    user_id: UUID
+    role: Role
+    active: bool
+    created_at: datetime
+    updated_at: datetime

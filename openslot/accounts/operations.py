@@ -1,0 +1,194 @@
+"""The verbs of accounts, the only writers of its tables."""
+
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+import msgspec
+
+from openslot.accounts import store
+from openslot.accounts.errors import (
+    AlreadyMember,
+    DomainTaken,
+    EmailTaken,
+    LastAdministrator,
+    OrganizationNotFound,
+    SlugTaken,
+    UsernameTaken,
+    UserNotFound,
+)
+from openslot.accounts.events import MemberAdded, MemberRemoved, PlanChanged, UserAdded, UserDisabled, UserEnabled
+from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
+from openslot.accounts.plans import Plan
+from openslot.accounts.rules import check_user
+from openslot.core.ids import new_id
+from openslot.core.secrets import new_token
+from openslot.core.work import Work
+
+TAKEN = {"users_email": EmailTaken, "users_username": UsernameTaken}
+
+
+async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
+    """Open an account."""
+    checked = check_user(wanted)
+    if wanted.username is None:
+        checked = await _with_free_username(work, checked)
+    try:
+        user_id = await store.insert_user(work.db, checked, password_hash=password_hash, now=work.now)
+    except asyncpg.UniqueViolationError as fault:
+        raise TAKEN[fault.constraint_name]() from None
+    user = await get_user(work, user_id)
+    await work.record(UserAdded(user_id=user.id, email=user.email))
+    return user
+
+
+async def get_user(work: Work, user_id: UUID) -> User:
+    """Read one user."""
+    user = await store.find_user(work.db, user_id, now=work.now)
+    if user is None:
+        raise UserNotFound
+    return user
+
+
+async def find_user_by_email(work: Work, email: str) -> User | None:
+    """Read the user with this e-mail address, if there is one."""
+    return await store.find_user_by_email(work.db, email.strip(), now=work.now)
+
+
+async def get_user_by_email(work: Work, email: str) -> User:
+    """Read the user with this e-mail address."""
+    user = await find_user_by_email(work, email)
+    if user is None:
+        raise UserNotFound
+    return user
+
+
+async def list_users(
+    work: Work, *, search: str | None = None, page: int = 1, limit: int = 20
+) -> tuple[list[User], int]:
+    """Read one page of all users, newest first, and how many there are."""
+    return await store.list_users(work.db, now=work.now, search=search, limit=limit, offset=(page - 1) * limit)
+
+
+async def change_plan(
+    work: Work, user: User, plan: Plan, *, until: datetime | None = None, reason: str | None = None
+) -> User:
+    """Give a user another plan, for good or until a day."""
+    await store.update_plan(work.db, user.id, plan, until=until, now=work.now)
+    if plan != user.plan:
+        changed = PlanChanged(user_id=user.id, email=user.email, plan=plan, previous=user.plan, reason=reason)
+        await work.record(changed)
+    return await get_user(work, user.id)
+
+
+async def set_password(work: Work, user: User, password_hash: str) -> None:
+    """Replace a user's password."""
+    await store.update_password(work.db, user.id, password_hash, now=work.now)
+
+
+async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
+    """Make a user an administrator of the platform, or take that away."""
+    if not is_admin:
+        await _check_another_admin(work, user)
+    await store.update_admin(work.db, user.id, is_admin=is_admin, now=work.now)
+    return await get_user(work, user.id)
+
+
+async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
+    """Close an account; False where it was closed already."""
+    if user.is_admin:
+        await _check_another_admin(work, user)
+    if not await store.update_disabled(work.db, user.id, work.now, now=work.now):
+        return False
+    await work.record(UserDisabled(user_id=user.id, email=user.email, reason=reason))
+    return True
+
+
+async def enable_user(work: Work, user: User) -> None:
+    """Open a closed account again."""
+    if await store.update_disabled(work.db, user.id, None, now=work.now):
+        await work.record(UserEnabled(user_id=user.id, email=user.email))
+
+
+async def add_organization(
+    work: Work, *, name: str, slug: str, plan: Plan = Plan.FREE, plan_until: datetime | None = None
+) -> Organization:
+    """Found an organization."""
+    organization = Organization(
+        id=new_id(),
+        name=name,
+        slug=slug,
+        plan=plan,
+        plan_until=plan_until,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    try:
+        await store.insert_organization(work.db, organization)
+    except asyncpg.UniqueViolationError:
+        raise SlugTaken from None
+    return organization
+
+
+async def get_organization(work: Work, slug: str) -> Organization:
+    """Read one organization."""
+    organization = await store.find_organization(work.db, slug)
+    if organization is None:
+        raise OrganizationNotFound
+    return organization
+
+
+async def add_domain(work: Work, organization: Organization, domain: str, *, verified: bool) -> Domain:
+    """Claim a mail domain for an organization; a verified one belongs to it alone."""
+    claim = Domain(
+        id=new_id(),
+        organization_id=organization.id,
+        domain=domain.strip().lower(),
+        proof=f"openslot-verification={new_token()}",
+        verified_at=work.now if verified else None,
+        created_at=work.now,
+    )
+    try:
+        await store.insert_domain(work.db, claim)
+    except asyncpg.UniqueViolationError:
+        raise DomainTaken from None
+    return claim
+
+
+async def add_member(work: Work, organization: Organization, user: User, *, role: Role = Role.MEMBER) -> Membership:
+    """Take a user into an organization."""
+    membership = Membership(
+        id=new_id(),
+        organization_id=organization.id,
+        user_id=user.id,
+        role=role,
+        active=True,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    try:
+        await store.insert_membership(work.db, membership)
+    except asyncpg.UniqueViolationError:
+        raise AlreadyMember from None
+    await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
+    return membership
+
+
+async def remove_member(work: Work, organization: Organization, user: User) -> bool:
+    """End a membership and keep the account; False where there was none."""
+    if not await store.delete_membership(work.db, organization.id, user.id):
+        return False
+    await work.record(MemberRemoved(user_id=user.id, email=user.email, organization_id=organization.id))
+    return True
+
+
+async def _with_free_username(work: Work, wanted: UserWanted) -> UserWanted:
+    base = wanted.username or ""
+    taken = await store.taken_usernames(work.db, base)
+    choices = (base, *(f"{base}-{n}" for n in range(2, len(taken) + 3)))
+    return msgspec.structs.replace(wanted, username=next(choice for choice in choices if choice not in taken))
+
+
+async def _check_another_admin(work: Work, user: User) -> None:
+    if await store.lock_administrators(work.db) == {user.id}:
+        raise LastAdministrator

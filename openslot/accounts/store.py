@@ -1,0 +1,207 @@
+"""All SQL of accounts."""
+
+from datetime import datetime
+from uuid import UUID
+
+from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
+from openslot.accounts.plans import Plan, effective_plan
+from openslot.core.db import Db, Row
+from openslot.core.ids import new_id
+
+# Every row that becomes a `User` brings the plans that decide which one counts.
+USER_COLUMNS = """
+u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
+u.is_admin, u.disabled_at, u.created_at, u.updated_at,
+array(select o.plan from memberships m join organizations o on o.id = m.organization_id
+      where m.user_id = u.id and m.active order by o.id) as organization_plans,
+array(select o.plan_until from memberships m join organizations o on o.id = m.organization_id
+      where m.user_id = u.id and m.active order by o.id) as organization_plans_until"""
+
+
+def to_user(row: Row, *, now: datetime) -> User:
+    """Make a user of a row that has `USER_COLUMNS`."""
+    organizations = zip(row["organization_plans"], row["organization_plans_until"], strict=True)
+    plan = effective_plan(
+        (Plan(row["plan"]), row["plan_until"]),
+        (Plan(row["trial_plan"]) if row["trial_plan"] else None, row["trial_until"]),
+        [(Plan(plan), until) for plan, until in organizations],
+        now=now,
+    )
+    return User(
+        id=row["id"],
+        no=row["no"],
+        email=row["email"],
+        name=row["name"],
+        username=row["username"],
+        plan=Plan(row["plan"]),
+        effective_plan=plan,
+        zone=row["zone"],
+        locale=row["locale"],
+        is_admin=row["is_admin"],
+        disabled_at=row["disabled_at"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )
+
+
+async def find_user(db: Db, user_id: UUID, *, now: datetime) -> User | None:
+    """Look a user up by id."""
+    row = await db.fetchrow(f"select {USER_COLUMNS} from users u where u.id = $1", user_id)
+    return to_user(row, now=now) if row else None
+
+
+async def find_user_by_email(db: Db, email: str, *, now: datetime) -> User | None:
+    """Look a user up by e-mail address, in any letter case."""
+    row = await db.fetchrow(f"select {USER_COLUMNS} from users u where lower(u.email) = lower($1)", email)
+    return to_user(row, now=now) if row else None
+
+
+async def find_password_hash(db: Db, user_id: UUID) -> str | None:
+    """Read the one column that no `User` carries."""
+    found: str | None = await db.fetchval("select password_hash from users where id = $1", user_id)
+    return found
+
+
+async def list_users(db: Db, *, now: datetime, search: str | None, limit: int, offset: int) -> tuple[list[User], int]:
+    """List users by creation, newest first, with how many there are in all."""
+    rows = await db.fetch(
+        f"""select {USER_COLUMNS}, count(*) over () as total from users u
+        where $1::text is null or strpos(lower(u.email), lower($1)) > 0 or strpos(lower(u.name), lower($1)) > 0
+        order by u.id desc limit $2 offset $3""",
+        search,
+        limit,
+        offset,
+    )
+    return [to_user(row, now=now) for row in rows], rows[0]["total"] if rows else 0
+
+
+async def has_users(db: Db) -> bool:
+    """Tell whether anyone lives here yet."""
+    return bool(await db.fetchval("select exists (select 1 from users)"))
+
+
+async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID:
+    """Write a new user; the constraint's name tells the verb which field is taken."""
+    user_id = new_id()
+    await db.execute(
+        """insert into users
+        (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)""",
+        user_id,
+        wanted.email,
+        wanted.name,
+        wanted.username,
+        password_hash,
+        wanted.plan,
+        wanted.zone,
+        wanted.locale,
+        wanted.is_admin,
+        now,
+    )
+    return user_id
+
+
+async def taken_usernames(db: Db, beginning: str) -> set[str]:
+    """Name the usernames that begin like this one."""
+    rows = await db.fetch("select lower(username) as name from users where lower(username) like $1", beginning + "%")
+    return {row["name"] for row in rows}
+
+
+async def update_plan(db: Db, user_id: UUID, plan: Plan, *, until: datetime | None, now: datetime) -> None:
+    """Change a user's own plan."""
+    await db.execute(
+        "update users set plan = $2, plan_until = $3, updated_at = $4 where id = $1", user_id, plan, until, now
+    )
+
+
+async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: datetime) -> None:
+    """Replace a user's password."""
+    await db.execute("update users set password_hash = $2, updated_at = $3 where id = $1", user_id, password_hash, now)
+
+
+async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *, now: datetime) -> bool:
+    """Close or open an account; False where it was so already."""
+    changed = await db.fetchval(
+        """update users set disabled_at = $2, updated_at = $3
+        where id = $1 and (disabled_at is null) <> ($2::timestamptz is null) returning id""",
+        user_id,
+        disabled_at,
+        now,
+    )
+    return changed is not None
+
+
+async def update_admin(db: Db, user_id: UUID, *, is_admin: bool, now: datetime) -> None:
+    """Make or unmake an administrator of the platform."""
+    await db.execute("update users set is_admin = $2, updated_at = $3 where id = $1", user_id, is_admin, now)
+
+
+async def lock_administrators(db: Db) -> set[UUID]:
+    """Name the administrators who can sign in, and keep others from changing who they are until the commit."""
+    rows = await db.fetch("select id from users where is_admin and disabled_at is null order by id for update")
+    return {row["id"] for row in rows}
+
+
+async def insert_organization(db: Db, organization: Organization) -> None:
+    """Write a new organization."""
+    await db.execute(
+        """insert into organizations (id, name, slug, plan, plan_until, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $6)""",
+        organization.id,
+        organization.name,
+        organization.slug,
+        organization.plan,
+        organization.plan_until,
+        organization.created_at,
+    )
+
+
+async def find_organization(db: Db, slug: str) -> Organization | None:
+    """Look an organization up by its slug."""
+    row = await db.fetchrow("select * from organizations where lower(slug) = lower($1)", slug)
+    return Organization(**{**row, "plan": Plan(row["plan"])}) if row else None
+
+
+async def insert_domain(db: Db, domain: Domain) -> None:
+    """Write an organization's claim to a domain."""
+    await db.execute(
+        """insert into domains (id, organization_id, domain, proof, verified_at, created_at)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (organization_id, domain) do update set verified_at = excluded.verified_at""",
+        domain.id,
+        domain.organization_id,
+        domain.domain,
+        domain.proof,
+        domain.verified_at,
+        domain.created_at,
+    )
+
+
+async def insert_membership(db: Db, membership: Membership) -> None:
+    """Write a user's place in an organization."""
+    await db.execute(
+        """insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $6)""",
+        membership.id,
+        membership.organization_id,
+        membership.user_id,
+        membership.role,
+        membership.active,
+        membership.created_at,
+    )
+
+
+async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membership | None:
+    """Look a user's place in an organization up."""
+    row = await db.fetchrow(
+        "select * from memberships where organization_id = $1 and user_id = $2", organization_id, user_id
+    )
+    return Membership(**{**row, "role": Role(row["role"])}) if row else None
+
+
+async def delete_membership(db: Db, organization_id: UUID, user_id: UUID) -> bool:
+    """End a membership; False where there was none."""
+    gone = await db.fetchval(
+        "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id
+    )
+    return gone is not None

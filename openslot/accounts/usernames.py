@@ -1,0 +1,36 @@
+"""Usernames: the first word of a booking page's address."""
+
+import re
+import unicodedata
+
+RESERVED = frozenset(
+    """
+    about account accounts admin administrator analytics api app apple-touch-icon assets auth availability billing blog
+    bookings calendar calls contact contacts conversations dashboard developers docs e embed en event-types events
+    favicon.ico feed health healthz help home hooks invite join legal login logout manage manifest.json mcp me members
+    messages metrics new oauth openapi openslot org organization organizations pages pay payments pricing privacy public
+    readyz register reschedule robots.txt root schedules schemas scim search security settings setup sign-in sign-out
+    sign-up sitemap.xml sms static status support system team teams terms unsubscribe user users v1 v2 voice
+    webhook webhooks well-known .well-known whatsapp widget www
+    """.split()
+)
+SHAPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
+
+
+def find_fault(username: str) -> str | None:
+    """Say what is wrong with a username, or None."""
+    if not SHAPE.fullmatch(username):
+        return "must be 1 to 50 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"
+    if username in RESERVED:
+        return "is reserved"
+    return None
+
+
+def suggest(name: str, email: str) -> str:
+    """Make a username out of a person's name, or else of the address."""
+    for source in (name, email.partition("@")[0]):
+        plain = unicodedata.normalize("NFKD", source).encode("ascii", "ignore").decode().lower()
+        candidate = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")
+        if candidate and find_fault(candidate) is None:
+            return candidate
+    return "host"

@@ -1,0 +1,122 @@
+"""The ASGI app: every door's routes, the edge around them, and the lifespan."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import cache
+
+from litestar import Litestar, Router
+from litestar.datastructures import State
+from litestar.di import Provide
+from litestar.types import ControllerRouterHandler, Scope
+
+from openslot.access.door import enter_with_key
+from openslot.access.models import Entry
+from openslot.accounts.api import get_me
+from openslot.accounts.models import User
+from openslot.core.clock import Clock, system_clock
+from openslot.core.config import Settings, load_settings
+from openslot.core.errors import Unauthorized
+from openslot.core.events import Wiring
+from openslot.core.log import set_up_logging
+from openslot.core.work import House, Work
+from openslot.house import open_house
+from openslot.http.bodies import StrictRequest
+from openslot.http.doors import Door, Headers, enter_freely, refuse_with_json, visit_of
+from openslot.http.edge import Edge
+from openslot.http.faults import answer_exception
+from openslot.http.health import health_router
+from openslot.http.openapi import describe, openapi_json
+from openslot.http.security import api_headers
+from openslot.web.door import page_door
+from openslot.web.routes import pages_router
+from openslot.wiring import WIRING
+
+
+def _work(scope: Scope) -> Work:
+    return visit_of(scope).work
+
+
+def _user(scope: Scope) -> User:
+    user = visit_of(scope).user
+    if user is None:
+        raise Unauthorized
+    return user
+
+
+JSON = ("application/json",)
+DEPENDENCIES = {"work": Provide(_work, sync_to_thread=False), "user": Provide(_user, sync_to_thread=False)}
+
+
+def create_app(
+    settings: Settings,
+    *,
+    wiring: Wiring = WIRING,
+    clock: Clock = system_clock,
+    more_routes: Sequence[ControllerRouterHandler] = (),
+) -> Edge:
+    """Put the doors, their handlers and the edge together; the house opens when the server starts."""
+    opened: list[House] = []
+
+    @asynccontextmanager
+    async def lifespan(_: Litestar) -> AsyncIterator[None]:
+        async with open_house(settings, wiring=wiring, clock=clock) as house:
+            opened.append(house)
+            yield
+
+    rest = Router("/api/v1", route_handlers=[get_me], security=[{"apiKey": []}])
+    app = Litestar(
+        route_handlers=[rest, openapi_json, health_router, pages_router, *more_routes],
+        request_class=StrictRequest,
+        dependencies=DEPENDENCIES,
+        exception_handlers={Exception: answer_exception},
+        openapi_config=None,
+        state=State({"describe": cache(lambda: describe([rest], DEPENDENCIES, settings.public_url))}),
+        lifespan=[lifespan],
+        logging_config=None,
+    )
+    return Edge(app, doors=doors(settings), house=lambda: opened[0])
+
+
+def create_app_from_environment() -> Edge:
+    """Make the app that a web process serves."""
+    settings = load_settings()
+    set_up_logging(settings)
+    return create_app(settings)
+
+
+def doors(settings: Settings) -> tuple[Door, ...]:
+    """List every way in."""
+    api = api_headers(settings)
+    return (
+        Door(
+            name="rest",
+            prefixes=("/api/v1/", "/api/v1"),
+            enter=_enter_with_key,
+            refuse=refuse_with_json,
+            media_types=JSON,
+            headers=api,
+            keeps_answers=True,
+        ),
+        Door(
+            name="public",
+            prefixes=("/api/public/", "/api/bookings"),
+            enter=enter_freely,
+            refuse=refuse_with_json,
+            media_types=JSON,
+            headers=api,
+            open_to_other_origins=True,
+        ),
+        Door(
+            name="service",
+            prefixes=("/api/", "/healthz", "/readyz", "/metrics"),
+            enter=enter_freely,
+            refuse=refuse_with_json,
+            media_types=JSON,
+            headers=api,
+        ),
+        page_door(settings),
+    )
+
+
+async def _enter_with_key(house: House, headers: Headers, address: str) -> Entry:
+    return await enter_with_key(house, headers.get("authorization", ""), address)

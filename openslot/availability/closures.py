@@ -1,0 +1,180 @@
+"""What closes a start: one function a rule, each listing the starts that it closes."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+
+from openslot.availability.grid import Grid, find_holidays
+from openslot.availability.intervals import Span
+from openslot.availability.models import Code, Setting
+from openslot.core.zones import (
+    DAY,
+    FOREVER,
+    Offsets,
+    ceil_second,
+    day_number,
+    floor_second,
+    offset_at,
+    spans_of_days,
+)
+from openslot.event_types.models import BusinessDaysWindow, RangeWindow
+
+Closed = tuple[int, int, int]
+"""The first closed start, the first second after them, and which of the rule's causes it is."""
+
+
+class Scene(Struct, frozen=True):
+    """A setting with all times as numbers, and the starts that are asked for."""
+
+    setting: Setting
+    zone: ZoneInfo
+    offsets: Offsets
+    grid: Grid
+    asked: Span
+    now: int
+    today: int
+    duration: int
+    before: int
+    after: int
+
+
+def close_past(scene: Scene) -> list[Closed]:
+    """Close what has begun."""
+    return [(-FOREVER, scene.now, 0)]
+
+
+def close_out_of_office(scene: Scene) -> list[Closed]:
+    """Close each meeting that would touch an instant away; buffers may."""
+    return [
+        (floor_second(away.starts_at) - scene.duration + 1, ceil_second(away.ends_at), index)
+        for index, away in enumerate(scene.setting.schedule.out_of_office)
+        if away.starts_at < away.ends_at
+    ]
+
+
+def close_holidays(scene: Scene) -> list[Closed]:
+    """Close each meeting that would touch the hours of a public holiday; the cause is its day number."""
+    return [(start - scene.duration + 1, end, day) for start, end, day in scene.grid.holidays]
+
+
+def close_outside_window(scene: Scene) -> list[Closed]:
+    """Close what starts before or after the booking window, in the host's zone."""
+    first, last = find_window(scene)
+    edges = [edge for span in spans_of_days(scene.offsets, first, last) for edge in span]
+    gaps = [-FOREVER, *edges, FOREVER]
+    return [(start, end, 0) for start, end in zip(gaps[::2], gaps[1::2], strict=True) if start < end]
+
+
+def close_notice(scene: Scene) -> list[Closed]:
+    """Close what starts sooner than the minimum notice, in elapsed minutes."""
+    return [(scene.now, scene.now + scene.setting.event_type.min_notice_minutes * 60, 0)]
+
+
+def close_full_days(scene: Scene) -> list[Closed]:
+    """Close the host's days that have as many bookings as a day may have; the cause is the day number."""
+    most = scene.setting.event_type.limits.per_day
+    if most is None:
+        return []
+    booked = Counter(_list_booked_days(scene))
+    return [
+        (start, end, day)
+        for day, count in booked.items()
+        if count >= most
+        for start, end in spans_of_days(scene.offsets, day, day)
+    ]
+
+
+def close_full_weeks(scene: Scene) -> list[Closed]:
+    """Close the host's weeks that have as many bookings as a week may have; the cause is Monday's day number."""
+    most = scene.setting.event_type.limits.per_week
+    if most is None:
+        return []
+    booked = Counter(day - (day + 3) % 7 for day in _list_booked_days(scene))
+    return [
+        (start, end, monday)
+        for monday, count in booked.items()
+        if count >= most
+        for start, end in spans_of_days(scene.offsets, monday, monday + 6)
+    ]
+
+
+def close_full_sessions(scene: Scene) -> list[Closed]:
+    """Close the start of each group session that has no seat left; the cause is the claim's index."""
+    return [
+        (claim.session_start, claim.session_start + 1, index)
+        for index, claim in enumerate(scene.setting.taken.claims)
+        if claim.session_start is not None and claim.seats_left < 1
+    ]
+
+
+def close_claims(scene: Scene) -> list[Closed]:
+    """Close what would meet a claim, but not the start of a session that can be joined; the cause is its index."""
+    claims = scene.setting.taken.claims
+    closed = _close_blocked(scene, ((claim.start, claim.end) for claim in claims))
+    for start in sorted({claim.session_start for claim in claims if claim.session_start is not None}):
+        closed = [part for each in closed for part in _cut(each, start)]
+    return closed
+
+
+def close_busy(scene: Scene) -> list[Closed]:
+    """Close what would meet a busy span of a foreign calendar; the cause is its index."""
+    return _close_blocked(scene, ((busy.start, busy.end) for busy in scene.setting.taken.busy))
+
+
+def find_window(scene: Scene) -> tuple[int, int]:
+    """Tell the first and the last day number of the booking window."""
+    window = scene.setting.event_type.booking_window
+    if isinstance(window, RangeWindow):
+        return day_number(window.first), day_number(window.last)
+    if isinstance(window, BusinessDaysWindow):
+        return scene.today, _count_business_days(scene, window.days)
+    return scene.today, scene.today + window.days
+
+
+RULES: tuple[tuple[Code, Callable[[Scene], list[Closed]]], ...] = (
+    (Code.PAST, close_past),
+    (Code.OUT_OF_OFFICE, close_out_of_office),
+    (Code.HOLIDAY, close_holidays),
+    (Code.WINDOW, close_outside_window),
+    (Code.NOTICE, close_notice),
+    (Code.DAY_LIMIT, close_full_days),
+    (Code.WEEK_LIMIT, close_full_weeks),
+    (Code.FULL, close_full_sessions),
+    (Code.TAKEN, close_claims),
+    (Code.BUSY, close_busy),
+)
+
+
+def _list_booked_days(scene: Scene) -> Iterable[int]:
+    return [(start + offset_at(scene.offsets, start)) // DAY for start in scene.setting.taken.booked]
+
+
+def _close_blocked(scene: Scene, spans: Iterable[Span]) -> list[Closed]:
+    """Close each start whose meeting with its buffers would overlap a span."""
+    reach, before = scene.duration + scene.after - 1, scene.before
+    first, until = scene.asked[0] - before, scene.asked[1] + reach
+    return [
+        (start - reach, end + before, index)
+        for index, (start, end) in enumerate(spans)
+        if start < until and first < end and start < end
+    ]
+
+
+def _cut(closed: Closed, start: int) -> list[Closed]:
+    first, until, cause = closed
+    if not first <= start < until:
+        return [closed]
+    return [part for part in ((first, start, cause), (start + 1, until, cause)) if part[0] < part[1]]
+
+
+def _count_business_days(scene: Scene, days: int) -> int:
+    """Find the day so many business days after today: Monday to Friday, without the schedule's holidays."""
+    holidays = find_holidays(scene.setting.schedule, scene.today, scene.today + days * 2 + 30)
+    day = scene.today
+    while days > 0:
+        day += 1
+        if (day + 3) % 7 < 5 and day not in holidays:
+            days -= 1
+    return day

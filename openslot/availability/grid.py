@@ -1,0 +1,115 @@
+"""The grid: a schedule's hours as instants, and the starts that they give."""
+
+from collections.abc import Iterator
+from datetime import date
+from itertools import chain, pairwise
+
+from msgspec import Struct
+
+from openslot.availability.intervals import Span, merge, subtract
+from openslot.core.zones import DAY, Offsets, date_of, day_number, instant_of
+from openslot.event_types.models import EventType
+from openslot.schedules.models import Hours, Schedule
+from openslot.schedules.rules import holidays_of
+
+_MONDAY = 4  # 5 January 1970, the first Monday that day numbers know
+
+
+class Grid(Struct, frozen=True):
+    """The working ranges around some days, and the starts in them."""
+
+    ranges: list[Span]
+    """The hours, weekly or override, merged where they touch or overlap."""
+
+    stretches: list[Span]
+    """From a start that is counted from to the second after the last start that it gives."""
+
+    holidays: list[tuple[int, int, int]]
+    """What public holidays close of the ranges: start, end, and the day number of the holiday."""
+
+
+def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: int, duration: int) -> Grid:
+    """Lay out the grid of the host's days, such that the starts of a day do not depend on which days are asked."""
+    # Hours that run on past midnight may have begun long ago, but count anew from the Monday after a full week.
+    lookback = (first_day + 3) % 7 + 8 if _run_late(schedule) else 1
+    worked: list[Span] = []
+    shut: list[tuple[int, int, int]] = []
+    days_off = _list_days_off(schedule, first_day - lookback, last_day)
+    for day, hours in _list_hours(schedule, first_day - lookback, last_day):
+        spans = list(_as_instants(offsets, day, hours))
+        if day in days_off:
+            shut += [(start, end, day) for start, end in spans]
+        else:
+            worked += spans
+    ranges = merge(worked + [(start, end) for start, end, _ in shut])
+    return Grid(ranges, list(_stretch(offsets, ranges, duration)), list(_close(shut, merge(worked))))
+
+
+def step_of(event_type: EventType) -> int:
+    """Tell the seconds from one start of the grid to the next."""
+    return (event_type.slot_interval_minutes or event_type.duration_minutes) * 60
+
+
+def find_holidays(schedule: Schedule, first_day: int, last_day: int) -> dict[int, str]:
+    """Name the public holidays among some days by day number."""
+    if schedule.holidays is None:
+        return {}
+    years = range(date_of(first_day).year, date_of(last_day).year + 1)
+    named: dict[date, str] = {}
+    for year in years:
+        named |= holidays_of(schedule.holidays, year)
+    return {day_number(on): name for on, name in named.items()}
+
+
+def _list_days_off(schedule: Schedule, first_day: int, last_day: int) -> set[int]:
+    worked = {day_number(override.on) for override in schedule.overrides if override.hours}
+    return find_holidays(schedule, first_day, last_day).keys() - worked
+
+
+def _run_late(schedule: Schedule) -> bool:
+    """Tell whether hours can reach the next day: no gap of a zone is so long that those until 20:00 do."""
+    hours = chain(schedule.weekly_hours, (override.hours for override in schedule.overrides))
+    return any(each.end_minute > 20 * 60 for day in hours for each in day)
+
+
+def _list_hours(schedule: Schedule, first_day: int, last_day: int) -> Iterator[tuple[int, Hours]]:
+    weekly = schedule.weekly_hours
+    overrides = {day_number(override.on): override.hours for override in schedule.overrides}
+    for day in range(first_day, last_day + 1):
+        hours = overrides.get(day)
+        if hours is None:
+            hours = weekly[(day + 3) % 7]
+        if hours:
+            yield day, hours
+
+
+def _as_instants(offsets: Offsets, day: int, hours: Hours) -> Iterator[Span]:
+    for each in hours:
+        start = instant_of(offsets, day * DAY + each.start_minute * 60)
+        end = instant_of(offsets, day * DAY + each.end_minute * 60)
+        if start < end:
+            yield start, end
+
+
+def _stretch(offsets: Offsets, ranges: list[Span], duration: int) -> Iterator[Span]:
+    for start, end in ranges:
+        anchors = [start, *_list_mondays(offsets, start, end)]
+        for anchor, following in zip(anchors, [*anchors[1:], end], strict=True):
+            if anchor + duration <= end:
+                yield anchor, min(following, end - duration + 1)
+
+
+def _list_mondays(offsets: Offsets, start: int, end: int) -> list[int]:
+    """List the Mondays at which a range that was open all week before counts its steps anew."""
+    if end - start < 6 * DAY:
+        return []
+    first = (start // DAY - _MONDAY) // 7 * 7 + _MONDAY
+    mondays = [instant_of(offsets, day * DAY) for day in range(first, end // DAY + 2, 7)]
+    return [monday for before, monday in pairwise(mondays) if start <= before and monday < end]
+
+
+def _close(shut: list[tuple[int, int, int]], worked: list[Span]) -> Iterator[tuple[int, int, int]]:
+    """Leave to a holiday what the hours of the days around it do not reach."""
+    for start, end, day in shut:
+        for begin, until in subtract([(start, end)], worked):
+            yield begin, until, day

@@ -1,0 +1,139 @@
+"""The nouns of availability: what is taken, what is asked, what is open, and why the rest is closed."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from enum import StrEnum
+
+from msgspec import Struct
+
+from openslot.event_types.models import EventType
+from openslot.schedules.models import Schedule
+
+
+class Claim(Struct, frozen=True):
+    """Time of the host that is taken, buffers included, in whole seconds since 1970."""
+
+    start: int
+    end: int
+    kind: str = "booking"
+    session_start: int | None = None
+    """When a group session of the asked event type begins; None for every other claim."""
+
+    seats_left: int = 0
+    """How many seats of that session are free."""
+
+
+class Busy(Struct, frozen=True):
+    """Time that a foreign calendar says is taken, as it is, in whole seconds since 1970."""
+
+    start: int
+    end: int
+    source: str = "A calendar"
+
+
+class Taken(Struct, frozen=True):
+    """All that stands in the way of new bookings."""
+
+    claims: Sequence[Claim] = ()
+    busy: Sequence[Busy] = ()
+    booked: Sequence[int] = ()
+    """The starts of the event type's confirmed bookings and live holds, which the limits count."""
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """Everything that decides about a start."""
+
+    event_type: EventType
+    schedule: Schedule
+    taken: Taken
+    now: datetime
+
+
+class Days(Struct, frozen=True):
+    """From one date to another, both included."""
+
+    first: date
+    last: date
+
+
+class Reach(Struct, frozen=True):
+    """The instants from which an answer needs what is taken."""
+
+    blocked_from: datetime
+    blocked_until: datetime
+    """Claims and busy spans that overlap these two are needed."""
+
+    counted_from: datetime
+    counted_until: datetime
+    """Bookings and holds that start between these two are counted."""
+
+
+class Slots(Struct, frozen=True):
+    """The starts that may be booked, in order, in whole seconds since 1970."""
+
+    starts: list[int]
+    duration: int
+
+
+class Slot(Struct, frozen=True, rename="camel"):
+    """One start that may be booked, as the wire shows it."""
+
+    date: str
+    time: str
+    start_time: str
+    end_time: str
+
+
+class Code(StrEnum):
+    """What a start is: open, or closed by the first of these that applies."""
+
+    OPEN = "open"
+    PAST = "past"
+    OUTSIDE_HOURS = "outside_hours"
+    OFF_GRID = "off_grid"
+    OUT_OF_OFFICE = "out_of_office"
+    HOLIDAY = "holiday"
+    WINDOW = "window"
+    NOTICE = "notice"
+    DAY_LIMIT = "day_limit"
+    WEEK_LIMIT = "week_limit"
+    FULL = "full"
+    TAKEN = "taken"
+    BUSY = "busy"
+
+
+NO_START = frozenset({Code.PAST, Code.OUTSIDE_HOURS, Code.OFF_GRID})
+"""A start closed by one of these was never one that could be asked for; all others may open again."""
+
+
+class Reason(Struct, frozen=True, rename="camel"):
+    """One rule that closes a start, or some starts of a day."""
+
+    code: Code
+    sentence: str
+    remedy: str
+    """What would open it."""
+
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    """The span that the rule closes, where it has one."""
+
+    closes: int = 1
+    """How many starts it closes."""
+
+
+class StartExplained(Struct, frozen=True, rename="camel"):
+    """Why a start is open or closed, the most telling reason first."""
+
+    starts_at: datetime
+    code: Code
+    reasons: tuple[Reason, ...]
+
+
+class DayExplained(Struct, frozen=True, rename="camel"):
+    """How many starts a day's hours give, how many are open, and what closes the others."""
+
+    on: date
+    starts: int
+    open: int
+    reasons: tuple[Reason, ...]

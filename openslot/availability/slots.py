@@ -1,0 +1,98 @@
+"""The engine: which starts may be booked; what is listed and what is accepted are decided by the same rules."""
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from openslot.availability.closures import RULES, Scene
+from openslot.availability.grid import lay_grid, step_of
+from openslot.availability.intervals import Span, merge, pick_starts, subtract
+from openslot.availability.models import Code, Days, Setting, Slots
+from openslot.core.zones import (
+    DAY,
+    FIRST_YEAR,
+    LAST_YEAR,
+    ceil_second,
+    date_of,
+    day_number,
+    floor_second,
+    get_offsets,
+    get_zone,
+    local_day,
+    spans_of_days,
+)
+
+_KNOWN = (day_number(date(FIRST_YEAR, 1, 1)) * DAY, day_number(date(LAST_YEAR + 1, 1, 1)) * DAY)
+
+
+def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
+    """List every start that may be booked on some days of the viewer's calendar."""
+    spans = spans_of(days, viewer)
+    duration = setting.event_type.duration_minutes * 60
+    if not spans:
+        return Slots([], duration)
+    scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
+    closed = merge((first, until) for _, close in RULES for first, until, _ in close(scene))
+    starts = pick_starts(scene.grid.stretches, subtract(spans, closed), step=step_of(setting.event_type))
+    return Slots(starts, duration)
+
+
+def judge(setting: Setting, starts_at: datetime) -> Code:
+    """Tell whether a start may be booked, or the first rule that forbids it."""
+    if not is_askable(starts_at):
+        return Code.OFF_GRID
+    start = floor_second(starts_at)
+    causes = find_causes(set_scene(setting, asked=(start, start + 1)), start)
+    return causes[0][0] if causes else Code.OPEN
+
+
+def is_askable(starts_at: datetime) -> bool:
+    """Tell whether an instant is a whole second of the years that are known."""
+    return not starts_at.microsecond and _KNOWN[0] <= floor_second(starts_at) < _KNOWN[1]
+
+
+def find_causes(scene: Scene, start: int) -> list[tuple[Code, int]]:
+    """List every rule that closes a start, each with its cause, in the order in which they count."""
+    causes = [(code, cause) for code, close in RULES for first, until, cause in close(scene) if first <= start < until]
+    fault = find_grid_fault(scene, start)
+    if fault is not None:
+        causes.insert(1 if causes and causes[0][0] is Code.PAST else 0, (fault, 0))
+    return causes
+
+
+def find_grid_fault(scene: Scene, start: int) -> Code | None:
+    """Tell why the schedule's hours do not give a start, if they do not."""
+    if not any(begin <= start and start + scene.duration <= end for begin, end in scene.grid.ranges):
+        return Code.OUTSIDE_HOURS
+    step = step_of(scene.setting.event_type)
+    if any(anchor <= start < until and (start - anchor) % step == 0 for anchor, until in scene.grid.stretches):
+        return None
+    return Code.OFF_GRID
+
+
+def set_scene(setting: Setting, *, asked: Span) -> Scene:
+    """Lay out all that decides about the starts of a span."""
+    event_type, schedule = setting.event_type, setting.schedule
+    zone = get_zone(schedule.zone)
+    duration = event_type.duration_minutes * 60
+    first_day, last_day = local_day(zone, asked[0]), local_day(zone, asked[1] + duration) + 1
+    offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
+    return Scene(
+        setting=setting,
+        zone=zone,
+        offsets=offsets,
+        grid=lay_grid(schedule, offsets, first_day=first_day, last_day=last_day, duration=duration),
+        asked=asked,
+        now=ceil_second(setting.now),
+        today=local_day(zone, floor_second(setting.now)),
+        duration=duration,
+        before=event_type.buffer_before * 60,
+        after=event_type.buffer_after * 60,
+    )
+
+
+def spans_of(days: Days, zone: ZoneInfo) -> list[Span]:
+    """List when a zone's calendar shows some days, within the years that are known."""
+    offsets = get_offsets(zone, days.first, days.last)
+    spans = spans_of_days(offsets, day_number(days.first), day_number(days.last))
+    clipped = [(max(start, _KNOWN[0]), min(end, _KNOWN[1])) for start, end in spans]
+    return [(start, end) for start, end in clipped if start < end]

@@ -1,0 +1,5 @@
+"""The operator's terminal."""
+
+
+def main() -> None:
+    """Run the command line."""

@@ -1,0 +1,18 @@
+"""The one place that reads the time."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], datetime]
+
+
+def system_clock() -> datetime:
+    """Tell the time as aware UTC."""
+    return datetime.now(UTC)
+
+
+def iso(instant: datetime) -> str:
+    """Write an instant as the wire shows it: UTC, milliseconds where there are any, and Z."""
+    utc = instant.astimezone(UTC)
+    text = utc.isoformat(timespec="milliseconds" if utc.microsecond else "seconds")
+    return text.replace("+00:00", "Z")

@@ -1,0 +1,124 @@
+"""Settings: from flags, the environment and .env, in that order, checked once at the start."""
+
+import os
+from collections.abc import Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from dotenv import dotenv_values
+from msgspec import Meta, Struct
+
+from openslot.core.errors import StartupError
+
+Network = IPv4Network | IPv6Network
+
+
+class Networks(tuple[Network, ...]):
+    """Networks as an operator writes them: CIDRs, by commas."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> "Networks":
+        """Read `10.0.0.0/8, fd00::/8`."""
+        return cls(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip())
+
+
+PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything an operator can choose; each field's description is its documentation."""
+
+    database_url: Annotated[str | None, Meta(description="A PostgreSQL 15 or newer; none: the embedded one")] = None
+    direct_database_url: Annotated[
+        str | None, Meta(description="The database without a pooler between, for workers and migrations")
+    ] = None
+    database_pooler: Annotated[
+        bool, Meta(description="`DATABASE_URL` leads through a transaction pooler that keeps no prepared statements")
+    ] = False
+    database_connections: Annotated[int, Meta(ge=2, le=500, description="Connections of one process, at most")] = 10
+    data_dir: Annotated[Path, Meta(description="Holds the embedded database, the secret key and backups")] = Path(
+        "data"
+    )
+    host: Annotated[str, Meta(description="The address to listen on")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="The port to listen on")] = 8000
+    base_url: Annotated[str | None, Meta(description="How the world reaches the service; none: host and port")] = None
+    secret_key: Annotated[
+        str | None,
+        Meta(
+            description="Seals secrets at rest; several by commas, the newest first; none: made in the data directory"
+        ),
+    ] = None
+    trusted_proxies: Annotated[
+        Networks, Meta(description="Networks whose `X-Forwarded-For` is believed, by commas")
+    ] = Networks()
+    outbound_allow: Annotated[
+        Networks, Meta(description="Private networks that outgoing calls may reach, by commas")
+    ] = Networks()
+    limit_key: Annotated[PerMinute, Meta(description="Requests a minute for one API key")] = 60
+    limit_public: Annotated[PerMinute, Meta(description="Public bookings a minute from one address")] = 10
+    limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5
+    limit_scim: Annotated[PerMinute, Meta(description="Requests a minute for one SCIM token")] = 600
+    limit_agent: Annotated[PerMinute, Meta(description="Requests a minute for one agent key")] = 120
+    worker_concurrency: Annotated[int, Meta(ge=1, le=500, description="Effects that one worker runs at a time")] = 20
+    log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What is worth a line")] = (
+        "info"
+    )
+    log_format: Annotated[
+        Literal["auto", "json", "console"], Meta(description="`auto`: for people on a terminal, JSON elsewhere")
+    ] = "auto"
+
+    @property
+    def public_url(self) -> str:
+        """How links in mails and answers begin, without a slash at the end."""
+        if self.base_url is not None:
+            return self.base_url.rstrip("/")
+        host = "127.0.0.1" if self.host in {"0.0.0.0", "::"} else self.host  # noqa: S104 - compared, not bound
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def environment_name(field: str) -> str:
+    """Tell which variable sets this field."""
+    return ENVIRONMENT_NAMES.get(field, f"OPENSLOT_{field.upper()}")
+
+
+def load_settings(
+    flags: Mapping[str, object] | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    dotenv: Path = Path(".env"),
+) -> Settings:
+    """Read all settings, or stop with a sentence that names the wrong one."""
+    found = {**{k: v for k, v in dotenv_values(dotenv).items() if v is not None}, **environ}
+    values: dict[str, object] = {}
+    for field in Settings.__struct_fields__:
+        text = found.get(environment_name(field), "").strip()
+        if text:
+            values[field] = text
+    values.update({k: v for k, v in (flags or {}).items() if v is not None})
+    return _checked(values)
+
+
+def _checked(values: dict[str, object]) -> Settings:
+    for field in msgspec.structs.fields(Settings):
+        if field.name not in values:
+            continue
+        try:
+            values[field.name] = msgspec.convert(values[field.name], field.type, strict=False, dec_hook=_decode)
+        except msgspec.ValidationError as fault:
+            raise StartupError(f"{environment_name(field.name)} is wrong: {fault}.") from None
+    settings = msgspec.convert(values, Settings, dec_hook=_decode)
+    if settings.base_url is not None and not settings.base_url.startswith(("http://", "https://")):
+        raise StartupError("OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://.")
+    return settings
+
+
+def _decode(kind: type, value: object) -> object:
+    if isinstance(value, kind):
+        return value
+    return Networks.parse(str(value)) if kind is Networks else Path(str(value))

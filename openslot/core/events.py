@@ -1,0 +1,141 @@
+"""Facts in the past tense, and what follows from them."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from openslot.core.work import Work
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """Something that happened, whole, as it was then."""
+
+    type: ClassVar[str]
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """Whose event it is; None: the platform's own."""
+        return None
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """What it happened to: a kind and an id."""
+        return self.type.partition(".")[0], None
+
+    def public(self) -> object | None:
+        """What webhooks and the feed tell of it; None keeps it inside."""
+        return None
+
+
+E = TypeVar("E", bound=Event)
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """One thing to be done because an event happened, as the worker sees it."""
+
+    id: UUID
+    event_id: UUID
+    event_type: str
+    event_at: datetime
+    tenant_id: UUID | None
+    fact: str
+    reaction: str
+    target: str | None
+    lane: str | None
+    attempts: int
+    round: int
+
+    def event(self, kind: type[E]) -> E:
+        """Read the fact back as the event it was."""
+        return msgspec.json.decode(self.fact, type=kind)
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """It happened; `write` runs in the transaction that says so."""
+
+    vendor_id: str | None = None
+    write: Callable[["Work"], Awaitable[None]] | None = None
+
+
+class Skipped(Struct, frozen=True):
+    """It has lost its meaning; the reason stays on the effect."""
+
+    reason: str
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """One of the many that an effect fans out to."""
+
+    reaction: str
+    target: str
+    lane: str | None = None
+
+
+class Expanded(Struct, frozen=True):
+    """It stands for many: one effect per target takes its place."""
+
+    targets: tuple[Target, ...]
+
+
+Outcome = Done | Skipped | Expanded
+
+
+class TryLater(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """It failed and is worth another try, after the schedule's delay or at least the one given."""
+
+    def __init__(self, message: str, *, after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """It failed in a way that no further try can mend."""
+
+
+HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
+
+
+class Reaction(Struct, frozen=True, kw_only=True):
+    """What is done, later and by the worker, because an event happened."""
+
+    name: str
+    run: Callable[["Work", Effect], Awaitable[Outcome]]
+    on: tuple[type[Event], ...] = ()
+    lane: Callable[[Event], str] | None = None
+    delays: tuple[timedelta, ...] = HASTY
+    holds_back: timedelta | None = None
+    collapses: bool = False
+
+
+class Consequence(Struct, frozen=True, kw_only=True):
+    """A change of our own data that must be true at once, in the event's own transaction."""
+
+    name: str
+    on: type[Event]
+    run: Callable[["Work", Event], Awaitable[None]]
+
+
+class Periodic(Struct, frozen=True, kw_only=True):
+    """What is done because time passed: a cron expression in UTC and a verb that says what it did."""
+
+    name: str
+    expression: str
+    run: Callable[["Work"], Awaitable[str]]
+
+
+class Wiring(Struct, frozen=True, kw_only=True):
+    """All that is attached: events, consequences, reactions and periodic jobs."""
+
+    events: tuple[type[Event], ...] = ()
+    consequences: tuple[Consequence, ...] = ()
+    reactions: tuple[Reaction, ...] = ()
+    periodic: tuple[Periodic, ...] = ()
+
+    def reaction(self, name: str) -> Reaction | None:
+        """Find a reaction by its name."""
+        return next((reaction for reaction in self.reactions if reaction.name == name), None)

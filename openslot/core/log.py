@@ -1,0 +1,31 @@
+"""Structured logs: one line an event, with the request's or job's id in it."""
+
+import logging
+import sys
+
+import structlog
+from structlog.typing import Processor
+
+from openslot.core.config import Settings
+
+
+def set_up_logging(settings: Settings) -> None:
+    """Send our own and the libraries' logs to standard error, for people or as JSON."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    for_people = settings.log_format == "console" or (settings.log_format == "auto" and sys.stderr.isatty())
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Processor = structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer()
+    structlog.configure(
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer))
+    logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)

@@ -1,0 +1,69 @@
+"""Why an outgoing call was not made, and how one that was made can fail."""
+
+from enum import StrEnum
+
+from openslot.core.errors import Refusal
+
+
+class Reason(StrEnum):
+    """The rule that an outgoing call breaks."""
+
+    TOO_LONG = "too_long"
+    CHARACTERS = "characters"
+    SCHEME = "scheme"
+    USERINFO = "userinfo"
+    HOST = "host"
+    PORT = "port"
+    NUMBER = "number"
+    NAME = "name"
+    INSECURE = "insecure"
+    ADDRESS = "address"
+    METHOD = "method"
+    HEADERS = "headers"
+
+
+SENTENCES = {
+    Reason.TOO_LONG: "The URL is longer than 2048 characters.",
+    Reason.CHARACTERS: "The URL may hold printable ASCII only, without spaces or backslashes.",
+    Reason.SCHEME: "The URL must begin with https://.",
+    Reason.USERINFO: "The URL must not hold a user name or password.",
+    Reason.HOST: "The URL's host is not a full domain name or an IP address.",
+    Reason.PORT: "The URL's port is not open to outgoing calls.",
+    Reason.NUMBER: "The URL's IPv4 address must be four decimal numbers, such as 192.0.2.1.",
+    Reason.NAME: "The URL's host is a name of a private network.",
+    Reason.INSECURE: "The URL must begin with https://; http:// is for networks that the operator allows.",
+    # Says nothing of the address found: it would let strangers read the inner DNS.
+    Reason.ADDRESS: "The URL leads to an address that is not public.",
+    Reason.METHOD: "The method is not open to outgoing calls.",
+    Reason.HEADERS: "A header is not well formed, or belongs to the connection.",
+}
+
+
+class OutboundRefused(Refusal):
+    """The call breaks a rule and no connection was made."""
+
+    code = "outbound_refused"
+    status = 400
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(SENTENCES[reason])
+        self.reason = reason
+
+
+class Kind(StrEnum):
+    """The step at which an outgoing call failed."""
+
+    DNS = "dns"
+    CONNECT = "connect"
+    TLS = "tls"
+    TIMEOUT = "timeout"
+    PROTOCOL = "protocol"
+
+
+class OutboundFailed(Exception):  # noqa: N818 - the peer's failure, told in the past tense like its sibling
+    """The call was allowed and the other side gave no whole answer."""
+
+    def __init__(self, kind: Kind, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message

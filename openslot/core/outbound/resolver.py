@@ -1,0 +1,38 @@
+"""Asks the system for a name's addresses without stopping the event loop."""
+
+import asyncio
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_address
+from typing import Protocol
+
+from openslot.core.outbound.addresses import Address
+
+
+class Resolver(Protocol):
+    """Whoever knows the addresses of a name."""
+
+    async def resolve(self, host: str) -> tuple[Address, ...]:
+        """Give all addresses of the name, the best first, or raise OSError."""
+        ...
+
+
+class SystemResolver:
+    """The system's own resolver, hosts file included."""
+
+    def __init__(self, *, at_once: int = 32) -> None:
+        # Its own threads: slow name servers must not take those that the rest of the process shares.
+        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="resolver")
+
+    async def resolve(self, host: str) -> tuple[Address, ...]:
+        """Give all addresses of the name, the best first, or raise OSError."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
+
+    def close(self) -> None:
+        """Take no more questions."""
+        self._threads.shutdown(wait=False)
+
+
+def _look_up(host: str) -> tuple[Address, ...]:
+    rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(ip_address(str(row[4][0])) for row in rows))

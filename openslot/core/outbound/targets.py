@@ -1,0 +1,148 @@
+"""Reads a URL strictly and refuses all that needs no look-up to be refused."""
+
+import re
+from collections.abc import Iterable
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+
+from msgspec import Struct
+
+from openslot.core.config import Network
+from openslot.core.outbound.addresses import Address, is_inside, is_public
+from openslot.core.outbound.errors import OutboundRefused, Reason
+
+LONGEST_URL = 2048
+LONGEST_NAME = 253
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# Below 1024 the web's own two ports alone; above, all but those of services that act on what a request says.
+# fmt: off
+CLOSED_PORTS = frozenset({
+    1433, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 3659, 4045, 4190, 5060, 5061,
+    5432, 5672, 5900, 5984, 6000, 6379, 6432, 6566, *range(6665, 6670), 6679, 6697, 9042, 9092, 9200, 9300,
+    10080, 10250, 11211, 27017,
+})
+# fmt: on
+
+PRIVATE_SUFFIXES = (
+    "localhost", "localdomain", "local", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa",
+)  # fmt: skip
+
+CHARACTERS = re.compile(r"[\x21-\x5b\x5d-\x7e]*")
+AFTER_SCHEME = re.compile(r"//(?P<authority>[^/?#]*)(?P<path>[^#]*)(?:#.*)?")
+AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9a-f:.]+)\]|(?P<name>[a-z0-9._-]+))(?::(?P<port>[^:]*))?", re.IGNORECASE)
+LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+PORT = re.compile(r"[0-9]{1,5}")
+
+
+class Target(Struct, frozen=True):
+    """Where a URL leads, before any look-up."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    address: Address | None
+    only_allowed: Reason | None
+    """Set if nothing but an address that the operator allows will do."""
+
+    @property
+    def host_header(self) -> str:
+        """The host as HTTP writes it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def check_url(url: str, *, allow: Iterable[Network] = ()) -> None:
+    """Refuse a URL that no look-up could make acceptable."""
+    get_target(url, allow=tuple(allow))
+
+
+def get_target(url: str, *, allow: tuple[Network, ...]) -> Target:
+    """Read where the URL leads, or refuse it."""
+    target = _read(url)
+    if target.address is not None:
+        check_addresses(target, (target.address,), allow=allow)
+    if target.only_allowed is not None and not allow:
+        raise OutboundRefused(target.only_allowed)
+    return target
+
+
+def check_addresses(target: Target, addresses: Iterable[Address], *, allow: tuple[Network, ...]) -> None:
+    """Refuse the target unless every address is public or allowed."""
+    for address in addresses:
+        if is_inside(address, allow):
+            continue
+        if not is_public(address):
+            raise OutboundRefused(Reason.ADDRESS)
+        if target.only_allowed is not None:
+            raise OutboundRefused(target.only_allowed)
+
+
+def _read(url: str) -> Target:
+    if len(url) > LONGEST_URL:
+        raise OutboundRefused(Reason.TOO_LONG)
+    if not CHARACTERS.fullmatch(url):
+        raise OutboundRefused(Reason.CHARACTERS)
+    scheme, _, rest = url.partition(":")
+    scheme = scheme.lower()
+    if scheme not in DEFAULT_PORTS:
+        raise OutboundRefused(Reason.SCHEME)
+    parts = AFTER_SCHEME.fullmatch(rest)
+    if parts is None:
+        raise OutboundRefused(Reason.HOST)
+    host, address, port = _read_authority(parts["authority"], default_port=DEFAULT_PORTS[scheme])
+    path = parts["path"] if parts["path"].startswith("/") else f"/{parts['path']}"
+    return Target(scheme, host, port, path, address, _find_need(scheme, host, port, address))
+
+
+def _read_authority(authority: str, *, default_port: int) -> tuple[str, Address | None, int]:
+    if "@" in authority:
+        raise OutboundRefused(Reason.USERINFO)
+    found = AUTHORITY.fullmatch(authority)
+    if found is None:
+        raise OutboundRefused(Reason.HOST)
+    port = _read_port(found["port"], default_port=default_port)
+    if found["v6"] is not None:
+        address = _read_v6(found["v6"])
+        return str(address), address, port
+    name = found["name"].lower()
+    return name, _find_v4(name), port
+
+
+def _read_port(text: str | None, *, default_port: int) -> int:
+    if text is None:
+        return default_port
+    if not PORT.fullmatch(text) or not 1 <= int(text) <= 65535:
+        raise OutboundRefused(Reason.PORT)
+    return int(text)
+
+
+def _read_v6(text: str) -> IPv6Address:
+    try:
+        return IPv6Address(text)
+    except AddressValueError:
+        raise OutboundRefused(Reason.HOST) from None
+
+
+def _find_v4(name: str) -> IPv4Address | None:
+    labels = name.split(".")
+    # Resolvers read octal, hex, short and whole-number addresses, each in its own way: one spelling is enough.
+    if NUMBER.fullmatch(labels[-1]):
+        try:
+            return IPv4Address(name)
+        except AddressValueError:
+            raise OutboundRefused(Reason.NUMBER) from None
+    if len(name) > LONGEST_NAME or not all(LABEL.fullmatch(label) for label in labels):
+        raise OutboundRefused(Reason.HOST)
+    return None
+
+
+def _find_need(scheme: str, host: str, port: int, address: Address | None) -> Reason | None:
+    if address is None and ("." not in host or f".{host}".endswith(tuple(f".{end}" for end in PRIVATE_SUFFIXES))):
+        return Reason.NAME
+    if scheme == "http":
+        return Reason.INSECURE
+    if port in CLOSED_PORTS or (port < 1024 and port not in DEFAULT_PORTS.values()):
+        return Reason.PORT
+    return None

@@ -1,0 +1,47 @@
+"""Hand a job to the queue, on the caller's own connection: it is there when the change is, or not at all."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import cast
+from uuid import UUID
+
+import asyncpg
+from msgspec import Struct
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
+from pgqueuer.adapters.persistence.queries import Queries
+
+from openslot.core.db import Db
+
+ENTRYPOINT = "effect"
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One try of one effect; the round keeps a second job for the same try out."""
+
+    effect_id: UUID
+    round: int
+    after: timedelta = timedelta()
+
+    def pack(self) -> bytes:
+        """Write what the queue carries."""
+        return self.effect_id.bytes + self.round.to_bytes(4)
+
+    @classmethod
+    def unpack(cls, payload: bytes) -> "Job":
+        """Read what the queue has carried."""
+        return cls(effect_id=UUID(bytes=payload[:16]), round=int.from_bytes(payload[16:]))
+
+
+async def enqueue(db: Db, jobs: Sequence[Job]) -> None:
+    """Put these jobs into the queue, leaving out those that are there already."""
+    if not jobs:
+        return
+    queries = Queries(AsyncpgDriver(cast("asyncpg.Connection", db)))
+    await queries.enqueue(
+        [ENTRYPOINT] * len(jobs),
+        [job.pack() for job in jobs],
+        [0] * len(jobs),
+        [job.after for job in jobs],
+        [f"{job.effect_id}:{job.round}" for job in jobs],
+        on_conflict="skip",
+    )

@@ -1,0 +1,109 @@
+"""Secrets: sealed at rest, signed on their way out, and random where they are made."""
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets as random
+from pathlib import Path
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from openslot.core.errors import StartupError
+
+KEY_FILE = "secret.key"
+SHORTEST = 32
+
+
+class Secrets:
+    """Keys of one installation: the first one seals and signs, every one opens and verifies."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        if not keys or any(len(key) < SHORTEST for key in keys):
+            raise StartupError(f"OPENSLOT_SECRET_KEY is wrong: each key needs {SHORTEST} characters or more.")
+        self._keys = keys
+        self._fernet = MultiFernet([Fernet(base64.urlsafe_b64encode(derive(key, "seal"))) for key in keys])
+
+    def seal(self, secret: str) -> bytes:
+        """Encrypt a secret for the database."""
+        return self._fernet.encrypt(secret.encode())
+
+    def open(self, sealed: bytes) -> str:
+        """Decrypt what any of our keys has sealed."""
+        try:
+            return self._fernet.decrypt(sealed).decode()
+        except InvalidToken:
+            raise SealBroken from None
+
+    def reseal(self, sealed: bytes) -> bytes:
+        """Seal again with the newest key, for a rotation."""
+        try:
+            return self._fernet.rotate(sealed)
+        except InvalidToken:
+            raise SealBroken from None
+
+    def sign(self, purpose: str, message: bytes) -> bytes:
+        """Make a signature for one purpose with the newest key."""
+        return hmac.digest(derive(self._keys[0], f"sign {purpose}"), message, "sha256")
+
+    def is_signed(self, purpose: str, message: bytes, signature: bytes) -> bool:
+        """Tell whether one of our keys made this signature for this purpose."""
+        made = (hmac.digest(derive(key, f"sign {purpose}"), message, "sha256") for key in self._keys)
+        return any([hmac.compare_digest(signature, one) for one in made])
+
+
+class SealBroken(Exception):  # noqa: N818 - names the state of the thing
+    """None of the keys opens this: it was sealed by a key that is gone."""
+
+
+def derive(key: str, purpose: str) -> bytes:
+    """Make an independent 32-byte key for one purpose."""
+    return HKDF(algorithm=SHA256(), length=32, salt=b"openslot", info=purpose.encode()).derive(key.encode())
+
+
+def fingerprint(token: str) -> bytes:
+    """Hash a random credential for look-up; it has entropy enough to need no salt."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def new_token() -> str:
+    """Make an unguessable string for links and sessions."""
+    return random.token_urlsafe(32)
+
+
+def load_secrets(configured: str | None, data_dir: Path) -> Secrets:
+    """Take the keys from the setting, or from the data directory, where the first start makes one."""
+    if configured is not None:
+        return Secrets(tuple(key.strip() for key in configured.split(",") if key.strip()))
+    return Secrets(tuple(read_key_file(data_dir / KEY_FILE)))
+
+
+def read_key_file(path: Path) -> list[str]:
+    """Read one key a line, the newest first; make the file where there is none, only one of two starters winning."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.{random.token_hex(4)}")
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_private(fresh, random.token_urlsafe(48))
+        try:
+            os.link(fresh, path)
+        except FileExistsError:
+            pass
+        finally:
+            fresh.unlink()
+    return [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def rotate_key_file(path: Path) -> None:
+    """Put a new key in front of the old ones."""
+    keys = [random.token_urlsafe(48), *read_key_file(path)]
+    fresh = path.with_name(f"{path.name}.new")
+    _write_private(fresh, "\n".join(keys))
+    fresh.replace(path)
+
+
+def _write_private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text + "\n")

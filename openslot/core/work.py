@@ -1,0 +1,71 @@
+"""Work: one request, tool call or job; who, when, where, and what happened."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Self
+
+from openslot.core.actor import Actor
+from openslot.core.clock import Clock
+from openslot.core.config import Settings
+from openslot.core.db import Db, Pool, transaction
+from openslot.core.effects import insert_effects, insert_event
+from openslot.core.events import Event, Wiring
+from openslot.core.outbound import Outbound
+from openslot.core.secrets import Secrets
+
+
+class House:
+    """What a process has one of, and all of its work shares."""
+
+    __slots__ = ("clock", "outbound", "pool", "secrets", "settings", "wiring")
+
+    def __init__(
+        self, *, settings: Settings, pool: Pool, wiring: Wiring, secrets: Secrets, clock: Clock, outbound: Outbound
+    ) -> None:
+        self.settings = settings
+        self.pool = pool
+        self.wiring = wiring
+        self.secrets = secrets
+        self.clock = clock
+        self.outbound = outbound
+
+    def reading(self, actor: Actor) -> "Work":
+        """Begin work whose statements each stand alone."""
+        return Work(house=self, actor=actor, db=self.pool, now=self.clock())
+
+    @asynccontextmanager
+    async def writing(self, actor: Actor) -> AsyncIterator["Work"]:
+        """Begin work in one transaction, committed at the end or not at all."""
+        async with transaction(self.pool) as db:
+            yield Work(house=self, actor=actor, db=db, now=self.clock())
+
+
+class Work:
+    """The one thing that every verb gets first."""
+
+    __slots__ = ("actor", "db", "house", "now")
+
+    def __init__(self, *, house: House, actor: Actor, db: Db, now: datetime) -> None:
+        self.house = house
+        self.actor = actor
+        self.db = db
+        self.now = now
+
+    def acting_as(self, actor: Actor) -> Self:
+        """The same work in another's name."""
+        return type(self)(house=self.house, actor=actor, db=self.db, now=self.now)
+
+    async def record(self, event: Event) -> None:
+        """Keep the fact, make its consequences true, and write down what is to be done because of it."""
+        wiring = self.house.wiring
+        event_id = await insert_event(self.db, event, actor=self.actor, now=self.now)
+        for consequence in wiring.consequences:
+            if consequence.on is type(event):
+                await consequence.run(self, event)
+        wanted = [
+            (reaction, None, reaction.lane(event) if reaction.lane else None)
+            for reaction in wiring.reactions
+            if type(event) in reaction.on
+        ]
+        await insert_effects(self.db, event_id, wanted, now=self.now)

@@ -1,0 +1,170 @@
+"""Time zones: their names in any letter case, and their offsets as plain numbers."""
+
+from bisect import bisect_right
+from datetime import UTC, date, datetime, timedelta
+from functools import cache, lru_cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo, available_timezones
+
+from msgspec import Struct
+
+DAY = 86_400
+FOREVER = 1 << 40
+FIRST_YEAR, LAST_YEAR = 1970, 2200
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND = timedelta(seconds=1)
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+_NO_ZONES = ("localtime", "posixrules", "factory")
+
+
+class Offsets(Struct, frozen=True):
+    """The offsets of one zone over some years, as runs between one change and the next."""
+
+    starts: tuple[int, ...]
+    """The instant at which each run begins, in seconds since 1970."""
+
+    seconds: tuple[int, ...]
+    """What each run adds to UTC."""
+
+    wall_ends: tuple[int, ...]
+    """What the wall clock would show when the next run begins; one fewer than the runs."""
+
+
+def find_zone(name: str) -> ZoneInfo | None:
+    """Find the zone that a name means, in any letter case."""
+    known = _known_names().get(name.lower()) if name.isascii() else None
+    return _load(known) if known else None
+
+
+def get_zone(name: str) -> ZoneInfo:
+    """Load the zone of a name that was checked before."""
+    zone = find_zone(name)
+    if zone is None:
+        raise LookupError(f"{name!r} is not the name of a time zone")
+    return zone
+
+
+def get_offsets(zone: ZoneInfo, first: date, last: date) -> Offsets:
+    """Tell the zone's offsets from the year before `first` to the year after `last`."""
+    return _offsets_of_years(zone, max(first.year, FIRST_YEAR) - 1, min(last.year, LAST_YEAR) + 1)
+
+
+def offset_at(offsets: Offsets, instant: int) -> int:
+    """Tell how many seconds the wall clock is ahead of UTC at an instant."""
+    return offsets.seconds[max(bisect_right(offsets.starts, instant) - 1, 0)]
+
+
+def instant_of(offsets: Offsets, wall: int) -> int:
+    """Turn a wall time into its instant: the first of two in a fold, the first after a gap."""
+    run = bisect_right(offsets.wall_ends, wall)
+    return max(wall - offsets.seconds[run], offsets.starts[run])
+
+
+def spans_of_days(offsets: Offsets, first: int, last: int) -> list[tuple[int, int]]:
+    """List when the calendar shows one of these days: one span, or two where a fold crosses midnight."""
+    spans: list[tuple[int, int]] = []
+    starts = (-FOREVER, *offsets.starts[1:])
+    ends = (*offsets.starts[1:], FOREVER)
+    for start, end, offset in zip(starts, ends, offsets.seconds, strict=True):
+        begin, until = max(start, first * DAY - offset), min(end, (last + 1) * DAY - offset)
+        if begin >= until:
+            continue
+        if spans and spans[-1][1] == begin:
+            begin, _ = spans.pop()
+        spans.append((begin, until))
+    return spans
+
+
+def day_number(on: date) -> int:
+    """Count the days since 1970."""
+    return on.toordinal() - _EPOCH_ORDINAL
+
+
+def date_of(day: int) -> date:
+    """Turn a count of days since 1970 back into a date."""
+    return date.fromordinal(day + _EPOCH_ORDINAL)
+
+
+def floor_second(at: datetime) -> int:
+    """Count the whole seconds since 1970, a begun second left out."""
+    return (at - _EPOCH) // _SECOND
+
+
+def ceil_second(at: datetime) -> int:
+    """Count the whole seconds since 1970, a begun second included."""
+    return -((_EPOCH - at) // _SECOND)
+
+
+def at_second(instant: int) -> datetime:
+    """Turn seconds since 1970 into aware UTC."""
+    return _EPOCH + timedelta(seconds=instant)
+
+
+def local_day(zone: ZoneInfo, instant: int) -> int:
+    """Tell the number of the day that a zone's calendar shows at an instant."""
+    return (instant + _offset(zone, instant)) // DAY
+
+
+@cache
+def _known_names() -> dict[str, str]:
+    names = {name.lower(): name for name in available_timezones()}
+    return {
+        lower: name
+        for lower, name in names.items()
+        if lower not in _NO_ZONES and not lower.startswith(("posix/", "right/"))
+    }
+
+
+@cache
+def _load(name: str) -> ZoneInfo:
+    return ZoneInfo(name)
+
+
+@lru_cache(maxsize=4096)
+def _offsets_of_years(zone: ZoneInfo, first_year: int, last_year: int) -> Offsets:
+    begin = _new_year(first_year)
+    runs = [(begin, _offset(zone, begin))]
+    for year in range(first_year, last_year + 1):
+        runs += _changes(zone, year)
+    return Offsets(
+        starts=tuple(start for start, _ in runs),
+        seconds=tuple(offset for _, offset in runs),
+        wall_ends=tuple(end + offset for (_, offset), (end, _) in pairwise(runs)),
+    )
+
+
+@lru_cache(maxsize=8192)
+def _changes(zone: ZoneInfo, year: int) -> tuple[tuple[int, int], ...]:
+    """List each change in a year as its instant and the offset from then on."""
+    changes = []
+    begin, end = _new_year(year), _new_year(year + 1)
+    before = _offset(zone, begin)
+    # Since 1970 no zone has had two changes within six days, so three days are a safe stride.
+    for left in range(begin, end, 3 * DAY):
+        right = min(left + 3 * DAY, end)
+        after = _offset(zone, right)
+        if after != before:
+            changes.append((_find_change(zone, left, right), after))
+        before = after
+    return tuple(changes)
+
+
+def _find_change(zone: ZoneInfo, before: int, after: int) -> int:
+    old = _offset(zone, before)
+    while after - before > 1:
+        middle = (before + after) // 2
+        if _offset(zone, middle) == old:
+            before = middle
+        else:
+            after = middle
+    return after
+
+
+def _offset(zone: ZoneInfo, instant: int) -> int:
+    offset = at_second(instant).astimezone(zone).utcoffset()
+    return offset.days * DAY + offset.seconds if offset else 0
+
+
+def _new_year(year: int) -> int:
+    return day_number(date(year, 1, 1)) * DAY

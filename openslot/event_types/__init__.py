@@ -1,0 +1,1 @@
+"""Event types: what can be booked."""

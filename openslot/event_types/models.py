@@ -1,0 +1,120 @@
+"""The nouns of event types: what is offered, where, when at the earliest and latest, and what is asked."""
+
+from datetime import date
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class LocationKind(StrEnum):
+    """The ways to meet."""
+
+    IN_PERSON = "in_person"
+    PHONE = "phone"
+    VIDEO_LINK = "video_link"
+    TEXT = "text"
+
+
+class Location(Struct, frozen=True):
+    """Where the meeting takes place."""
+
+    kind: LocationKind
+    value: str = ""
+    """An address, a phone number (empty: the invitee is called), a link, or any other words."""
+
+
+class RollingWindow(Struct, frozen=True, tag_field="type", tag="rolling"):
+    """From today to so many days later, in the host's zone."""
+
+    days: int
+
+
+class BusinessDaysWindow(Struct, frozen=True, tag_field="type", tag="businessDays"):
+    """From today to so many business days later: Monday to Friday in the host's zone, without its holidays."""
+
+    days: int
+
+
+class RangeWindow(Struct, frozen=True, tag_field="type", tag="range", rename={"first": "from", "last": "to"}):
+    """From one date to another in the host's zone, both included."""
+
+    first: date
+    last: date
+
+
+BookingWindow = RollingWindow | BusinessDaysWindow | RangeWindow
+
+
+class Limits(Struct, frozen=True, rename="camel"):
+    """How many bookings a day and a week may have, in the host's zone; None is no limit."""
+
+    per_day: int | None = None
+    per_week: int | None = None
+
+
+class QuestionKind(StrEnum):
+    """The ways to answer."""
+
+    TEXT = "text"
+    LONG_TEXT = "long_text"
+    CHOICE = "choice"
+    CHECKBOX = "checkbox"
+    PHONE = "phone"
+    EMAIL = "email"
+
+
+class Question(Struct, frozen=True):
+    """What an invitee is asked when booking."""
+
+    key: str
+    """The answer's name on the wire, unique within the event type."""
+
+    label: str
+    kind: QuestionKind = QuestionKind.TEXT
+    required: bool = False
+    options: tuple[str, ...] = ()
+    """What a choice offers."""
+
+
+class Money(Struct, frozen=True):
+    """An amount in the currency's smallest unit."""
+
+    amount: int
+    currency: str
+    """Three capital letters, ISO 4217."""
+
+
+class EventType(Struct, frozen=True, kw_only=True):
+    """A kind of meeting that can be booked."""
+
+    id: UUID
+    owner_id: UUID
+    schedule_id: UUID
+    name: str
+    slug: str
+    duration_minutes: int
+    description: str = ""
+    colour: str = "#2563eb"
+    buffer_before: int = 0
+    """Minutes that stay free before each meeting."""
+
+    buffer_after: int = 0
+    """Minutes that stay free after each meeting."""
+
+    location: Location = Location(LocationKind.TEXT)
+    min_notice_minutes: int = 0
+    booking_window: BookingWindow = RollingWindow(60)
+    slot_interval_minutes: int | None = None
+    """Minutes from one start to the next; None is the duration."""
+
+    limits: Limits = Limits()
+    seats: int = 1
+    """How many may sit in one meeting; 1 is not a group."""
+
+    questions: tuple[Question, ...] = ()
+    price: Money | None = None
+    position: int = 0
+    active: bool = True
+    private_token: str | None = None
+    """What opens the page of an event type that is not listed; None is public."""

@@ -1,0 +1,123 @@
+"""Decisions about event types: the bounds of every field."""
+
+import re
+from collections.abc import Iterator
+
+from openslot.event_types.models import (
+    BookingWindow,
+    EventType,
+    Location,
+    LocationKind,
+    Money,
+    Question,
+    QuestionKind,
+    RangeWindow,
+)
+
+MOST_QUESTIONS = 20
+MOST_OPTIONS = 50
+
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
+_COLOUR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
+_CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
+_LINK = re.compile(r"https?://[^\s/]+\S*", re.ASCII)
+
+Faults = Iterator[tuple[str, str]]
+
+
+def find_event_type_faults(event_type: EventType) -> dict[str, str]:
+    """Name every field of an event type that makes no sense, and what is wrong with it."""
+    return {
+        **dict(_text_faults(event_type)),
+        **dict(_number_faults(event_type)),
+        **dict(_location_faults(event_type.location)),
+        **dict(_window_faults(event_type.booking_window)),
+        **dict(_question_faults(event_type.questions)),
+        **dict(_price_faults(event_type)),
+    }
+
+
+def _text_faults(event_type: EventType) -> Faults:
+    if not event_type.name.strip() or len(event_type.name) > 200:
+        yield "name", "Must be 1 to 200 characters"
+    if len(event_type.slug) > 100 or not _SLUG.fullmatch(event_type.slug):
+        yield "slug", "Must be 1 to 100 lower-case letters and digits, with single hyphens between them"
+    if len(event_type.description) > 5000:
+        yield "description", "Must be at most 5000 characters"
+    if not _COLOUR.fullmatch(event_type.colour):
+        yield "colour", "Must be # and six hexadecimal digits, such as #2563eb"
+    token = event_type.private_token
+    if token is not None and not 16 <= len(token) <= 100:
+        yield "privateToken", "Must be 16 to 100 characters"
+
+
+def _number_faults(event_type: EventType) -> Faults:
+    yield from _bounds("durationMinutes", event_type.duration_minutes, 1, 1440)
+    yield from _bounds("bufferBefore", event_type.buffer_before, 0, 480)
+    yield from _bounds("bufferAfter", event_type.buffer_after, 0, 480)
+    yield from _bounds("minNoticeMinutes", event_type.min_notice_minutes, 0, 525_600)
+    yield from _bounds("slotIntervalMinutes", event_type.slot_interval_minutes, 1, 1440)
+    yield from _bounds("limits.perDay", event_type.limits.per_day, 1, 1000)
+    yield from _bounds("limits.perWeek", event_type.limits.per_week, 1, 1000)
+    yield from _bounds("seats", event_type.seats, 1, 1000)
+    yield from _bounds("position", event_type.position, 0, 1_000_000)
+
+
+def _bounds(field: str, number: int | None, least: int, most: int) -> Faults:
+    if number is not None and not least <= number <= most:
+        yield field, f"Must be from {least} to {most}"
+
+
+def _location_faults(location: Location) -> Faults:
+    if len(location.value) > 500:
+        yield "location.value", "Must be at most 500 characters"
+    elif location.kind is LocationKind.VIDEO_LINK and not _LINK.fullmatch(location.value):
+        yield "location.value", "Must be a link that begins with https://"
+    elif location.kind is LocationKind.IN_PERSON and not location.value.strip():
+        yield "location.value", "Must name the place to meet"
+
+
+def _window_faults(window: BookingWindow) -> Faults:
+    if not isinstance(window, RangeWindow):
+        yield from _bounds("bookingWindow.days", window.days, 0, 730)
+    elif window.last < window.first:
+        yield "bookingWindow.to", "Must not be before from"
+
+
+def _question_faults(questions: tuple[Question, ...]) -> Faults:
+    if len(questions) > MOST_QUESTIONS:
+        yield "questions", f"At most {MOST_QUESTIONS} questions"
+    seen: set[str] = set()
+    for index, question in enumerate(questions):
+        path = f"questions.{index}"
+        if question.key in seen:
+            yield f"{path}.key", f"{question.key} is there twice"
+        elif not _KEY.fullmatch(question.key):
+            yield f"{path}.key", "Must be a lower-case letter, then up to 49 letters, digits and underscores"
+        seen.add(question.key)
+        if not question.label.strip() or len(question.label) > 200:
+            yield f"{path}.label", "Must be 1 to 200 characters"
+        yield from _option_faults(f"{path}.options", question)
+
+
+def _option_faults(path: str, question: Question) -> Faults:
+    options = question.options
+    if question.kind is not QuestionKind.CHOICE:
+        if options:
+            yield path, "Only a choice has options"
+    elif not 1 <= len(options) <= MOST_OPTIONS:
+        yield path, f"A choice has 1 to {MOST_OPTIONS} options"
+    elif len(set(options)) < len(options):
+        yield path, "Every option must differ from the others"
+    elif any(not option.strip() or len(option) > 200 for option in options):
+        yield path, "Every option must be 1 to 200 characters"
+
+
+def _price_faults(event_type: EventType) -> Faults:
+    price: Money | None = event_type.price
+    if price is None:
+        return
+    yield from _bounds("price.amount", price.amount, 1, 99_999_999)
+    if not _CURRENCY.fullmatch(price.currency):
+        yield "price.currency", "Must be three capital letters, such as EUR"

@@ -1,0 +1,33 @@
+"""Open the house: everything a process has one of, from its settings."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from openslot.core.clock import Clock, system_clock
+from openslot.core.config import Settings
+from openslot.core.db import open_pool
+from openslot.core.errors import StartupError
+from openslot.core.events import Wiring
+from openslot.core.outbound import Outbound
+from openslot.core.secrets import load_secrets
+from openslot.core.work import House
+from openslot.wiring import WIRING
+
+
+@asynccontextmanager
+async def open_house(
+    settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock
+) -> AsyncIterator[House]:
+    """Connect to a migrated database, and close everything in the end."""
+    if settings.database_url is None:
+        raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
+    pool = await open_pool(
+        settings.database_url, most=settings.database_connections, through_pooler=settings.database_pooler
+    )
+    outbound = Outbound(allow=settings.outbound_allow)
+    try:
+        secrets = load_secrets(settings.secret_key, settings.data_dir)
+        yield House(settings=settings, pool=pool, wiring=wiring, secrets=secrets, clock=clock, outbound=outbound)
+    finally:
+        await outbound.close()
+        await pool.close()

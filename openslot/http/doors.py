@@ -1,0 +1,86 @@
+"""Doors: which paths there are, who may come in by them, and in which shape they refuse."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from openslot.access.models import Entry
+from openslot.accounts.models import User
+from openslot.core.actor import PUBLIC
+from openslot.core.errors import Refusal
+from openslot.core.work import House, Work
+
+Scope = dict[str, Any]
+Headers = Mapping[str, str]
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """A whole answer, ready to be sent."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Enter(Protocol):
+    """Turns a request's credential into an actor, or refuses."""
+
+    def __call__(self, house: House, headers: Headers, address: str) -> Awaitable[Entry]:
+        """Authenticate and count."""
+
+
+class Door(Struct, frozen=True, kw_only=True):
+    """One way in."""
+
+    name: str
+    prefixes: tuple[str, ...]
+    enter: Enter
+    refuse: Callable[[Refusal, "Visit"], Answer]
+    media_types: tuple[str, ...] = ()
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    open_to_other_origins: bool = False
+    keeps_answers: bool = False
+
+
+class Visit:
+    """One request between its coming in and its answer."""
+
+    __slots__ = ("address", "body", "door", "entry", "headers", "request_id", "status", "work")
+
+    def __init__(self, *, door: Door, request_id: UUID, headers: Headers, address: str, work: Work) -> None:
+        self.door = door
+        self.request_id = request_id
+        self.headers = headers
+        self.address = address
+        self.work = work
+        self.entry = Entry(actor=PUBLIC)
+        self.body = b""
+        self.status = 500
+
+    @property
+    def user(self) -> User | None:
+        """The user who came in, where it is one."""
+        return self.entry.user
+
+
+def visit_of(scope: Mapping[str, Any]) -> Visit:
+    """Find the visit that a handler is serving."""
+    visit: Visit = scope["openslot"]
+    return visit
+
+
+async def enter_freely(house: House, headers: Headers, address: str) -> Entry:  # noqa: ARG001 - one shape for all
+    """Let everyone in."""
+    return Entry(actor=PUBLIC)
+
+
+def refuse_with_json(refusal: Refusal, visit: Visit) -> Answer:  # noqa: ARG001 - one shape for all
+    """Refuse as the REST contract says: `error`, and `details` where fields are at fault."""
+    body: dict[str, object] = {"error": refusal.message}
+    if refusal.details:
+        body["details"] = refusal.details
+    headers = {"content-type": "application/json", "x-error-code": refusal.code, **refusal.headers}
+    return Answer(status=refusal.status, headers=headers, body=msgspec.json.encode(body))

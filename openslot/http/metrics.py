@@ -1,0 +1,57 @@
+"""What Prometheus reads: requests by door and route, and how far the effects have come."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import REGISTRY
+
+from openslot.core.db import Db
+
+REQUESTS = Histogram(
+    "openslot_request_seconds",
+    "Time from a request's arrival to its answer.",
+    ("door", "route", "method", "status"),
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+
+STATE = """
+select state, count(*) as effects, coalesce(extract(epoch from max($1::timestamptz - next_try_at)), 0)::float as oldest
+from effects where state in ('waiting', 'queued', 'running', 'dead') group by state"""
+BEATS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
+
+
+def observe(door: str, scope: Mapping[str, Any], status: int, seconds: float) -> None:
+    """Count one request."""
+    route = scope.get("path_template") or "none"
+    REQUESTS.labels(door, route, scope["method"], status).observe(seconds)
+
+
+async def write_metrics(db: Db, now: object) -> bytes:
+    """Write all metrics: the processes' own, and those that the database knows for all of them."""
+    return generate_latest(_requests()) + generate_latest(await _from_database(db, now))
+
+
+def _requests() -> CollectorRegistry:
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)
+    return registry
+
+
+async def _from_database(db: Db, now: object) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    effects = Gauge("openslot_effects", "Effects that are not done, by state.", ("state",), registry=registry)
+    late = Gauge("openslot_effects_late_seconds", "How long the oldest due effect waits.", registry=registry)
+    workers = Gauge("openslot_workers", "Workers whose heart beats.", registry=registry)
+    for state in ("waiting", "queued", "running", "dead"):
+        effects.labels(state).set(0)
+    for row in await db.fetch(STATE, now):
+        effects.labels(row["state"]).set(row["effects"])
+        if row["state"] == "queued":
+            late.set(max(0.0, row["oldest"]))
+    workers.set(await db.fetchval(BEATS, now))
+    return registry

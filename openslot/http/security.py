@@ -1,0 +1,42 @@
+"""Headers that keep browsers from helping an attacker."""
+
+from openslot.core.config import Settings
+
+RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+EVERYWHERE: RawHeaders = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"strict-origin-when-cross-origin"),
+)
+API_POLICY = b"default-src 'none'; frame-ancestors 'none'"
+PAGE_POLICY = (
+    b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
+    b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
+)
+
+
+def api_headers(settings: Settings) -> RawHeaders:
+    """For answers that no browser should show, frame or keep."""
+    return (
+        *EVERYWHERE,
+        (b"content-security-policy", API_POLICY),
+        (b"cache-control", b"no-store"),
+        *_transport(settings),
+    )
+
+
+def page_headers(settings: Settings) -> RawHeaders:
+    """For pages: our own styles and scripts alone, no frames, no features."""
+    return (
+        *EVERYWHERE,
+        (b"content-security-policy", PAGE_POLICY),
+        (b"cross-origin-opener-policy", b"same-origin"),
+        (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=()"),
+        *_transport(settings),
+    )
+
+
+def _transport(settings: Settings) -> RawHeaders:
+    if not settings.public_url.startswith("https://"):
+        return ()
+    return ((b"strict-transport-security", b"max-age=63072000; includeSubDomains"),)

@@ -1,0 +1,1 @@
+"""Runs what was deferred; knows no domain."""

@@ -1,0 +1,74 @@
+"""Run one try of one effect, and write down what came of it."""
+
+import structlog
+
+from openslot.core.actor import SYSTEM
+from openslot.core.effects import finish_effect, insert_effects, postpone_effect, start_effect
+from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, TryLater
+from openslot.core.queue import Job
+from openslot.core.work import House, Work
+from openslot.jobs.retry import next_delay
+
+log = structlog.get_logger()
+
+
+async def run_effect(house: House, job: Job) -> None:
+    """Do what is to be done; a failure is planned again or, after the last try, kept as dead."""
+    effect = await start_effect(house.pool, job)
+    if effect is None:
+        return
+    reaction = house.wiring.reaction(effect.reaction)
+    structlog.contextvars.bind_contextvars(effect_id=str(effect.id), reaction=effect.reaction)
+    if reaction is None:
+        await _bury(house, effect, None, f"this version has no reaction named {effect.reaction}")
+        return
+    try:
+        outcome = await reaction.run(house.reading(SYSTEM), effect)
+    except GiveUp as fault:
+        await _bury(house, effect, reaction, str(fault))
+    except TryLater as fault:
+        await _try_later(house, effect, reaction, fault)
+    except Exception as fault:  # noqa: BLE001 - whatever a reaction raises is a failed try, and is kept
+        log.exception("effect failed")
+        await _try_later(house, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
+    else:
+        await _settle(house, effect, reaction, outcome)
+
+
+async def _settle(house: House, effect: Effect, reaction: Reaction, outcome: Outcome) -> None:
+    async with house.writing(SYSTEM) as work:
+        match outcome:
+            case Skipped(reason):
+                await finish_effect(work.db, effect, "skipped", now=work.now, reaction=reaction, error=reason)
+            case Done(vendor_id=vendor_id, write=write):
+                first = await finish_effect(
+                    work.db, effect, "done", now=work.now, reaction=reaction, vendor_id=vendor_id
+                )
+                if first and write is not None:
+                    await write(work)
+            case Expanded(targets):
+                if await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction):
+                    wanted = [(_get_reaction(work, t.reaction), t.target, t.lane) for t in targets]
+                    await insert_effects(work.db, effect.event_id, wanted, now=work.now, parent_id=effect.id)
+
+
+async def _try_later(house: House, effect: Effect, reaction: Reaction, fault: TryLater) -> None:
+    delay = next_delay(reaction.delays, effect.attempts, wished=fault.after)
+    if delay is None:
+        await _bury(house, effect, reaction, str(fault))
+        return
+    async with house.writing(SYSTEM) as work:
+        await postpone_effect(work.db, effect, error=str(fault)[:1000], delay=delay, now=work.now)
+
+
+async def _bury(house: House, effect: Effect, reaction: Reaction | None, error: str) -> None:
+    log.warning("effect is dead", error=error)
+    async with house.writing(SYSTEM) as work:
+        await finish_effect(work.db, effect, "dead", now=work.now, reaction=reaction, error=error[:1000])
+
+
+def _get_reaction(work: Work, name: str) -> Reaction:
+    reaction = work.house.wiring.reaction(name)
+    if reaction is None:
+        raise LookupError(f"no reaction is named {name}")
+    return reaction

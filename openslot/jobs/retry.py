@@ -1,0 +1,25 @@
+"""When a failed effect is tried again."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from random import uniform
+
+JITTER = 0.1
+LONGEST_WISH = timedelta(hours=24)
+
+
+def next_delay(
+    delays: Sequence[timedelta],
+    attempts: int,
+    *,
+    wished: timedelta | None = None,
+    spread: Callable[[float, float], float] = uniform,
+) -> timedelta | None:
+    """Choose the wait after so many tries, or None when there were enough.
+
+    What the other side wishes for is honoured up to a day, and never shortens our own wait.
+    """
+    if attempts > len(delays):
+        return None
+    planned = delays[attempts - 1] * spread(1 - JITTER, 1 + JITTER)
+    return max(planned, min(wished, LONGEST_WISH)) if wished is not None else planned

@@ -1,0 +1,113 @@
+"""The worker: takes jobs from the queue, keeps the clock's jobs running, and lets its heart be heard."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from uuid import UUID
+
+import asyncpg
+import structlog
+from pgqueuer import PgQueuer
+from pgqueuer.models import Job as QueuedJob
+from pgqueuer.models import Schedule
+
+from openslot.core.db import DOWN
+from openslot.core.events import Periodic
+from openslot.core.ids import new_id
+from openslot.core.queue import ENTRYPOINT, Job
+from openslot.core.work import House
+from openslot.jobs.effects import run_effect
+from openslot.jobs.periodic import run_periodic
+
+BEAT_EVERY = timedelta(seconds=5)
+ABANDONED_AFTER = timedelta(seconds=15)
+POLL_EVERY = timedelta(seconds=5)
+LONGEST_PAUSE = 10.0
+
+BEAT = """
+insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, $4)
+on conflict (worker_id) do update set beat_at = excluded.beat_at"""
+
+log = structlog.get_logger()
+
+
+async def run_worker(house: House, stop: asyncio.Event) -> None:
+    """Work until told to stop, coming back by itself whenever the database was away."""
+    worker_id = new_id()
+    pause = 0.5
+    while not stop.is_set():
+        try:
+            await _work(house, worker_id, stop)
+            pause = 0.5
+        except (*DOWN, asyncpg.PostgresError, RuntimeError) as fault:
+            log.warning("worker lost the database", error=str(fault), next_try_in_seconds=pause)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+    with suppress(*DOWN):
+        await house.pool.execute("delete from worker_beats where worker_id = $1", worker_id)
+
+
+async def _work(house: House, worker_id: UUID, stop: asyncio.Event) -> None:
+    settings = house.settings
+    connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
+    try:
+        queuer = PgQueuer.from_asyncpg_connection(connection)
+        _attach(queuer, house)
+        lost = asyncio.Event()
+        connection.add_termination_listener(lambda _: lost.set())
+        await _run_until(queuer, (stop, lost), _beat(house, worker_id), concurrency=settings.worker_concurrency)
+    finally:
+        with suppress(*DOWN):
+            await connection.close(timeout=5)
+
+
+def _attach(queuer: PgQueuer, house: House) -> None:
+    @queuer.entrypoint(ENTRYPOINT)
+    async def run(job: QueuedJob) -> None:
+        await run_effect(house, Job.unpack(job.payload or b""))
+
+    for periodic in house.wiring.periodic:
+        queuer.schedule(periodic.name, periodic.expression)(_scheduled(house, periodic))
+
+
+def _scheduled(house: House, periodic: Periodic) -> Callable[[Schedule], Awaitable[None]]:
+    async def run(_: Schedule) -> None:
+        await run_periodic(house, periodic)
+
+    return run
+
+
+async def _run_until(
+    queuer: PgQueuer, signals: tuple[asyncio.Event, ...], beat: Awaitable[None], *, concurrency: int
+) -> None:
+    """Run queue, clock and heart together; the first signal lets what is under way finish and starts nothing new."""
+    running = asyncio.ensure_future(
+        queuer.run(
+            dequeue_timeout=POLL_EVERY,
+            batch_size=min(10, concurrency),
+            max_concurrent_tasks=concurrency,
+            heartbeat_timeout=ABANDONED_AFTER,
+            log_aggregation_interval=timedelta(0),
+        )
+    )
+    beating = asyncio.ensure_future(beat)
+    waiting = [asyncio.ensure_future(signal.wait()) for signal in signals]
+    try:
+        await asyncio.wait([running, beating, *waiting], return_when=asyncio.FIRST_COMPLETED)
+        queuer.shutdown.set()
+        await running
+        if beating.done():
+            beating.result()
+    finally:
+        for task in (beating, *waiting):
+            task.cancel()
+
+
+async def _beat(house: House, worker_id: UUID) -> None:
+    while True:
+        await house.pool.execute(BEAT, worker_id, socket.gethostname(), os.getpid(), house.clock())
+        await asyncio.sleep(BEAT_EVERY.total_seconds())

@@ -1,0 +1,1 @@
+"""Joiners and leavers: verbs over the floors below, with no tables of their own."""

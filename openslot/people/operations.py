@@ -1,0 +1,25 @@
+"""The one place where someone joins, leaves or is shut out, with all that follows."""
+
+from openslot.access import operations as access
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Organization, User, UserWanted
+from openslot.core.errors import NotFound
+from openslot.core.work import Work
+
+
+async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
+    """Open an account with everything a new host needs."""
+    return await accounts.add_user(work, wanted, password_hash=password_hash)
+
+
+async def remove_member(work: Work, organization: Organization, user: User) -> None:
+    """Take a user out of an organization: sessions end, the account stays."""
+    if not await accounts.remove_member(work, organization, user):
+        raise NotFound("This user is not a member")
+    await access.end_sessions(work, user)
+
+
+async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:
+    """Close an account: sign-in, keys and page are shut at once."""
+    if await accounts.disable_user(work, user, reason=reason):
+        await access.end_sessions(work, user)

@@ -1,0 +1,1 @@
+"""Schedules: when a host works."""

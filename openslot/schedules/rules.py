@@ -1,0 +1,141 @@
+"""Decisions about schedules: what makes sense, and which hours and holidays a date has."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from functools import lru_cache
+
+import holidays
+
+from openslot.core.zones import find_zone
+from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
+
+MINUTES_A_DAY = 1440
+MOST_RANGES_A_DAY = 24
+MOST_OVERRIDES = 1000
+MOST_OUT_OF_OFFICE = 1000
+
+_CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00", re.ASCII)
+_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
+
+
+def find_time_range(start: str, end: str) -> TimeRange | None:
+    """Read a range of two clock times; an end at or before the start means the next day."""
+    start_minute, end_minute = find_minute(start), find_minute(end)
+    if start_minute is None or end_minute is None or start_minute in {end_minute, MINUTES_A_DAY}:
+        return None
+    return TimeRange(start_minute, end_minute if end_minute > start_minute else end_minute + MINUTES_A_DAY)
+
+
+def find_minute(clock: str) -> int | None:
+    """Read a clock time from 00:00 to 24:00 as minutes after midnight."""
+    if not _CLOCK.fullmatch(clock):
+        return None
+    return int(clock[:2]) * 60 + int(clock[3:])
+
+
+def write_minute(minute: int) -> str:
+    """Write minutes after midnight as a clock shows them; only midnight at a day's end is 24:00."""
+    if minute > MINUTES_A_DAY:
+        minute -= MINUTES_A_DAY
+    return f"{minute // 60:02d}:{minute % 60:02d}"
+
+
+def hours_on(schedule: Schedule, on: date) -> Hours:
+    """Tell the hours of a date: its override's, else its weekday's."""
+    for override in schedule.overrides:
+        if override.on == on:
+            return override.hours
+    return schedule.weekly_hours[on.weekday()]
+
+
+def find_holiday(schedule: Schedule, on: date) -> str | None:
+    """Name the public holiday that closes a date; an override with hours works on it all the same."""
+    if schedule.holidays is None or any(each.on == on and each.hours for each in schedule.overrides):
+        return None
+    return holidays_of(schedule.holidays, on.year).get(on)
+
+
+@lru_cache(maxsize=2048)
+def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
+    """List a year's public holidays with their names, days off in lieu included."""
+    found = holidays.country_holidays(calendar.country, subdiv=calendar.region, years=year, language="en_US")
+    return {on: name for on, name in found.items() if on.year == year}
+
+
+def find_schedule_faults(schedule: Schedule) -> dict[str, str]:
+    """Name every field of a schedule that makes no sense, and what is wrong with it."""
+    return {
+        **_name_faults(schedule),
+        **dict(_weekly_faults(schedule.weekly_hours)),
+        **dict(_override_faults(schedule.overrides)),
+        **dict(_out_of_office_faults(schedule.out_of_office)),
+        **find_holiday_faults(schedule.holidays),
+    }
+
+
+def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
+    """Tell what is wrong with the country or region of a holiday calendar."""
+    if calendar is None:
+        return {}
+    if not _COUNTRY.fullmatch(calendar.country) or not _has_holidays(HolidayCalendar(calendar.country)):
+        return {"holidays.country": "No holidays are known for this country; use two letters such as US or DE"}
+    if not _has_holidays(calendar):
+        return {"holidays.region": f"This is not a region of {calendar.country} with holidays of its own"}
+    return {}
+
+
+@lru_cache(maxsize=2048)
+def _has_holidays(calendar: HolidayCalendar) -> bool:
+    try:
+        holidays.country_holidays(calendar.country, subdiv=calendar.region)
+    except NotImplementedError:
+        return False
+    return True
+
+
+def _name_faults(schedule: Schedule) -> dict[str, str]:
+    faults = {}
+    if not schedule.name.strip() or len(schedule.name) > 200:
+        faults["name"] = "Must be 1 to 200 characters"
+    if find_zone(schedule.zone) is None:
+        faults["timezone"] = "Unknown time zone; use a name such as Europe/Berlin"
+    return faults
+
+
+def _weekly_faults(weekly: tuple[Hours, ...]) -> Iterator[tuple[str, str]]:
+    if len(weekly) != len(WEEKDAYS):
+        yield "weeklyHours", "Must have seven days, Monday first"
+    for weekday, hours in zip(WEEKDAYS, weekly, strict=False):
+        yield from _hours_faults(f"weeklyHours.{weekday}", hours)
+
+
+def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str, str]]:
+    if len(overrides) > MOST_OVERRIDES:
+        yield "dateOverrides", f"At most {MOST_OVERRIDES} dates"
+    seen: set[date] = set()
+    for index, override in enumerate(overrides):
+        if override.on in seen:
+            yield f"dateOverrides.{index}.date", f"{override.on} is there twice"
+        seen.add(override.on)
+        yield from _hours_faults(f"dateOverrides.{index}.hours", override.hours)
+
+
+def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
+    if len(hours) > MOST_RANGES_A_DAY:
+        yield path, f"At most {MOST_RANGES_A_DAY} ranges a day"
+    for index, each in enumerate(hours):
+        if not 0 <= each.start_minute < MINUTES_A_DAY:
+            yield f"{path}.{index}.start", "Must be from 00:00 to 23:59"
+        if not each.start_minute < each.end_minute < each.start_minute + MINUTES_A_DAY + (each.start_minute == 0):
+            yield f"{path}.{index}.end", "Must be later than the start and within 24 hours of it"
+
+
+def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str, str]]:
+    if len(spans) > MOST_OUT_OF_OFFICE:
+        yield "outOfOffice", f"At most {MOST_OUT_OF_OFFICE} spans"
+    for index, span in enumerate(spans):
+        if span.starts_at.tzinfo is None or span.ends_at.tzinfo is None:
+            yield f"outOfOffice.{index}.from", "Both ends need an offset from UTC"
+        elif span.ends_at <= span.starts_at:
+            yield f"outOfOffice.{index}.to", "Must be later than from"

@@ -1,0 +1,13 @@
+"""All that is attached, in one readable list: events, consequences, reactions and periodic jobs."""
+
+from openslot.access.jobs import ACCESS_JOBS
+from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.core.events import Periodic, Wiring
+from openslot.jobs.housekeeping import HOUSEKEEPING
+
+EVENTS = (*ACCOUNT_EVENTS,)
+CONSEQUENCES = ()
+REACTIONS = ()
+PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS)
+
+WIRING = Wiring(events=EVENTS, consequences=CONSEQUENCES, reactions=REACTIONS, periodic=PERIODIC)

@@ -1,0 +1,113 @@
+"""Which URLs are refused, and that none of them leads to a connection."""
+
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from openslot.core.errors import Refusal
+from openslot.core.outbound import Outbound, OutboundRefused, Reason, check_url
+from openslot.core.outbound.addresses import is_public
+from openslot.core.outbound.errors import SENTENCES
+from openslot.core.outbound.targets import get_target
+from tests.core.hostile_urls import HOSTILE, PRIVATE_ADDRESSES, SHAPES
+from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
+
+ANYWHERE = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+
+
+def test_the_table_is_large_and_has_no_shape_twice() -> None:
+    assert len({url for _, url in SHAPES}) == len(SHAPES) >= 60
+
+
+@pytest.mark.parametrize(("reason", "url"), SHAPES)
+def test_a_hostile_url_is_refused_when_it_is_saved(reason: Reason, url: str) -> None:
+    with pytest.raises(OutboundRefused) as refused:
+        check_url(url.replace("{port}", "8443"))
+    assert refused.value.reason is reason
+
+
+async def test_no_hostile_url_reaches_the_canary_though_every_road_leads_there() -> None:
+    async with serve() as canary:
+        internet = Internet(canary=canary)
+        outbound = Outbound(resolver=Names(["127.0.0.1", "::1"]), connector=internet)
+        for reason, url in SHAPES:
+            with pytest.raises(OutboundRefused) as refused:
+                await outbound.send("POST", url.replace("{port}", str(canary.port)), body=b"{}")
+            assert refused.value.reason is reason, url
+        await outbound.close()
+        assert (canary.connections, internet.asked) == (0, [])
+
+
+async def test_no_hostile_url_reaches_the_canary_over_the_real_network() -> None:
+    async with serve() as canary:
+        outbound = Outbound()
+        for url in (url.replace("{port}", str(canary.port)) for _, url in SHAPES if "{port}" in url):
+            with pytest.raises(OutboundRefused):
+                await outbound.send("GET", url)
+        await outbound.close()
+        assert canary.connections == 0
+
+
+async def test_the_same_addresses_do_reach_the_canary_once_the_operator_allows_them() -> None:
+    async with serve() as canary:
+        outbound = Outbound(allow=ANYWHERE, connector=Internet(canary=canary))
+        for url in HOSTILE[Reason.ADDRESS]:
+            plain = url.lower().replace("https:", "http:", 1).replace("{port}", str(canary.port))
+            assert (await outbound.send("GET", plain)).status == 200
+        await outbound.close()
+        assert canary.connections == len(HOSTILE[Reason.ADDRESS])
+
+
+@pytest.mark.parametrize("address", PRIVATE_ADDRESSES)
+async def test_a_harmless_name_with_a_private_address_is_not_connected_to(address: str) -> None:
+    async with serve() as canary:
+        internet = Internet(canary=canary)
+        outbound = Outbound(resolver=Names([address]), connector=internet)
+        with pytest.raises(OutboundRefused) as refused:
+            await outbound.send("GET", "https://hooks.example.org/")
+        assert refused.value.reason is Reason.ADDRESS
+        assert address not in refused.value.message
+        assert (canary.connections, internet.asked) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "address", [PUBLIC, "1.1.1.1", "100.63.255.255", "172.32.0.1", "2606:4700::1111", "2a00::1", "64:ff9b::101:101"]
+)
+def test_an_address_of_the_public_internet_is_public(address: str) -> None:
+    assert is_public(ip_address(address))
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "path", "host_header"),
+    [
+        ("https://hooks.example.org", "hooks.example.org", 443, "/", "hooks.example.org"),
+        ("https://Hooks.Example.ORG:8443/In?a=1#top", "hooks.example.org", 8443, "/In?a=1", "hooks.example.org:8443"),
+        ("https://hooks.example.org?a=%20", "hooks.example.org", 443, "/?a=%20", "hooks.example.org"),
+        ("https://xn--bcher-kva.example/", "xn--bcher-kva.example", 443, "/", "xn--bcher-kva.example"),
+        ("https://_dmarc.example.org:80/", "_dmarc.example.org", 80, "/", "_dmarc.example.org:80"),
+        ("https://1.1.1.1/", "1.1.1.1", 443, "/", "1.1.1.1"),
+        ("https://[2606:4700:0::1111]/", "2606:4700::1111", 443, "/", "[2606:4700::1111]"),
+        ("https://example.org/@user/a:b", "example.org", 443, "/@user/a:b", "example.org"),
+    ],
+)
+def test_a_sound_url_is_read_as_written(url: str, host: str, port: int, path: str, host_header: str) -> None:
+    target = get_target(url, allow=())
+    assert (target.host, target.port, target.path, target.host_header) == (host, port, path, host_header)
+
+
+@pytest.mark.parametrize("url", ["http://10.1.2.3/", "https://10.1.2.3:5432/", "http://wiki.corp/", "http://wiki:81/"])
+def test_an_allowed_network_may_be_named_by_http_any_port_and_short_names(url: str) -> None:
+    check_url(url, allow=[ip_network("10.0.0.0/8")])
+
+
+@pytest.mark.parametrize("url", ["https://11.0.0.1:22/", "http://1.1.1.1/", "https://[::ffff:10.1.2.3]/"])
+def test_an_allowed_network_opens_nothing_beside_itself(url: str) -> None:
+    with pytest.raises(OutboundRefused):
+        check_url(url, allow=[ip_network("10.0.0.0/8")])
+
+
+def test_every_reason_has_its_sentence() -> None:
+    assert set(SENTENCES) == set(Reason)
+    refused = OutboundRefused(Reason.ADDRESS)
+    assert isinstance(refused, Refusal)
+    assert (refused.code, refused.status) == ("outbound_refused", 400)
