@@ -1,8 +1,11 @@
 """Who comes in, and how often: every credential becomes an actor here or nowhere."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NoReturn
 
 from openslot.access import limits, store
+from openslot.access.errors import WrongPassword, WrongSignIn
 from openslot.access.keys import CredentialKind, is_wellformed
 from openslot.access.models import Entry
 from openslot.accounts.plans import PLANS_WITH_API
@@ -10,9 +13,10 @@ from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
 from openslot.core.errors import TooMany, Unauthorized
 from openslot.core.secrets import fingerprint
-from openslot.core.work import House
+from openslot.core.work import House, Work
 
 BLOCKED = "Too many failed authentications from this address"
+TOO_MANY_TRIES = "Too many failed tries to sign in"
 
 
 async def enter_with_key(house: House, authorization: str, address: str) -> Entry:
@@ -58,6 +62,42 @@ async def refuse_failed(house: House, address: str) -> NoReturn:
     if not verdict.taken:
         raise TooMany(BLOCKED, retry_after=verdict.retry_after)
     raise Unauthorized
+
+
+@asynccontextmanager
+async def counting_wrong_passwords(work: Work, *, email: str, address: str) -> AsyncIterator[None]:
+    """Charge a wrong password to its address and its account; while either has too many, even a right one is refused.
+
+    The second look counts the tries that ran beside this one: guessing in parallel gains nothing.
+    """
+    gates = (f"login:{address}", f"login:{fingerprint(email.strip().lower()).hex()}")
+    await _check_gates(work, gates)
+    try:
+        yield
+    except (WrongSignIn, WrongPassword):
+        await _charge_gates(work, gates)
+        raise
+    await _check_gates(work, gates)
+
+
+async def _check_gates(work: Work, gates: tuple[str, ...]) -> None:
+    for gate in gates:
+        _check_open(await limits.look(work.db, gate, work.house.settings.limit_failed_auth))
+
+
+async def _charge_gates(work: Work, gates: tuple[str, ...]) -> None:
+    # The refused work is undone and the charge is kept, both on the work's own connection: asking the pool for a
+    # second one while holding the first would lock everyone out as soon as all connections hold a wrong password.
+    await work.db.execute("rollback and chain")
+    for gate in gates:
+        verdict = await limits.take(work.db, gate, work.house.settings.limit_failed_auth)
+        await work.db.execute("commit and chain")
+        _check_open(verdict)
+
+
+def _check_open(verdict: limits.Verdict) -> None:
+    if not verdict.taken:
+        raise TooMany(TOO_MANY_TRIES, retry_after=verdict.retry_after)
 
 
 def gate_of(address: str) -> str:

@@ -12,6 +12,15 @@ class WrongSignIn(Unauthorized):
         super().__init__("The e-mail address or the password is wrong")
 
 
+class WrongPassword(Invalid):
+    """What was given as the present password is not it."""
+
+    code = "wrong_password"
+
+    def __init__(self) -> None:
+        super().__init__("This is not your present password", details={"current": "is not your present password"})
+
+
 class PlanWithoutApi(Forbidden):
     """API keys come with Pro and Business."""
 

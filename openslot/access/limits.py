@@ -35,6 +35,11 @@ insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], true
 on conflict (bucket) do update set {decide("$2")}
 returning {verdict_columns("$2")}, {NOW} as now"""
 
+LOOK = f"""
+select cardinality(p.live) < $2 as taken, cardinality(p.live) as used, {NOW} as now,
+       coalesce(p.live[greatest(1, cardinality(p.live) - $2 + 1)] + {WINDOW}, {NOW}) as free_at
+from (select array(select s from rate_log, unnest(stamps) s where bucket = $1 and s > {NOW} - {WINDOW}) as live) p"""
+
 FORGET = f"delete from rate_log where stamps[cardinality(stamps)] < {NOW} - {WINDOW} * 2"
 
 
@@ -76,6 +81,13 @@ async def take(db: Db, bucket: str, limit: int) -> Verdict:
     """Take a place in a bucket's log, if one is free."""
     row = await db.fetchrow(TAKE, bucket, limit)
     assert row is not None  # noqa: S101 - an insert that returns
+    return read_verdict(row, limit)
+
+
+async def look(db: Db, bucket: str, limit: int) -> Verdict:
+    """Tell whether one more would be let in, without taking a place."""
+    row = await db.fetchrow(LOOK, bucket, limit)
+    assert row is not None  # noqa: S101 - an array is there even when it is empty
     return read_verdict(row, limit)
 
 

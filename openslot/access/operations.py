@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from openslot.access import store
-from openslot.access.errors import CredentialNotFound, PlanWithoutApi, SetupLinkInvalid, WrongSignIn
+from openslot.access.errors import CredentialNotFound, PlanWithoutApi, SetupLinkInvalid, WrongPassword, WrongSignIn
 from openslot.access.keys import AGENTS, CredentialKind, new_key
 from openslot.access.models import Credential
 from openslot.access.passwords import check_password, hash_password, is_password
@@ -93,6 +93,15 @@ async def end_sessions(work: Work, user: User) -> None:
     await store.delete_sessions_of(work.db, user.id)
 
 
+async def change_password(work: Work, user: User, *, current: str, new: str) -> None:
+    """Replace a password for the one who knows it, and end every session but this one."""
+    check_password(new)
+    if not await is_password(current, await find_password_hash(work.db, user.id)):
+        raise WrongPassword
+    await accounts.set_password(work, user, await hash_password(new))
+    await store.delete_other_sessions(work.db, user.id, keep=work.actor.credential_id)
+
+
 async def create_setup_link(work: Work) -> str | None:
     """Make the one-time link to the first account, or None where somebody lives here already."""
     if await has_users(work.db):
@@ -111,7 +120,8 @@ async def check_setup_link(work: Work, token: str) -> None:
 async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -> User:
     """Use the set-up link up and open the first account, an administrator's."""
     check_password(password)
-    if not await store.use_setup_link(work.db, fingerprint(token), now=work.now):
+    used = await store.use_setup_link(work.db, fingerprint(token), now=work.now)
+    if not used or await has_users(work.db):
         raise SetupLinkInvalid
     first = UserWanted(email=wanted.email, name=wanted.name, zone=wanted.zone, plan=Plan.BUSINESS, is_admin=True)
     return await accounts.add_user(work, first, password_hash=await hash_password(password))

@@ -127,6 +127,11 @@ async def delete_sessions_of(db: Db, user_id: UUID) -> None:
     await db.execute("delete from sessions where user_id = $1", user_id)
 
 
+async def delete_other_sessions(db: Db, user_id: UUID, *, keep: UUID | None) -> None:
+    """End every session of a user but one."""
+    await db.execute("delete from sessions where user_id = $1 and id is distinct from $2", user_id, keep)
+
+
 async def delete_expired_sessions(db: Db, *, now: datetime) -> int:
     """Remove sessions that nobody can use any more."""
     tag = await db.execute("delete from sessions where expires_at <= $1", now)

@@ -19,7 +19,7 @@ from openslot.accounts.errors import (
 )
 from openslot.accounts.events import MemberAdded, MemberRemoved, PlanChanged, UserAdded, UserDisabled, UserEnabled
 from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
-from openslot.accounts.plans import Plan
+from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.rules import check_user
 from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
@@ -79,6 +79,11 @@ async def change_plan(
         changed = PlanChanged(user_id=user.id, email=user.email, plan=plan, previous=user.plan, reason=reason)
         await work.record(changed)
     return await get_user(work, user.id)
+
+
+async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
+    """Tell every reason why a user has a plan, the user's own first."""
+    return await store.list_plan_grants(work.db, user.id)
 
 
 async def set_password(work: Work, user: User, password_hash: str) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
+
 
 class Plan(StrEnum):
     """What a user or an organization has."""
@@ -16,6 +18,28 @@ class Plan(StrEnum):
 RANK = {Plan.FREE: 0, Plan.PRO: 1, Plan.BUSINESS: 2}
 PLANS_WITH_API = frozenset({Plan.PRO, Plan.BUSINESS})
 PLANS_WITH_SCIM = frozenset({Plan.BUSINESS})
+
+
+class PlanOrigin(StrEnum):
+    """Where a plan can come from."""
+
+    OWN = "own"
+    TRIAL = "trial"
+    ORGANIZATION = "organization"
+
+
+class PlanGrant(Struct, frozen=True, kw_only=True):
+    """One reason for having a plan."""
+
+    origin: PlanOrigin
+    plan: Plan
+    until: datetime | None = None
+    organization: str | None = None
+
+
+def strongest(grants: Iterable[PlanGrant], *, now: datetime) -> PlanGrant:
+    """Choose the grant that counts; of equal ones the first."""
+    return max(grants, key=lambda grant: RANK[running(grant.plan, grant.until, now=now)])
 
 
 def running(plan: Plan | None, until: datetime | None, *, now: datetime) -> Plan:

@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
-from openslot.accounts.plans import Plan, effective_plan
+from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 
@@ -60,6 +60,28 @@ async def find_password_hash(db: Db, user_id: UUID) -> str | None:
     """Read the one column that no `User` carries."""
     found: str | None = await db.fetchval("select password_hash from users where id = $1", user_id)
     return found
+
+
+async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
+    """List every reason why a user has a plan, the user's own first."""
+    rows = await db.fetch(
+        """select 0 as rank, 'own' as origin, plan, plan_until as until, null as organization
+        from users where id = $1
+        union all select 1, 'trial', trial_plan, trial_until, null from users where id = $1 and trial_plan is not null
+        union all select 2, 'organization', o.plan, o.plan_until, o.name
+        from memberships m join organizations o on o.id = m.organization_id where m.user_id = $1 and m.active
+        order by rank, organization""",
+        user_id,
+    )
+    return [
+        PlanGrant(
+            origin=PlanOrigin(row["origin"]),
+            plan=Plan(row["plan"]),
+            until=row["until"],
+            organization=row["organization"],
+        )
+        for row in rows
+    ]
 
 
 async def list_users(db: Db, *, now: datetime, search: str | None, limit: int, offset: int) -> tuple[list[User], int]:

@@ -32,6 +32,9 @@ RECOVERY_WITHIN = 120.0
 STOP_WITHIN = 30.0
 
 
+_launched: dict[Path, subprocess.Popen[bytes]] = {}
+
+
 def _find_binaries() -> Path:
     # The package is only looked up, not imported: importing it makes directories and warns.
     spec = find_spec(WHEEL)
@@ -85,11 +88,13 @@ def stop_server(data_dir: Path) -> None:
     process = _postmaster(directory)
     if process is not None:
         for politeness in (signal.SIGINT, signal.SIGQUIT):
-            with suppress(psutil.NoSuchProcess):
+            with suppress(psutil.NoSuchProcess, psutil.TimeoutExpired):
                 process.send_signal(politeness)
-                _reap(process, STOP_WITHIN)
+                process.wait(STOP_WITHIN)
             if not process.is_running():
                 break
+    if child := _launched.pop(directory, None):
+        child.wait(STOP_WITHIN)
     _owner_file(directory).unlink(missing_ok=True)
 
 
@@ -147,6 +152,7 @@ def _launch(directory: Path, options: Mapping[str, str]) -> str:
         process = subprocess.Popen(  # noqa: S603 - our own program with our own arguments
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, **extra
         )
+    _launched[directory] = process
     deadline = time.monotonic() + RECOVERY_WITHIN
     while time.monotonic() < deadline:
         url = find_server(directory.parent)
@@ -248,11 +254,6 @@ def _postmaster(directory: Path) -> psutil.Process | None:
         return process if is_ours and str(directory) in process.cmdline() else None
     except (IndexError, ValueError, psutil.NoSuchProcess, psutil.AccessDenied):
         return None
-
-
-def _reap(process: psutil.Process, within: float) -> None:
-    with suppress(psutil.TimeoutExpired):
-        process.wait(within)
 
 
 def _owner_file(directory: Path) -> Path:

@@ -2,14 +2,14 @@
 
 from typing import Annotated, Generic, TypeVar
 
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 from msgspec import Struct
 
 T = TypeVar("T")
 
-Page = Annotated[int, Parameter(query="page", ge=1, le=1_000_000, description="Which page, from 1")]
-Limit = Annotated[int, Parameter(query="limit", ge=1, le=100, description="Rows a page")]
-ShortLimit = Annotated[int, Parameter(query="limit", ge=1, le=50, description="Rows a page")]
+Page = Annotated[int, QueryParameter(ge=1, le=1_000_000, description="Which page, from 1")]
+Limit = Annotated[int, QueryParameter(ge=1, le=100, description="Rows a page")]
+ShortLimit = Annotated[int, QueryParameter(ge=1, le=50, description="Rows a page")]
 
 
 class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):

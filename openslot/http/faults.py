@@ -7,6 +7,7 @@ import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.handlers import HTTPRouteHandler
+from litestar.params import HeaderParameter, QueryParameter
 
 from openslot.core.db import DOWN
 from openslot.core.errors import (
@@ -81,7 +82,8 @@ def parameter_faults(request: Request[Any, Any, Any], handler: HTTPRouteHandler)
 
 
 def _source(definition: object, name: str) -> tuple[str, str]:
-    header = getattr(definition, "header", None)
-    if header:
-        return "header", header
-    return "query", getattr(definition, "query", None) or name
+    if isinstance(definition, HeaderParameter):
+        return "header", definition.name or name
+    if isinstance(definition, QueryParameter):
+        return "query", definition.name or name
+    return "query", name

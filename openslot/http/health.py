@@ -1,6 +1,7 @@
 """Health for machines: alive, ready, and measured."""
 
 from litestar import Response, Router, get
+from litestar.di import NamedDependency
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from openslot.core.errors import StartupError
@@ -16,7 +17,7 @@ async def healthz() -> dict[str, str]:
 
 
 @get("/readyz", include_in_schema=False)
-async def readyz(work: Work) -> Response[dict[str, str]]:
+async def readyz(work: NamedDependency[Work]) -> Response[dict[str, str]]:
     """Say whether database, migrations and a worker are there; 503 while one is not."""
     checks = {"database": "ok", "migrations": "ok", "worker": "ok"}
     async with work.house.pool.acquire() as connection:
@@ -32,7 +33,7 @@ async def readyz(work: Work) -> Response[dict[str, str]]:
 
 
 @get("/metrics", include_in_schema=False)
-async def metrics(work: Work) -> Response[bytes]:
+async def metrics(work: NamedDependency[Work]) -> Response[bytes]:
     """Write the metrics for Prometheus."""
     return Response(await write_metrics(work.db, work.now), media_type=CONTENT_TYPE_LATEST)
 

@@ -185,9 +185,10 @@ async def test_a_proxy_in_the_environment_is_not_used(
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "wiki.internal", "wiki"])
 async def test_the_allow_list_lets_plain_http_through_to_its_networks(host: str) -> None:
     async with serve() as peer:
-        outbound = Outbound(allow=LOOPBACK, resolver=Names(["127.0.0.1"]))
+        internet = Internet(canary=peer)
+        outbound = Outbound(allow=LOOPBACK, resolver=Names(["127.0.0.1"]), connector=internet)
         answer = await outbound.send("GET", f"http://{host}:{peer.port}/")
-        assert (answer.status, peer.connections) == (200, 1)
+        assert (answer.status, peer.connections, internet.asked) == (200, 1, ["127.0.0.1"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,5 @@
+"""`python -m openslot` is `openslot`."""
+
+from openslot.cli import main
+
+main()

@@ -1,0 +1,47 @@
+"""What serve says when it is ready."""
+
+import msgspec
+from rich.console import Console
+
+from openslot.cli.first_start import FirstWords
+from openslot.core.config import Settings
+
+console = Console(highlight=False, soft_wrap=True)
+
+
+def print_first_words(words: FirstWords) -> None:
+    """Show once how to come in, as soon as it is true."""
+    if words.setup_link is not None:
+        lines = ["", "  Nobody lives here yet. Make the first account within 24 hours:", f"    {words.setup_link}"]
+    else:
+        lines = ["", *sign_in_lines(msgspec.to_builtins(words.seeded))]
+    console.print("\n".join(lines))
+
+
+def print_ready(settings: Settings, *, is_first: bool) -> None:
+    """Say where the service is."""
+    lines = ["", f"  [bold]Openslot is ready[/bold]    {settings.public_url}"]
+    lines += [f"  API documentation    {settings.public_url}/api/docs", "  Stop                 Ctrl-C", ""]
+    if not is_first:
+        lines += [
+            "  Sign-ins and keys were shown at the first start. New ones:",
+            "    openslot seed                      demo people with new keys",
+            "    openslot key create --user EMAIL   an API key",
+            "    openslot user password EMAIL       a new password",
+            "",
+        ]
+    console.print("\n".join(lines))
+
+
+def sign_in_lines(seeded: dict[str, object]) -> list[str]:
+    """Write the sign-ins and keys of demo data, which are shown once."""
+    user, admin, agents = (msgspec.convert(seeded[name], dict[str, str]) for name in ("user", "admin", "agentKeys"))
+    return [
+        "  Shown once, keep them:",
+        f"    Sign in         {user['email']}   {user['password']}",
+        f"    Administrator   {admin['email']}   {admin['password']}",
+        f"    API key         {seeded['apiKey']}",
+        f"    SCIM token      {seeded['scimToken']}",
+        "    Agent keys",
+        *(f"      {agent:<17} {key}" for agent, key in agents.items()),
+    ]

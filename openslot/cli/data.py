@@ -1,0 +1,39 @@
+"""migrate and seed: what is in the database."""
+
+import asyncio
+
+import msgspec
+import typer
+
+from openslot.cli.environment import settings
+from openslot.cli.output import AsJson, console, print_json
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def migrate(as_json: AsJson = False) -> None:
+    """Bring the database to this version's shape."""
+    from openslot.cli.running import database, direct_url
+    from openslot.core.migrate import migrate as apply
+
+    with database(settings()) as ready:
+        applied = asyncio.run(apply(direct_url(ready)))
+    if as_json:
+        print_json({"applied": applied})
+        return
+    console.print("\n".join(f"Applied {name}" for name in applied) or "The database is up to date.")
+
+
+@app.command()
+def seed(as_json: AsJson = False) -> None:
+    """Make demo data: the same people every time, new keys, nothing deleted."""
+    from openslot.cli.banner import sign_in_lines
+    from openslot.cli.running import with_work
+    from openslot.demo.seed import seed as make
+
+    seeded = with_work(make)
+    if as_json:
+        print_json(seeded)
+        return
+    console.print("\n".join(sign_in_lines(msgspec.to_builtins(seeded))))

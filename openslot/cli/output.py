@@ -1,0 +1,44 @@
+"""What the terminal shows: tables for people, JSON for scripts."""
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from openslot.core.clock import iso
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
+
+console = Console(highlight=False)
+
+
+def print_json(value: object) -> None:
+    """Print one JSON value."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
+    """Print rows for a person, or the one sentence that there are none."""
+    if not rows:
+        console.print(nothing)
+        return
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(shown(cell) for cell in row))
+    console.print(table)
+
+
+def shown(cell: object) -> str:
+    """Write one cell."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, datetime):
+        return iso(cell)
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return str(cell)

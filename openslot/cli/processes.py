@@ -1,0 +1,61 @@
+"""serve, web, worker: the processes of an installation."""
+
+import asyncio
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from openslot.cli.environment import choose, settings
+from openslot.cli.lifeline import watch_lifeline
+from openslot.cli.supervisor import serve as supervise
+
+app = typer.Typer(add_completion=False)
+
+Host = Annotated[str | None, typer.Option(help="The address to listen on (OPENSLOT_HOST)")]
+Port = Annotated[int | None, typer.Option(help="The port to listen on (OPENSLOT_PORT)")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Web processes")]
+
+
+@app.command()
+def serve(
+    host: Host = None,
+    port: Port = None,
+    workers: Workers = 1,
+    demo: Annotated[bool, typer.Option(help="Make demo data on an empty database")] = False,
+) -> None:
+    """Run everything: the database where none is named, the web and a worker."""
+    choose(host=host, port=port)
+    sys.exit(supervise(settings(), web_processes=workers, demo=demo))
+
+
+@app.command()
+def web(host: Host = None, port: Port = None, workers: Workers = 1) -> None:
+    """Run web processes alone, against a database that others may share."""
+    from openslot.cli.running import database
+    from openslot.cli.web import serve_web
+
+    choose(host=host, port=port)
+    watch_lifeline()
+    with database(settings()) as ready:
+        choose(database_url=ready.database_url)
+        serve_web(ready, processes=workers)
+
+
+@app.command()
+def worker() -> None:
+    """Run a worker alone; as many as wanted, on any machine."""
+    from openslot.cli.running import with_house
+    from openslot.core.work import House
+    from openslot.jobs.worker import run_worker
+
+    watch_lifeline()
+
+    async def work(house: House) -> None:
+        stop = asyncio.Event()
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
+        await run_worker(house, stop)
+
+    with_house(work)

@@ -1,0 +1,182 @@
+"""user …: accounts from the terminal."""
+
+import sys
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from msgspec import Struct
+
+from openslot.access import operations as access
+from openslot.access.passwords import check_password, hash_password
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.plans import Plan
+from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.cli.running import with_work
+from openslot.core.secrets import new_token
+from openslot.core.work import Work
+from openslot.people import operations as people
+
+app = typer.Typer(help="Accounts.", no_args_is_help=True, add_completion=False)
+
+Email = Annotated[str, typer.Argument(help="The user's e-mail address")]
+
+
+class ShownUser(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A user as scripts see it."""
+
+    id: UUID
+    email: str
+    name: str
+    username: str
+    plan: Plan
+    effective_plan: Plan
+    timezone: str
+    admin: bool
+    disabled: bool
+    created_at: datetime
+
+
+@app.command("list")
+def list_users(
+    search: Annotated[str | None, typer.Option(help="Part of a name or an address")] = None,
+    page: Annotated[int, typer.Option(min=1)] = 1,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List accounts, newest first."""
+    found, total = with_work(lambda work: accounts.list_users(work, search=search, page=page, limit=limit))
+    if as_json:
+        print_json({"users": [shown(user) for user in found], "total": total})
+        return
+    rows = [(u.email, u.name, u.username, u.effective_plan, u.is_admin, u.disabled_at is not None) for u in found]
+    columns = ("E-mail", "Name", "Username", "Plan", "Admin", "Disabled")
+    print_table(columns, rows, nothing="No accounts yet. Make one: openslot user add EMAIL --name NAME")
+
+
+@app.command("add")
+def add_user(
+    email: Email,
+    name: Annotated[str, typer.Option(help="The person's name")],
+    username: Annotated[str | None, typer.Option(help="Chosen from the name where not given")] = None,
+    plan: Annotated[Plan, typer.Option(case_sensitive=False)] = Plan.FREE,
+    timezone: Annotated[str, typer.Option()] = "UTC",
+    admin: Annotated[bool, typer.Option("--admin", help="An administrator of the platform")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Open an account and print its password once."""
+    password = new_token()[:20]
+    wanted = UserWanted(email=email, name=name, username=username, plan=plan, zone=timezone, is_admin=admin)
+
+    async def do(work: Work) -> User:
+        return await people.welcome(work, wanted, password_hash=await hash_password(password))
+
+    user = with_work(do)
+    if as_json:
+        print_json({"user": shown(user), "password": password})
+        return
+    console.print(f"{user.name} can sign in as {user.email} with the password {password}")
+
+
+@app.command("password")
+def set_password(
+    email: Email,
+    from_stdin: Annotated[bool, typer.Option("--stdin", help="Read the password from standard input")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Give a user a new password, printed once, and end the user's sessions."""
+    password = sys.stdin.readline().rstrip("\n") if from_stdin else new_token()[:20]
+    check_password(password)
+
+    async def do(work: Work) -> None:
+        user = await accounts.get_user_by_email(work, email)
+        await accounts.set_password(work, user, await hash_password(password))
+        await access.end_sessions(work, user)
+
+    with_work(do)
+    if as_json:
+        print_json({"email": email, "password": None if from_stdin else password})
+        return
+    console.print("The password is set." if from_stdin else f"The new password of {email} is {password}")
+
+
+@app.command("plan")
+def change_plan(
+    email: Email,
+    plan: Annotated[Plan, typer.Argument(case_sensitive=False)],
+    until: Annotated[datetime | None, typer.Option(help="The plan lapses at this UTC time")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a user's own plan."""
+
+    async def do(work: Work) -> User:
+        user = await accounts.get_user_by_email(work, email)
+        lapses = until.replace(tzinfo=work.now.tzinfo) if until else None
+        return await accounts.change_plan(work, user, plan, until=lapses, reason="by the operator")
+
+    _show(with_work(do), as_json=as_json)
+
+
+@app.command("disable")
+def disable_user(email: Email, reason: Annotated[str | None, typer.Option()] = None, as_json: AsJson = False) -> None:
+    """Close an account: sign-in, keys and page are shut at once."""
+
+    async def do(work: Work) -> User:
+        user = await accounts.get_user_by_email(work, email)
+        await people.disable_user(work, user, reason=reason)
+        return await accounts.get_user(work, user.id)
+
+    _show(with_work(do), as_json=as_json)
+
+
+@app.command("enable")
+def enable_user(email: Email, as_json: AsJson = False) -> None:
+    """Open a closed account again."""
+
+    async def do(work: Work) -> User:
+        user = await accounts.get_user_by_email(work, email)
+        await accounts.enable_user(work, user)
+        return await accounts.get_user(work, user.id)
+
+    _show(with_work(do), as_json=as_json)
+
+
+@app.command("admin")
+def set_admin(
+    email: Email,
+    remove: Annotated[bool, typer.Option("--remove", help="Take it away again")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a user an administrator of the platform."""
+
+    async def do(work: Work) -> User:
+        return await accounts.set_admin(work, await accounts.get_user_by_email(work, email), is_admin=not remove)
+
+    _show(with_work(do), as_json=as_json)
+
+
+def shown(user: User) -> ShownUser:
+    """Write a user for a script."""
+    return ShownUser(
+        id=user.id,
+        email=user.email,
+        name=user.name,
+        username=user.username,
+        plan=user.plan,
+        effective_plan=user.effective_plan,
+        timezone=user.zone,
+        admin=user.is_admin,
+        disabled=user.disabled_at is not None,
+        created_at=user.created_at,
+    )
+
+
+def _show(user: User, *, as_json: bool) -> None:
+    if as_json:
+        print_json(shown(user))
+        return
+    state = "disabled" if user.disabled_at else "open"
+    role = ", administrator" if user.is_admin else ""
+    console.print(f"{user.email}: {user.effective_plan}, {state}{role}")

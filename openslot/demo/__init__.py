@@ -1,0 +1,1 @@
+"""Demo data: people and things worth looking at on a first start."""

@@ -1,0 +1,102 @@
+"""The demo's people, their organization and their keys."""
+
+import base64
+
+from msgspec import Struct
+
+from openslot.access import operations as access
+from openslot.access.keys import AGENTS
+from openslot.access.passwords import hash_password, is_password
+from openslot.accounts import operations as accounts
+from openslot.accounts.errors import OrganizationNotFound
+from openslot.accounts.models import Organization, Role, User, UserWanted
+from openslot.accounts.plans import Plan
+from openslot.accounts.store import find_membership, find_password_hash
+from openslot.core.work import Work
+from openslot.people import operations as people
+
+DOMAIN = "harbor.example"
+ORGANIZATION = ("Harbor Studio", "harbor")
+
+
+class SignIn(Struct, frozen=True, kw_only=True):
+    """What somebody signs in with."""
+
+    email: str
+    password: str
+
+
+class DemoPerson(Struct, frozen=True, kw_only=True):
+    """Someone who lives in every demo."""
+
+    name: str
+    username: str
+    zone: str
+    role: Role
+    is_admin: bool = False
+
+    @property
+    def email(self) -> str:
+        """An address in the demo organization's own domain."""
+        return f"{self.username}@{DOMAIN}"
+
+
+HOST = DemoPerson(name="Mara Lindqvist", username="mara", zone="Europe/Berlin", role=Role.OWNER)
+SECOND_HOST = DemoPerson(name="Jonas Okafor", username="jonas", zone="America/New_York", role=Role.MEMBER)
+ADMIN = DemoPerson(name="Ada Moreau", username="ada", zone="Europe/Paris", role=Role.ADMIN, is_admin=True)
+
+
+async def make_people(work: Work) -> dict[str, tuple[User, SignIn]]:
+    """Make the demo's people where they are missing, and see to it that their sign-ins work."""
+    organization = await _find_or_add_organization(work)
+    made = {}
+    for person in (HOST, SECOND_HOST, ADMIN):
+        user = await _find_or_add(work, person)
+        if await find_membership(work.db, organization.id, user.id) is None:
+            await accounts.add_member(work, organization, user, role=person.role)
+        made[person.username] = (await accounts.get_user(work, user.id), await _sign_in(work, user))
+    return made
+
+
+async def make_keys(work: Work, host: User) -> tuple[str, str, dict[str, str]]:
+    """Make a fresh API key, SCIM token and agent keys."""
+    organization = await _find_or_add_organization(work)
+    api_key, _ = await access.create_api_key(work, host, name="Demo")
+    scim_token, _ = await access.create_scim_token(work, organization, name="Demo")
+    agent_keys = {agent: (await access.create_agent_key(work, agent, name="Demo"))[0] for agent in AGENTS}
+    return api_key, scim_token, agent_keys
+
+
+async def _find_or_add_organization(work: Work) -> Organization:
+    name, slug = ORGANIZATION
+    try:
+        return await accounts.get_organization(work, slug)
+    except OrganizationNotFound:
+        organization = await accounts.add_organization(work, name=name, slug=slug, plan=Plan.BUSINESS)
+        await accounts.add_domain(work, organization, DOMAIN, verified=True)
+        return organization
+
+
+async def _find_or_add(work: Work, person: DemoPerson) -> User:
+    found = await accounts.find_user_by_email(work, person.email)
+    if found is not None:
+        return found
+    wanted = UserWanted(
+        email=person.email,
+        name=person.name,
+        username=person.username,
+        plan=Plan.PRO,
+        zone=person.zone,
+        is_admin=person.is_admin,
+    )
+    return await people.welcome(work, wanted)
+
+
+async def _sign_in(work: Work, user: User) -> SignIn:
+    """Derive the password from the installation's secret: the same at every run, another for every installation."""
+    signature = work.house.secrets.sign("demo password", user.email.encode())
+    letters = base64.b32encode(signature).decode().lower()
+    password = f"{letters[:5]}-{letters[5:10]}-{letters[10:15]}"
+    if not await is_password(password, await find_password_hash(work.db, user.id)):
+        await accounts.set_password(work, user, await hash_password(password))
+    return SignIn(email=user.email, password=password)

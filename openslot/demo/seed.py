@@ -1,0 +1,41 @@
+"""Make the demo, at any time and as often as one likes: the same people, new keys, nothing deleted."""
+
+from msgspec import Struct
+
+from openslot.core.work import Work
+from openslot.demo.people import ADMIN, HOST, SignIn, make_keys, make_people
+
+
+class SeededEventType(Struct, frozen=True, kw_only=True):
+    """An event type that a script can book."""
+
+    id: str
+    slug: str
+
+
+class Seeded(Struct, frozen=True, kw_only=True, rename="camel"):
+    """All that a person or a script needs to drive the service; the keys are told this once."""
+
+    base_url: str
+    user: SignIn
+    admin: SignIn
+    api_key: str
+    scim_token: str
+    agent_keys: dict[str, str]
+    event_types: list[SeededEventType]
+
+
+async def seed(work: Work) -> Seeded:
+    """Make demo data and tell how to use it."""
+    people = await make_people(work)
+    host, host_sign_in = people[HOST.username]
+    api_key, scim_token, agent_keys = await make_keys(work, host)
+    return Seeded(
+        base_url=work.house.settings.public_url,
+        user=host_sign_in,
+        admin=people[ADMIN.username][1],
+        api_key=api_key,
+        scim_token=scim_token,
+        agent_keys=agent_keys,
+        event_types=[],
+    )

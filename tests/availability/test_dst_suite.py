@@ -1,0 +1,87 @@
+"""The engine against the DST suite: every change of every zone from 2026 to 2030, two days around it."""
+
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from openslot.availability.models import Days, Setting, Taken
+from openslot.availability.slots import list_slots, set_scene
+from openslot.availability.writing import show_slots
+from openslot.core.zones import get_offsets, get_zone
+from openslot.event_types.models import RollingWindow
+from openslot.schedules.models import DateOverride
+from openslot.schedules.rules import find_time_range
+from tests.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule
+from tests.availability.dst_cases import DstCase, list_cases, list_zones
+from tests.availability.transitions import BEGIN, END, Change, changes_by_zone, path_of, read_changes
+
+CHANGES = changes_by_zone(list_zones())
+CHANGING = [zone for zone, changes in CHANGES.items() if changes]
+
+
+def make_setting(case: DstCase) -> Setting:
+    overrides = []
+    for each in case["schedule"]["dateOverrides"]:
+        hours = [find_time_range(span["start"], span["end"]) for span in each["hours"]]
+        overrides.append(DateOverride(date.fromisoformat(each["date"]), tuple(span for span in hours if span)))
+    return Setting(
+        event_type=make_event_type(
+            case["eventType"]["durationMinutes"],
+            slot_interval_minutes=case["eventType"]["slotIntervalMinutes"],
+            booking_window=RollingWindow(3000),
+        ),
+        schedule=make_schedule(case["schedule"]["timezone"], CLOSED_WEEK, overrides=tuple(overrides)),
+        taken=Taken(),
+        now=at("2025-12-01 00:00"),
+    )
+
+
+def check_case(case: DstCase) -> None:
+    setting, zone = make_setting(case), ZoneInfo(case["ask"]["timezone"])
+    days = Days(date.fromisoformat(case["ask"]["startDate"]), date.fromisoformat(case["ask"]["endDate"]))
+    slots = list_slots(setting, days, viewer=zone)
+    shown = [(slot.date, slot.time, slot.start_time, slot.end_time) for slot in show_slots(slots, viewer=zone)]
+    assert shown == [(slot["date"], slot["time"], slot["startTime"], slot["endTime"]) for slot in case["slots"]]
+    grid = set_scene(setting, asked=(slots.starts[0], slots.starts[-1])).grid
+    assert sum(end - start for start, end in grid.ranges) == case["workedSeconds"]
+
+
+def at_wall(wall: int) -> str:
+    return f"{datetime.fromtimestamp(wall, UTC):%Y-%m-%d %H:%M}"
+
+
+def walls_in_gap(case: DstCase, change: Change) -> list[str]:
+    """List the slots whose wall time the clocks never show."""
+    gap = range(change.at + change.before, change.at + change.after)
+    missing = {at_wall(wall) for wall in gap[::60]}
+    return [slot["startTime"] for slot in case["slots"] if f"{slot['date']} {slot['time']}" in missing]
+
+
+def test_suite_knows_the_changes_of_five_years() -> None:
+    assert len(list_zones()) > 590
+    assert sum(map(len, CHANGES.values())) > 1900
+
+
+@pytest.mark.parametrize("zone", CHANGING)
+def test_slots_around_every_change_are_those_of_the_wall_clock(zone: str) -> None:
+    for change in CHANGES[zone]:
+        for case in list_cases(zone, change):
+            assert not walls_in_gap(case, change)
+            check_case(case)
+            if case["name"] == "around the clock":
+                assert case["workedSeconds"] == 5 * 86_400 - (change.after - change.before)
+
+
+def test_offsets_of_every_zone_are_those_of_zdump() -> None:
+    for zone, changes in CHANGES.items():
+        offsets = get_offsets(get_zone(zone), date(2027, 1, 1), date(2029, 12, 31))
+        runs = list(zip(offsets.starts, offsets.seconds, strict=True))
+        told = [(change.at, change.after) for change in changes]
+        assert [run for run in runs[1:] if BEGIN <= run[0] < END] == told
+        assert not changes or runs[0][1] == changes[0].before
+
+
+def test_file_of_a_zone_says_what_zdump_says() -> None:
+    zone = "America/New_York"
+    assert read_changes(path_of(zone).read_bytes()) in ([], CHANGES[zone])

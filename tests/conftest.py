@@ -1,0 +1,116 @@
+"""What every test can ask for: a real PostgreSQL, a fresh database, a house, a live server and people in it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import asyncpg
+import httpx2
+import pytest
+
+from openslot.access import operations as access
+from openslot.access.passwords import hash_password
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.plans import Plan
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings, load_settings
+from openslot.core.embedded import start_server, stop_server
+from openslot.core.ids import new_id
+from openslot.core.log import set_up_logging
+from openslot.core.migrate import migrate
+from openslot.core.work import House
+from openslot.house import open_house
+from openslot.people import operations as people
+from tests.live import serving
+
+UNSAFE_AND_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
+PASSWORD = "correct horse battery"
+TEMPLATE = "template_openslot"
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server with one migrated database to copy from."""
+    data_dir = tmp_path_factory.mktemp("postgres")
+    server = start_server(data_dir, options=UNSAFE_AND_FAST)
+    asyncio.run(_make_template(server.url))
+    yield server.url
+    stop_server(data_dir)
+
+
+async def _make_template(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"create database {TEMPLATE}")
+    await connection.close()
+    await migrate(database_at(url, TEMPLATE))
+
+
+def database_at(url: str, name: str) -> str:
+    """Name another database of the same server."""
+    return url.replace("/openslot?", f"/{name}?")
+
+
+@pytest.fixture
+async def database_url(postgres: str) -> AsyncIterator[str]:
+    """A migrated database of the test's own."""
+    name = f"test_{new_id().hex}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"create database {name} template {TEMPLATE} strategy file_copy")
+    yield database_at(postgres, name)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    """Settings of a small installation."""
+    chosen = load_settings({"database_url": database_url, "data_dir": tmp_path, "log_level": "error"}, environ={})
+    set_up_logging(chosen)
+    return chosen
+
+
+@pytest.fixture
+async def house(settings: Settings) -> AsyncIterator[House]:
+    """An open house on a database of the test's own."""
+    async with open_house(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of a live server."""
+    async with serving(create_app(settings)) as base_url, httpx2.AsyncClient(base_url=base_url) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def user(house: House) -> User:
+    """A host with the Pro plan."""
+    async with house.writing(OPERATOR) as work:
+        wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO)
+        return await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+
+
+@pytest.fixture
+async def admin(house: House) -> User:
+    """An administrator of the platform."""
+    async with house.writing(OPERATOR) as work:
+        wanted = UserWanted(
+            email="admin@openslot.example", name="Ada Admin", username="ada", plan=Plan.BUSINESS, is_admin=True
+        )
+        return await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+
+
+@pytest.fixture
+async def api_key(house: House, user: User) -> str:
+    """An active API key of the host."""
+    async with house.writing(OPERATOR) as work:
+        key, _ = await access.create_api_key(work, user, name="test")
+        return key
+
+
+@pytest.fixture
+def bearer(api_key: str) -> dict[str, str]:
+    """The header that opens the REST door."""
+    return {"Authorization": f"Bearer {api_key}"}

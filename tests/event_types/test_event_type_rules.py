@@ -1,0 +1,120 @@
+"""Rules of event types: the bounds of every field, and the shapes on the wire."""
+
+from datetime import date
+from uuid import UUID
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from openslot.event_types.models import (
+    BookingWindow,
+    BusinessDaysWindow,
+    EventType,
+    Limits,
+    Location,
+    LocationKind,
+    Money,
+    Question,
+    QuestionKind,
+    RangeWindow,
+    RollingWindow,
+)
+from openslot.event_types.rules import find_event_type_faults
+
+TALK = EventType(
+    id=UUID(int=1), owner_id=UUID(int=2), schedule_id=UUID(int=3), name="Talk", slug="a-talk", duration_minutes=30
+)
+CHOICE = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))
+
+
+def test_sound_event_type_has_no_faults() -> None:
+    assert find_event_type_faults(TALK) == {}
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "least", "most"),
+    [
+        ("duration_minutes", "durationMinutes", 1, 1440),
+        ("buffer_before", "bufferBefore", 0, 480),
+        ("buffer_after", "bufferAfter", 0, 480),
+        ("min_notice_minutes", "minNoticeMinutes", 0, 525_600),
+        ("slot_interval_minutes", "slotIntervalMinutes", 1, 1440),
+        ("seats", "seats", 1, 1000),
+        ("position", "position", 0, 1_000_000),
+    ],
+)
+def test_numbers_have_bounds(field: str, name: str, least: int, most: int) -> None:
+    for number in (least, most):
+        assert find_event_type_faults(replace(TALK, **{field: number})) == {}
+    for number in (least - 1, most + 1):
+        assert find_event_type_faults(replace(TALK, **{field: number})) == {name: f"Must be from {least} to {most}"}
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        ({"name": " "}, {"name"}),
+        ({"slug": "A-Talk"}, {"slug"}),
+        ({"slug": "a--talk"}, {"slug"}),
+        ({"slug": "talk-"}, {"slug"}),
+        ({"slug": "x" * 101}, {"slug"}),
+        ({"slug": "30min"}, set()),
+        ({"description": "x" * 5001}, {"description"}),
+        ({"colour": "red"}, {"colour"}),
+        ({"private_token": "short"}, {"privateToken"}),
+        ({"private_token": "x" * 22}, set()),
+        ({"location": Location(LocationKind.VIDEO_LINK, "meet.example")}, {"location.value"}),
+        ({"location": Location(LocationKind.VIDEO_LINK, "https://meet.example/a")}, set()),
+        ({"location": Location(LocationKind.IN_PERSON, " ")}, {"location.value"}),
+        ({"location": Location(LocationKind.PHONE)}, set()),
+        ({"location": Location(LocationKind.TEXT, "x" * 501)}, {"location.value"}),
+        ({"booking_window": RollingWindow(731)}, {"bookingWindow.days"}),
+        ({"booking_window": BusinessDaysWindow(-1)}, {"bookingWindow.days"}),
+        ({"booking_window": RangeWindow(date(2026, 2, 1), date(2026, 1, 1))}, {"bookingWindow.to"}),
+        ({"booking_window": RangeWindow(date(2026, 1, 1), date(2026, 1, 1))}, set()),
+        ({"limits": Limits(0, 1001)}, {"limits.perDay", "limits.perWeek"}),
+        ({"limits": Limits(4, 10)}, set()),
+        ({"price": Money(0, "eur")}, {"price.amount", "price.currency"}),
+        ({"price": Money(2500, "EUR")}, set()),
+    ],
+)
+def test_each_fault_is_told_at_its_field(change: dict[str, object], fields: set[str]) -> None:
+    assert find_event_type_faults(replace(TALK, **change)).keys() == fields
+
+
+@pytest.mark.parametrize(
+    ("question", "fields"),
+    [
+        (CHOICE, set()),
+        (replace(CHOICE, options=()), {"questions.0.options"}),
+        (replace(CHOICE, options=("S", "S")), {"questions.0.options"}),
+        (replace(CHOICE, options=("S", " ")), {"questions.0.options"}),
+        (replace(CHOICE, kind=QuestionKind.TEXT), {"questions.0.options"}),
+        (replace(CHOICE, key="Size"), {"questions.0.key"}),
+        (replace(CHOICE, label=""), {"questions.0.label"}),
+    ],
+)
+def test_question_must_be_answerable(question: Question, fields: set[str]) -> None:
+    assert find_event_type_faults(replace(TALK, questions=(question,))).keys() == fields
+
+
+def test_question_is_asked_once_and_there_are_twenty_at_most() -> None:
+    faults = find_event_type_faults(replace(TALK, questions=(CHOICE,) * 21))
+    assert {"questions", "questions.1.key", "questions.20.key"} <= faults.keys()
+
+
+@pytest.mark.parametrize(
+    ("window", "wire"),
+    [
+        (RollingWindow(60), {"type": "rolling", "days": 60}),
+        (BusinessDaysWindow(10), {"type": "businessDays", "days": 10}),
+        (
+            RangeWindow(date(2026, 1, 1), date(2026, 2, 1)),
+            {"type": "range", "from": "2026-01-01", "to": "2026-02-01"},
+        ),
+    ],
+)
+def test_window_looks_on_the_wire_as_documented(window: BookingWindow, wire: dict[str, object]) -> None:
+    assert msgspec.to_builtins(window) == wire
+    assert msgspec.convert(wire, BookingWindow) == window

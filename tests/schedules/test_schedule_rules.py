@@ -1,0 +1,139 @@
+"""Rules of schedules: clock times, hours of a date, holidays, and what makes no sense."""
+
+from datetime import date, datetime
+from typing import get_args
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.schedules.models import (
+    WEEKDAYS,
+    DateOverride,
+    HolidayCalendar,
+    OutOfOffice,
+    Schedule,
+    TimeRange,
+    WeeklyHours,
+)
+from openslot.schedules.rules import (
+    find_holiday,
+    find_minute,
+    find_schedule_faults,
+    find_time_range,
+    holidays_of,
+    hours_on,
+    write_minute,
+)
+
+NINE_TO_FIVE = (TimeRange(540, 1020),)
+SCHEDULE = Schedule(
+    id=UUID(int=1),
+    owner_id=UUID(int=2),
+    name="Hours",
+    zone="Europe/Berlin",
+    weekly_hours=(NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, (), ()),
+    overrides=(DateOverride(date(2026, 3, 9), (TimeRange(600, 660),)), DateOverride(date(2026, 3, 10))),
+    holidays=HolidayCalendar("DE", "BY"),
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "found"),
+    [
+        ("09:00", "17:00", TimeRange(540, 1020)),
+        ("00:00", "24:00", TimeRange(0, 1440)),
+        ("22:00", "24:00", TimeRange(1320, 1440)),
+        ("22:00", "00:00", TimeRange(1320, 1440)),
+        ("22:00", "02:00", TimeRange(1320, 1560)),
+        ("23:59", "23:58", TimeRange(1439, 2878)),
+        ("09:00", "09:00", None),
+        ("00:00", "00:00", None),
+        ("24:00", "01:00", None),
+        ("9:00", "17:00", None),
+        ("09:00", "24:01", None),
+        ("09:60", "10:00", None),
+        ("\u0660\u0669:\u0660\u0660", "17:00", None),
+        ("09:00\n", "17:00", None),
+        ("", "", None),
+    ],
+)
+def test_range_is_read_from_two_clock_times(start: str, end: str, found: TimeRange | None) -> None:
+    assert find_time_range(start, end) == found
+
+
+@pytest.mark.parametrize(("minute", "text"), [(0, "00:00"), (545, "09:05"), (1440, "24:00"), (1560, "02:00")])
+def test_minute_is_written_as_a_clock_shows_it(minute: int, text: str) -> None:
+    assert write_minute(minute) == text
+    assert find_minute(text) == (minute if minute <= 1440 else minute - 1440)
+
+
+def test_override_replaces_or_closes_its_date_alone() -> None:
+    assert hours_on(SCHEDULE, date(2026, 3, 9)) == (TimeRange(600, 660),)
+    assert hours_on(SCHEDULE, date(2026, 3, 10)) == ()
+    assert hours_on(SCHEDULE, date(2026, 3, 11)) == NINE_TO_FIVE
+    assert hours_on(SCHEDULE, date(2026, 3, 14)) == ()
+
+
+def test_holiday_of_the_region_is_named() -> None:
+    assert find_holiday(SCHEDULE, date(2026, 1, 6)) == "Epiphany"
+    assert find_holiday(SCHEDULE, date(2026, 1, 7)) is None
+    assert find_holiday(replace(SCHEDULE, holidays=HolidayCalendar("DE", "BE")), date(2026, 1, 6)) is None
+    assert find_holiday(replace(SCHEDULE, holidays=None), date(2026, 1, 6)) is None
+
+
+def test_override_with_hours_works_on_a_holiday_and_one_without_does_not() -> None:
+    worked = replace(SCHEDULE, overrides=(DateOverride(date(2026, 1, 6), NINE_TO_FIVE),))
+    closed = replace(SCHEDULE, overrides=(DateOverride(date(2026, 1, 6)),))
+    assert find_holiday(worked, date(2026, 1, 6)) is None
+    assert find_holiday(closed, date(2026, 1, 6)) == "Epiphany"
+
+
+def test_day_off_in_lieu_is_a_holiday_of_the_year_in_which_it_falls() -> None:
+    assert date(2027, 12, 31) in holidays_of(HolidayCalendar("US"), 2027)
+    assert all(on.year == 2028 for on in holidays_of(HolidayCalendar("US"), 2028))
+
+
+def test_sound_schedule_has_no_faults() -> None:
+    assert find_schedule_faults(SCHEDULE) == {}
+    assert len(WEEKDAYS) == len(get_args(WeeklyHours))
+
+
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        ({"name": "  "}, {"name"}),
+        ({"name": "x" * 201}, {"name"}),
+        ({"zone": "Mars/Olympus"}, {"timezone"}),
+        ({"zone": "europe/berlin"}, set()),
+        ({"weekly_hours": ((TimeRange(1440, 1500),), *[()] * 6)}, {"weeklyHours.monday.0.start"}),
+        ({"weekly_hours": (*[()] * 6, (TimeRange(60, 60),))}, {"weeklyHours.sunday.0.end"}),
+        ({"weekly_hours": (*[()] * 6, (TimeRange(0, 1440),))}, set()),
+        ({"weekly_hours": (*[()] * 6, (TimeRange(1, 1441),))}, {"weeklyHours.sunday.0.end"}),
+        ({"weekly_hours": (NINE_TO_FIVE * 25, *[()] * 6)}, {"weeklyHours.monday"}),
+        ({"weekly_hours": ((),) * 6}, {"weeklyHours"}),
+        ({"overrides": (DateOverride(date(2026, 1, 1)),) * 2}, {"dateOverrides.1.date"}),
+        ({"overrides": (DateOverride(date(2026, 1, 1), (TimeRange(9, 8),)),)}, {"dateOverrides.0.hours.0.end"}),
+        ({"holidays": HolidayCalendar("ZZ")}, {"holidays.country"}),
+        ({"holidays": HolidayCalendar("de")}, {"holidays.country"}),
+        ({"holidays": HolidayCalendar("DE", "XX")}, {"holidays.region"}),
+        ({"holidays": HolidayCalendar("GB", "SCT")}, set()),
+    ],
+)
+def test_each_fault_is_told_at_its_field(change: dict[str, object], fields: set[str]) -> None:
+    assert find_schedule_faults(replace(SCHEDULE, **change)).keys() == fields
+
+
+def test_time_away_must_end_after_it_begins_and_know_its_offset() -> None:
+    early, late = datetime.fromisoformat("2026-01-01T00:00Z"), datetime.fromisoformat("2026-01-02T00:00Z")
+    naive = late.replace(tzinfo=None)
+    spans = (OutOfOffice(early, late), OutOfOffice(late, early), OutOfOffice(early, naive))
+    faults = find_schedule_faults(replace(SCHEDULE, out_of_office=spans))
+    assert faults.keys() == {"outOfOffice.1.to", "outOfOffice.2.from"}
+
+
+def test_too_much_of_anything_is_refused() -> None:
+    many = tuple(DateOverride(date.fromordinal(700_000 + n)) for n in range(1001))
+    away = OutOfOffice(datetime.fromisoformat("2026-01-01T00:00Z"), datetime.fromisoformat("2026-01-02T00:00Z"))
+    faults = find_schedule_faults(replace(SCHEDULE, overrides=many, out_of_office=(away,) * 1001))
+    assert faults.keys() == {"dateOverrides", "outOfOffice"}
