@@ -27,7 +27,7 @@ from openslot.http.faults import answer_exception
 from openslot.http.health import health_router
 from openslot.http.openapi import describe, openapi_json
 from openslot.http.security import api_headers
-from openslot.web.door import page_door
+from openslot.web.door import web_doors
 from openslot.web.routes import pages_router
 from openslot.wiring import WIRING
 
@@ -114,7 +114,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             media_types=JSON,
             headers=api,
         ),
-        page_door(settings),
+        *web_doors(settings),
     )
 
 

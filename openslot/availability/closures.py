@@ -1,14 +1,15 @@
 """What closes a start: one function a rule, each listing the starts that it closes."""
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
 from openslot.availability.grid import Grid, find_holidays
 from openslot.availability.intervals import Span
-from openslot.availability.models import Code, Setting
+from openslot.availability.models import Busy, Claim, Code, Setting
 from openslot.core.zones import (
     DAY,
     FOREVER,
@@ -110,17 +111,16 @@ def close_full_sessions(scene: Scene) -> list[Closed]:
 
 
 def close_claims(scene: Scene) -> list[Closed]:
-    """Close what would meet a claim, but not the start of a session that can be joined; the cause is its index."""
+    """Close what would meet a claim, but not the very start of a session; the cause is the claim's index."""
     claims = scene.setting.taken.claims
-    closed = _close_blocked(scene, ((claim.start, claim.end) for claim in claims))
-    for start in sorted({claim.session_start for claim in claims if claim.session_start is not None}):
-        closed = [part for each in closed for part in _cut(each, start)]
-    return closed
+    closed = _close_blocked(scene, claims)
+    sessions = sorted(claim.session_start for claim in claims if claim.session_start is not None)
+    return [part for each in closed for part in _cut(each, sessions)] if sessions else closed
 
 
 def close_busy(scene: Scene) -> list[Closed]:
     """Close what would meet a busy span of a foreign calendar; the cause is its index."""
-    return _close_blocked(scene, ((busy.start, busy.end) for busy in scene.setting.taken.busy))
+    return _close_blocked(scene, scene.setting.taken.busy)
 
 
 def find_window(scene: Scene) -> tuple[int, int]:
@@ -151,22 +151,26 @@ def _list_booked_days(scene: Scene) -> Iterable[int]:
     return [(start + offset_at(scene.offsets, start)) // DAY for start in scene.setting.taken.booked]
 
 
-def _close_blocked(scene: Scene, spans: Iterable[Span]) -> list[Closed]:
+def _close_blocked(scene: Scene, spans: Iterable[Claim | Busy]) -> list[Closed]:
     """Close each start whose meeting with its buffers would overlap a span."""
     reach, before = scene.duration + scene.after - 1, scene.before
     first, until = scene.asked[0] - before, scene.asked[1] + reach
     return [
-        (start - reach, end + before, index)
-        for index, (start, end) in enumerate(spans)
-        if start < until and first < end and start < end
+        (span.start - reach, span.end + before, index)
+        for index, span in enumerate(spans)
+        if span.start < until and first < span.end and span.start < span.end
     ]
 
 
-def _cut(closed: Closed, start: int) -> list[Closed]:
+def _cut(closed: Closed, sessions: list[int]) -> Iterator[Closed]:
+    """Leave out the starts of sessions, which are decided by their seats."""
     first, until, cause = closed
-    if not first <= start < until:
-        return [closed]
-    return [part for part in ((first, start, cause), (start + 1, until, cause)) if part[0] < part[1]]
+    for start in sessions[bisect_left(sessions, first) : bisect_left(sessions, until)]:
+        if first < start:
+            yield first, start, cause
+        first = start + 1
+    if first < until:
+        yield first, until, cause
 
 
 def _count_business_days(scene: Scene, days: int) -> int:

@@ -5,20 +5,21 @@ from collections.abc import Iterable
 Span = tuple[int, int]
 
 
-def merge(spans: Iterable[Span]) -> list[Span]:
-    """Join the spans that touch or overlap, and put all in order."""
+def merge(spans: Iterable[tuple[int, ...]]) -> list[Span]:
+    """Join the spans that touch or overlap, and put all in order; what follows start and end is left out."""
+    ordered = sorted(spans)
+    if not ordered:
+        return []
     merged: list[Span] = []
-    begin, until = None, 0
-    for start, end in sorted(spans):
-        if begin is None:
-            begin, until = start, end
-        elif start > until:
+    begin, until = ordered[0][:2]
+    for span in ordered:
+        end = span[1]
+        if span[0] > until:
             merged.append((begin, until))
-            begin, until = start, end
+            begin, until = span[0], end
         elif end > until:
             until = end
-    if begin is not None:
-        merged.append((begin, until))
+    merged.append((begin, until))
     return merged
 
 

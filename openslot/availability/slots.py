@@ -31,7 +31,7 @@ def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
     if not spans:
         return Slots([], duration)
     scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
-    closed = merge((first, until) for _, close in RULES for first, until, _ in close(scene))
+    closed = merge([each for _, close in RULES for each in close(scene)])
     starts = pick_starts(scene.grid.stretches, subtract(spans, closed), step=step_of(setting.event_type))
     return Slots(starts, duration)
 

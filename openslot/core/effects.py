@@ -31,7 +31,7 @@ with wanted as (
 insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, created_at)
 select w.id, $6, $7, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished - c.together + c.before = 0 then 'queued' else 'waiting' end,
-       $8, $8 + w.holds_back, $8
+       $8::timestamptz, $8 + w.holds_back, $8
 from wanted w
 left join joined j on j.lane = w.lane
 cross join lateral (

@@ -1,6 +1,6 @@
 """The nouns of event types: what is offered, where, when at the earliest and latest, and what is asked."""
 
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -94,6 +94,8 @@ class EventType(Struct, frozen=True, kw_only=True):
     name: str
     slug: str
     duration_minutes: int
+    created_at: datetime
+    updated_at: datetime
     description: str = ""
     colour: str = "#2563eb"
     buffer_before: int = 0

@@ -9,6 +9,9 @@ from openslot.core.queue import Job
 from openslot.core.work import House, Work
 from openslot.jobs.retry import next_delay
 
+# A try that takes the whole process down leaves no word behind; only the count of tries tells.
+CRASHES_ALLOWED = 5
+
 log = structlog.get_logger()
 
 
@@ -22,8 +25,11 @@ async def run_effect(house: House, job: Job) -> None:
     if reaction is None:
         await _bury(house, effect, None, f"this version has no reaction named {effect.reaction}")
         return
+    if effect.attempts > len(reaction.delays) + CRASHES_ALLOWED:
+        await _bury(house, effect, reaction, "the worker died in too many tries")
+        return
     try:
-        outcome = await reaction.run(house.reading(SYSTEM), effect)
+        await _settle(house, effect, reaction, await reaction.run(house.reading(SYSTEM), effect))
     except GiveUp as fault:
         await _bury(house, effect, reaction, str(fault))
     except TryLater as fault:
@@ -31,8 +37,6 @@ async def run_effect(house: House, job: Job) -> None:
     except Exception as fault:  # noqa: BLE001 - whatever a reaction raises is a failed try, and is kept
         log.exception("effect failed")
         await _try_later(house, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
-    else:
-        await _settle(house, effect, reaction, outcome)
 
 
 async def _settle(house: House, effect: Effect, reaction: Reaction, outcome: Outcome) -> None:

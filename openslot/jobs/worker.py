@@ -23,7 +23,7 @@ from openslot.jobs.effects import run_effect
 from openslot.jobs.periodic import run_periodic
 
 BEAT_EVERY = timedelta(seconds=5)
-ABANDONED_AFTER = timedelta(seconds=15)
+ABANDONED_AFTER = timedelta(seconds=10)
 POLL_EVERY = timedelta(seconds=5)
 LONGEST_PAUSE = 10.0
 

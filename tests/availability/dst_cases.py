@@ -15,38 +15,52 @@ DAY, HOUR, STEP = 86_400, 3_600, 1_800
 
 
 class Hours(TypedDict):
+    """A range of a day, by the wall clock."""
+
     start: str
     end: str
 
 
 class Override(TypedDict):
+    """The hours of one date."""
+
     date: str
     hours: list[Hours]
 
 
 class Told(TypedDict):
+    """The change of the clocks, with offsets in seconds ahead of UTC."""
+
     at: str
     offsetBefore: int
     offsetAfter: int
 
 
 class Schedule(TypedDict):
+    """Hours in a zone."""
+
     timezone: str
     dateOverrides: list[Override]
 
 
 class Meeting(TypedDict):
+    """How long a meeting is, and how far apart starts are."""
+
     durationMinutes: int
     slotIntervalMinutes: int
 
 
 class Asked(TypedDict):
+    """The dates that are asked for, both included."""
+
     timezone: str
     startDate: str
     endDate: str
 
 
 class Slot(TypedDict):
+    """A start that must be listed."""
+
     date: str
     time: str
     startTime: str

@@ -7,7 +7,7 @@ from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 DAY = 1440
-LOOKBACK, LOOKAHEAD = 24, 5
+LOOKBACK, LOOKAHEAD = 24, 8
 EPOCH = date(1970, 1, 1)
 
 Minutes = tuple[int, int]
@@ -128,7 +128,7 @@ def consult(case: Case) -> Opinion:
 
 def list_grid(look: Look, working: bytearray) -> list[int]:
     """Count steps from the beginning of each unbroken stretch of working minutes."""
-    case, starts = look.case, []
+    case, starts = look.case, list[int]()
     step = case.interval or case.duration
     end = 0
     while (start := working.find(1, end)) >= 0:

@@ -1,6 +1,6 @@
 """Rules of event types: the bounds of every field, and the shapes on the wire."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from uuid import UUID
 
 import msgspec
@@ -22,8 +22,16 @@ from openslot.event_types.models import (
 )
 from openslot.event_types.rules import find_event_type_faults
 
+MADE = datetime(2026, 1, 1, tzinfo=UTC)
 TALK = EventType(
-    id=UUID(int=1), owner_id=UUID(int=2), schedule_id=UUID(int=3), name="Talk", slug="a-talk", duration_minutes=30
+    id=UUID(int=1),
+    owner_id=UUID(int=2),
+    schedule_id=UUID(int=3),
+    name="Talk",
+    slug="a-talk",
+    duration_minutes=30,
+    created_at=MADE,
+    updated_at=MADE,
 )
 CHOICE = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))
 

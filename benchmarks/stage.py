@@ -1,0 +1,89 @@
+"""The stage: one database server, the ceiling and the service beside each other on it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+
+from openslot.core.embedded import start_server, stop_server
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """Where everything is."""
+
+    url: str
+    data_dir: Path
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """Set an embedded database up in a directory of its own, as durable as in production."""
+    with TemporaryDirectory(prefix="openslot-bench-") as directory:
+        data_dir = Path(directory)
+        try:
+            yield Stage(url=start_server(data_dir).url, data_dir=data_dir)
+        finally:
+            stop_server(data_dir)
+
+
+@contextmanager
+def running(command: list[str], port: int, stage: Stage) -> Iterator[int]:
+    """Run a server until the block ends."""
+    environment = {
+        **os.environ,
+        "DATABASE_URL": stage.url,
+        "OPENSLOT_DATA_DIR": str(stage.data_dir),
+        "OPENSLOT_PORT": str(port),
+        "OPENSLOT_LIMIT_KEY": "1000000",
+        "OPENSLOT_LOG_LEVEL": "error",
+    }
+    process = subprocess.Popen([sys.executable, "-m", *command], env=environment)
+    try:
+        _wait_for(port, process)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
+def ceiling(stage: Stage) -> Iterator[int]:
+    """Serve the ceiling on a free port."""
+    port = free_port()
+    command = ["uvicorn", "benchmarks.ceiling:app", "--port", str(port), "--log-level", "error", "--no-access-log"]
+    with running([*command, "--loop", "uvloop", "--http", "httptools"], port, stage):
+        yield port
+
+
+@contextmanager
+def service(stage: Stage) -> Iterator[int]:
+    """Serve Openslot's web, one process, on a free port."""
+    port = free_port()
+    with running(["openslot", "web"], port, stage):
+        yield port
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        if process.poll() is not None:
+            raise SystemExit("a server of the benchmark did not start")
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise SystemExit("a server of the benchmark does not answer")

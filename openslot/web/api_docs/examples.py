@@ -1,0 +1,110 @@
+"""Examples: the description's own where it has them, sensible ones elsewhere, and the command that sends them."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from urllib.parse import quote, urlencode
+
+from msgspec import UNSET
+
+from openslot.web.api_docs.shapes import DEEPEST, alternatives, follow, kinds
+from openslot.web.api_docs.spec import Content, Example, Parameter, Schema, Schemas
+
+TEXTS = {
+    "date-time": "2026-03-16T09:00:00Z",
+    "date": "2026-03-16",
+    "time": "09:00",
+    "email": "mara@lindqvist.example",
+    "uuid": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f",
+    "uri": "https://example.com",
+}
+KEY = "Authorization: Bearer $OPENSLOT_KEY"
+
+
+def example_of(schema: Schema | bool, schemas: Schemas, *, depth: int = 0) -> object:
+    """Make one value that the schema would take."""
+    plain = follow(schema, schemas)
+    given = _given(plain)
+    if given is not UNSET:
+        return given
+    if depth > DEEPEST:
+        return None
+    choices = alternatives(plain, schemas)
+    if choices and not plain.properties:
+        return example_of(choices[0], schemas, depth=depth + 1)
+    return _made(plain, schemas, depth)
+
+
+def content_example(content: Content, schemas: Schemas) -> object:
+    """Take a body's own example, or make one."""
+    found = _of_examples(content.example, content.examples)
+    return example_of(content.schema, schemas) if found is UNSET else found
+
+
+def parameter_example(parameter: Parameter, schemas: Schemas) -> str:
+    """Write a parameter's value as it stands in an address."""
+    found = _of_examples(parameter.example, parameter.examples)
+    value = example_of(parameter.schema, schemas) if found is UNSET else found
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def as_json(value: object) -> str:
+    """Write a value for reading."""
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def curl(
+    method: str, url: str, parameters: list[Parameter], schemas: Schemas, *, with_key: bool, body: Content | None
+) -> str:
+    """Write the command that tries an operation, with its required parameters."""
+    values = {p: parameter_example(p, schemas) for p in parameters if p.required or p.place == "path"}
+    for parameter, value in values.items():
+        if parameter.place == "path":
+            url = url.replace(f"{{{parameter.name}}}", quote(value, safe=""))
+    query = urlencode([(p.name, value) for p, value in values.items() if p.place == "query"])
+    lines = [_command(method, f"{url}?{query}" if query else url)]
+    lines += [f'-H "{KEY}"'] if with_key else []
+    lines += [f"-H {shlex.quote(f'{p.name}: {value}')}" for p, value in values.items() if p.place == "header"]
+    if body is not None:
+        lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(as_json(content_example(body, schemas)))}"]
+    return " \\\n  ".join(lines)
+
+
+def _command(method: str, url: str) -> str:
+    return f"curl {shlex.quote(url)}" if method == "GET" else f"curl -X {method} {shlex.quote(url)}"
+
+
+def _given(schema: Schema) -> object:
+    found = _of_examples(schema.example, schema.examples)
+    if found is not UNSET:
+        return found
+    if schema.const is not UNSET:
+        return schema.const
+    if schema.default is not UNSET and schema.default is not None:
+        return schema.default
+    return schema.enum[0] if schema.enum else UNSET
+
+
+def _of_examples(example: object, examples: list[object] | Mapping[str, object]) -> object:
+    if example is not UNSET:
+        return example
+    values = list(examples.values()) if isinstance(examples, Mapping) else examples
+    if not values:
+        return UNSET
+    first = values[0]
+    if isinstance(first, Example):
+        return first.value
+    return first["value"] if isinstance(first, dict) and set(first) <= {"value", "summary", "description"} else first
+
+
+def _made(schema: Schema, schemas: Schemas, depth: int) -> object:
+    kind = next(iter(kinds(schema)), None)
+    if kind == "object":
+        return {name: example_of(inner, schemas, depth=depth + 1) for name, inner in schema.properties.items()}
+    if kind == "array":
+        return [example_of(schema.items, schemas, depth=depth + 1)] if schema.items is not None else []
+    if kind in {"integer", "number"}:
+        return int(schema.minimum) if schema.minimum is not None else 1
+    if kind == "boolean":
+        return True
+    return TEXTS.get(schema.format or "", "…") if kind == "string" else None

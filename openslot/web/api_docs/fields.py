@@ -1,0 +1,165 @@
+"""Schemas in words: what each field is, may hold, and has inside."""
+
+import msgspec
+from msgspec import UNSET, Struct
+
+from openslot.web.api_docs.shapes import DEEPEST, allows_null, alternatives, follow, kinds, ref_name
+from openslot.web.api_docs.spec import Parameter, Schema, Schemas
+
+KINDS = {"boolean": "true or false", "object": "object", "array": "list"}
+FORMATS = {
+    "date-time": "date-time",
+    "date": "date",
+    "time": "time",
+    "email": "e-mail address",
+    "uuid": "id",
+    "uri": "URL",
+}
+ANY_NAME = "any name"
+
+
+class FieldRow(Struct, frozen=True, kw_only=True):
+    """One field, parameter or alternative, with what is inside it."""
+
+    name: str
+    kind: str
+    place: str = ""
+    required: bool = False
+    deprecated: bool = False
+    description: str = ""
+    notes: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    inside: tuple["FieldRow", ...] = ()
+
+
+def parameter_row(parameter: Parameter, schemas: Schemas) -> FieldRow:
+    """Describe a parameter."""
+    row = field_row(parameter.name, parameter.schema, schemas, required=parameter.required)
+    return msgspec.structs.replace(
+        row,
+        place=parameter.place,
+        description=parameter.description or row.description,
+        deprecated=parameter.deprecated or row.deprecated,
+    )
+
+
+def field_row(
+    name: str, schema: Schema | bool, schemas: Schemas, *, required: bool = False, trail: tuple[str, ...] = ()
+) -> FieldRow:
+    """Describe a field and everything inside it."""
+    plain = follow(schema, schemas)
+    return FieldRow(
+        name=name,
+        kind=kind_of(schema, schemas),
+        required=required,
+        deprecated=plain.deprecated,
+        description=plain.description or "",
+        notes=tuple(notes_of(plain)),
+        values=tuple(shown(value) for value in _values(plain, schemas) if value is not None),
+        inside=rows_inside(schema, schemas, trail=trail),
+    )
+
+
+def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> tuple[FieldRow, ...]:
+    """Describe the fields of an object, of a list's entries, or of each alternative; a circle is walked once."""
+    name = ref_name(schema)
+    if len(trail) > DEEPEST or (name is not None and name in trail):
+        return ()
+    trail = (*trail, name or "")
+    plain = follow(schema, schemas)
+    rows = [
+        field_row(key, inner, schemas, required=key in plain.required, trail=trail)
+        for key, inner in plain.properties.items()
+    ]
+    if isinstance(plain.additionalProperties, Schema) and rows_inside(plain.additionalProperties, schemas, trail=trail):
+        rows.append(field_row(ANY_NAME, plain.additionalProperties, schemas, trail=trail))
+    if plain.items is not None:
+        rows += rows_inside(plain.items, schemas, trail=trail)
+    return (*rows, *_alternative_rows(plain, schemas, trail))
+
+
+def kind_of(schema: Schema | bool, schemas: Schemas, *, depth: int = 0) -> str:
+    """Say which type a value has."""
+    plain = follow(schema, schemas)
+    choices = alternatives(plain, schemas) if depth < DEEPEST else []
+    names = [kind_of(choice, schemas, depth=depth + 1) for choice in choices]
+    names = names or [_kind_name(kind, plain, schemas, depth) for kind in kinds(plain)]
+    names = list(dict.fromkeys(names)) or [_kind_of_values(plain)]
+    if allows_null(plain, schemas):
+        names.append("null")
+    return " or ".join(names)
+
+
+def notes_of(schema: Schema) -> list[str]:
+    """Say which bounds a value has, and what it is when it is left out."""
+    notes = [
+        _bounds(schema.minLength or None, schema.maxLength, "characters"),
+        _bounds(schema.minItems or None, schema.maxItems, "entries"),
+        _bounds(schema.minimum, schema.maximum, ""),
+        f"more than {_number(schema.exclusiveMinimum)}" if schema.exclusiveMinimum is not None else "",
+        f"less than {_number(schema.exclusiveMaximum)}" if schema.exclusiveMaximum is not None else "",
+        f"a multiple of {_number(schema.multipleOf)}" if schema.multipleOf is not None else "",
+        "no entry twice" if schema.uniqueItems else "",
+        f"default {shown(schema.default)}" if schema.default is not UNSET and schema.default is not None else "",
+    ]
+    return [note for note in notes if note]
+
+
+def shown(value: object) -> str:
+    """Write a value: a text as it is, everything else as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _alternative_rows(plain: Schema, schemas: Schemas, trail: tuple[str, ...]) -> tuple[FieldRow, ...]:
+    rows = []
+    for choice in alternatives(plain, schemas):
+        inside = rows_inside(choice, schemas, trail=trail)
+        if inside:
+            shape = follow(choice, schemas)
+            title = shape.title or ref_name(choice) or "Another shape"
+            rows.append(FieldRow(name=title, kind="alternative", description=shape.description or "", inside=inside))
+    return rows[0].inside if len(rows) == 1 else tuple(rows)
+
+
+def _kind_name(kind: str, schema: Schema, schemas: Schemas, depth: int) -> str:
+    if kind == "array" and schema.items is not None and depth < DEEPEST:
+        return f"list of {kind_of(schema.items, schemas, depth=depth + 1)}"
+    if kind == "object" and isinstance(schema.additionalProperties, Schema) and not schema.properties:
+        return f"object, each value {kind_of(schema.additionalProperties, schemas, depth=depth + 1)}"
+    if kind == "string" and schema.format is not None:
+        return FORMATS.get(schema.format, f"string, {schema.format}")
+    return KINDS.get(kind, kind)
+
+
+def _kind_of_values(schema: Schema) -> str:
+    values = [value for value in schema.enum if value is not None]
+    if values and all(isinstance(value, str) for value in values):
+        return "string"
+    return "fixed value" if values or schema.const is not UNSET else "any value"
+
+
+def _values(schema: Schema, schemas: Schemas) -> list[object]:
+    if schema.const is not UNSET:
+        return [schema.const]
+    if schema.enum:
+        return schema.enum
+    inner = [follow(schema.items, schemas)] if schema.items is not None else []
+    inner += [follow(choice, schemas) for choice in alternatives(schema, schemas)]
+    found = [value for one in inner for value in (one.enum or ([] if one.const is UNSET else [one.const]))]
+    return [value for place, value in enumerate(found) if value not in found[:place]]
+
+
+def _bounds(least: float | None, most: float | None, unit: str) -> str:
+    if least is None and most is None:
+        return ""
+    if most is None:
+        text = f"at least {_number(least)}"
+    elif least is None:
+        text = f"at most {_number(most)}"
+    else:
+        text = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
+    return f"{text} {unit}".rstrip()
+
+
+def _number(value: float | None) -> str:
+    return f"{value:g}" if value is not None and abs(value) < 1_000_000 else f"{value:.0f}" if value is not None else ""

@@ -1,0 +1,68 @@
+"""Schemas made plain: references followed, parts joined, alternatives listed, null set apart."""
+
+import msgspec
+
+from openslot.web.api_docs.spec import Schema, Schemas
+
+DEEPEST = 12
+DEFAULTS = msgspec.structs.asdict(Schema())
+
+
+def follow(schema: Schema | bool, schemas: Schemas, *, depth: int = 0) -> Schema:
+    """Replace a reference by what it means, and `allOf` by the sum of its parts."""
+    if isinstance(schema, bool):
+        return Schema()
+    if depth > DEEPEST:
+        return Schema(title=schema.title, description=schema.description)
+    parts = [follow(part, schemas, depth=depth + 1) for part in schema.allOf]
+    if schema.ref is not None:
+        parts.insert(0, follow(schemas.get(ref_name(schema) or "", True), schemas, depth=depth + 1))
+    whole = msgspec.structs.replace(schema, ref=None, allOf=[])
+    for part in parts:
+        whole = _join(whole, part)
+    return whole
+
+
+def ref_name(schema: Schema | bool) -> str | None:
+    """Name what a schema refers to, also through a lone `allOf`."""
+    if isinstance(schema, bool):
+        return None
+    if schema.ref is None and len(schema.allOf) == 1:
+        return ref_name(schema.allOf[0])
+    return schema.ref.rpartition("/")[2] if schema.ref else None
+
+
+def kinds(schema: Schema) -> tuple[str, ...]:
+    """List the JSON types that a followed schema names or implies, without null."""
+    if schema.type is not None:
+        named = (schema.type,) if isinstance(schema.type, str) else tuple(schema.type)
+        return tuple(kind for kind in named if kind != "null")
+    if schema.properties or isinstance(schema.additionalProperties, Schema):
+        return ("object",)
+    return ("array",) if schema.items is not None or schema.prefixItems else ()
+
+
+def alternatives(schema: Schema, schemas: Schemas) -> list[Schema | bool]:
+    """List what a followed schema may be instead of one thing, without null."""
+    return [one for one in (*schema.oneOf, *schema.anyOf) if not _is_null(follow(one, schemas))]
+
+
+def allows_null(schema: Schema, schemas: Schemas) -> bool:
+    """Tell whether null is one of the values."""
+    if isinstance(schema.type, list) and "null" in schema.type:
+        return True
+    return None in schema.enum or any(_is_null(follow(one, schemas)) for one in (*schema.oneOf, *schema.anyOf))
+
+
+def _is_null(schema: Schema) -> bool:
+    return schema.type in ("null", ["null"])
+
+
+def _join(outer: Schema, inner: Schema) -> Schema:
+    own = {name: value for name, value in msgspec.structs.asdict(outer).items() if value != DEFAULTS[name]}
+    joined = msgspec.structs.replace(inner, **own)
+    return msgspec.structs.replace(
+        joined,
+        properties={**inner.properties, **outer.properties},
+        required=[*inner.required, *outer.required],
+    )

@@ -1,0 +1,59 @@
+"""API keys as the account page shows them."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.access.models import Credential
+from openslot.accounts.models import User
+from openslot.accounts.plans import PLANS_WITH_API
+from openslot.web import words
+
+# What the form offers, by the value that it sends.
+EXPIRIES = {"never": "Never", "30": "After 30 days", "90": "After 90 days", "365": "After 365 days"}
+
+
+class KeyRow(Struct, frozen=True, kw_only=True):
+    """One line of the table."""
+
+    id: UUID
+    name: str
+    last_four: str
+    made: str
+    last_used: str
+    expires: str
+    state: str
+    tone: str
+    may_be_revoked: bool
+
+
+def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
+    """Put a key into words."""
+    state, tone = _state(key, user, now=now)
+    return KeyRow(
+        id=key.id,
+        name=key.name,
+        last_four=key.last_four,
+        made=words.day(key.created_at, user.zone),
+        last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else "Never",
+        expires=words.day(key.expires_at, user.zone) if key.expires_at else "Never",
+        state=state,
+        tone=tone,
+        may_be_revoked=key.is_active(now=now),
+    )
+
+
+def expiry_of(choice: str, *, now: datetime) -> datetime | None:
+    """Turn the form's choice into an instant."""
+    return None if choice == "never" else now + timedelta(days=int(choice))
+
+
+def _state(key: Credential, user: User, *, now: datetime) -> tuple[str, str]:
+    if key.revoked_at is not None:
+        return f"Revoked on {words.day(key.revoked_at, user.zone)}", ""
+    if not key.is_active(now=now):
+        return "Expired", ""
+    if user.effective_plan not in PLANS_WITH_API:
+        return "Paused by your plan", "warn"
+    return "Active", "good"

@@ -1,0 +1,67 @@
+"""Slots as the wire shows them."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openslot.availability.models import Slot, Slots
+from openslot.availability.writing import show_slots, write_slots
+from openslot.core.zones import get_zone
+from tests.availability.cases import ZONES, days_of_change, second
+
+
+def slow(slots: Slots, zone: str) -> list[Slot]:
+    """Show each slot by itself, with the library's own conversion."""
+    shown = []
+    for start in slots.starts:
+        local = datetime.fromtimestamp(start, get_zone(zone))
+        begin, end = (datetime.fromtimestamp(at, UTC) for at in (start, start + slots.duration))
+        shown.append(
+            Slot(f"{local:%Y-%m-%d}", f"{local:%H:%M}", f"{begin:%Y-%m-%dT%H:%M:%SZ}", f"{end:%Y-%m-%dT%H:%M:%SZ}")
+        )
+    return shown
+
+
+def test_no_slots_are_an_empty_list() -> None:
+    assert write_slots(Slots([], 1800), viewer=get_zone("UTC")) == b"[]"
+
+
+def test_slot_has_its_four_strings() -> None:
+    written = write_slots(Slots([second("2026-03-02 23:45")], 1800), viewer=get_zone("Asia/Kathmandu"))
+    assert msgspec.json.decode(written) == [
+        {
+            "date": "2026-03-03",
+            "time": "05:30",
+            "startTime": "2026-03-02T23:45:00Z",
+            "endTime": "2026-03-03T00:15:00Z",
+        }
+    ]
+
+
+def test_odd_seconds_are_shown_in_utc_alone() -> None:
+    slots = Slots([second("1971-06-01 00:44:30")], 3600)
+    (slot,) = show_slots(slots, viewer=get_zone("Africa/Monrovia"))
+    assert slot == Slot("1971-06-01", "00:00", "1971-06-01T00:44:30Z", "1971-06-01T01:44:30Z")
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_slots_are_shown_right_through_every_change(zone: str) -> None:
+    for on in days_of_change(zone):
+        begin = int(datetime(on.year, on.month, on.day, tzinfo=UTC).timestamp()) - 2 * 86_400
+        slots = Slots(list(range(begin, begin + 4 * 86_400, 900)), 2700)
+        assert show_slots(slots, viewer=get_zone(zone)) == slow(slots, zone)
+
+
+@given(
+    st.sampled_from(ZONES),
+    st.lists(st.integers(0, 400 * 24 * 60), unique=True, max_size=30).map(sorted),
+    st.integers(1, 1440),
+)
+@settings(max_examples=100, database=None, derandomize=True, deadline=timedelta(seconds=5))
+def test_any_slots_are_shown_as_the_library_would(zone: str, minutes: list[int], duration: int) -> None:
+    base = (date(2026, 1, 1) - date(1970, 1, 1)).days * 86_400
+    slots = Slots([base + minute * 60 for minute in minutes], duration * 60)
+    assert show_slots(slots, viewer=get_zone(zone)) == slow(slots, zone)

@@ -1,0 +1,35 @@
+"""Ids sort by the time they were made, and what is no id names nothing."""
+
+import time
+
+import pytest
+
+from openslot.core.errors import NotFound
+from openslot.core.ids import new_id, parse_id
+
+
+def test_ids_are_uuids_of_version_seven_and_never_the_same() -> None:
+    made = [new_id() for _ in range(10_000)]
+
+    assert {one.version for one in made} == {7}
+    assert {one.variant for one in made} == {"specified in RFC 4122"}
+    assert len(set(made)) == len(made)
+
+
+def test_later_ids_sort_after_earlier_ones() -> None:
+    first = new_id()
+    time.sleep(0.002)
+
+    assert first < new_id()
+
+
+@pytest.mark.parametrize("text", ["", "1", "x" * 36, "0" * 32, "{" + "0" * 34 + "}", "\x00" * 36, "ü" * 36, "9" * 5000])
+def test_what_is_no_id_names_nothing(text: str) -> None:
+    with pytest.raises(NotFound):
+        parse_id(text)
+
+
+def test_an_id_is_read_back() -> None:
+    made = new_id()
+
+    assert parse_id(str(made)) == made

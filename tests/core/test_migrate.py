@@ -1,0 +1,73 @@
+"""Migrations: forward, once, by one process at a time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from openslot.core.db import open_pool
+from openslot.core.errors import StartupError
+from openslot.core.ids import new_id
+from openslot.core.migrate import known_migrations, migrate
+from tests.conftest import database_at
+
+
+@pytest.fixture
+async def empty_url(postgres: str) -> AsyncIterator[str]:
+    """A database with nothing in it."""
+    name = f"empty_{new_id().hex}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"create database {name}")
+    yield database_at(postgres, name)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+async def run(url: str, sql: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(sql)
+    await connection.close()
+
+
+async def test_an_empty_database_gets_everything_and_a_second_time_nothing(empty_url: str) -> None:
+    assert await migrate(empty_url) == list(known_migrations())
+    assert await migrate(empty_url) == []
+
+
+async def test_processes_that_start_at_once_do_not_disturb_each_other(empty_url: str) -> None:
+    applied = await asyncio.gather(*(migrate(empty_url) for _ in range(4)))
+
+    assert sorted(map(len, applied)) == [0, 0, 0, len(known_migrations())]
+
+
+async def test_a_database_newer_than_the_code_is_refused(database_url: str) -> None:
+    await run(database_url, "insert into migrations (name, checksum) values ('9999_future.sql', 'x')")
+
+    with pytest.raises(StartupError, match=r"newer than this version of Openslot: it knows 9999_future\.sql"):
+        await migrate(database_url)
+
+
+async def test_an_edited_migration_is_refused(database_url: str) -> None:
+    await run(database_url, "update migrations set checksum = 'x' where name = '0001_accounts.sql'")
+
+    with pytest.raises(StartupError, match=r"0001_accounts\.sql was changed"):
+        await migrate(database_url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://nobody:hush@127.0.0.1:1/none", "not a url", "postgresql://[broken", "postgresql:///x?host=/nowhere"],
+)
+async def test_a_database_that_is_not_there_ends_with_one_sentence_without_the_password(url: str) -> None:
+    for attempt in (migrate(url), open_pool(url, most=2)):
+        with pytest.raises(StartupError, match="can't be reached") as caught:
+            await attempt
+        assert "hush" not in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_names_sort_in_the_order_of_their_numbers() -> None:
+    numbers = [int(name[:4]) for name in known_migrations()]
+
+    assert numbers == list(range(1, len(numbers) + 1))

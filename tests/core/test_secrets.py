@@ -1,0 +1,88 @@
+"""Secrets at rest, signatures, and the file that holds the keys."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from openslot.core.errors import StartupError
+from openslot.core.secrets import SealBroken, Secrets, load_secrets, read_key_file, rotate_key_file
+
+OLD, NEW = "o" * 40, "n" * 40
+
+
+def test_what_is_sealed_opens_again_and_does_not_show() -> None:
+    secrets = Secrets((OLD,))
+    sealed = secrets.seal("whsec_ünïcode")
+
+    assert secrets.open(sealed) == "whsec_ünïcode"
+    assert b"whsec" not in sealed
+    assert secrets.seal("same") != secrets.seal("same")
+
+
+def test_after_a_rotation_old_seals_open_and_can_be_renewed() -> None:
+    sealed = Secrets((OLD,)).seal("token")
+    both = Secrets((NEW, OLD))
+    renewed = both.reseal(sealed)
+
+    assert both.open(sealed) == "token"
+    assert Secrets((NEW,)).open(renewed) == "token"
+    with pytest.raises(SealBroken):
+        Secrets((NEW,)).open(sealed)
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"gAAAA", b"\x00\xff"])
+def test_a_damaged_seal_is_refused(damage: bytes) -> None:
+    with pytest.raises(SealBroken):
+        Secrets((OLD,)).open(damage)
+    with pytest.raises(SealBroken):
+        Secrets((OLD,)).reseal(damage)
+
+
+def test_a_signature_holds_for_its_purpose_and_message_alone() -> None:
+    secrets = Secrets((OLD,))
+    signature = secrets.sign("manage", b"booking 1")
+
+    assert secrets.is_signed("manage", b"booking 1", signature)
+    assert Secrets((NEW, OLD)).is_signed("manage", b"booking 1", signature)
+    assert not secrets.is_signed("audit", b"booking 1", signature)
+    assert not secrets.is_signed("manage", b"booking 2", signature)
+    assert not Secrets((NEW,)).is_signed("manage", b"booking 1", signature)
+
+
+@pytest.mark.parametrize("configured", ["", "short", f"{NEW},short", ","])
+def test_a_weak_key_is_refused_at_the_start(configured: str, tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="OPENSLOT_SECRET_KEY"):
+        load_secrets(configured, tmp_path)
+
+
+def test_the_key_file_is_made_once_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "secret.key"
+    first = read_key_file(path)
+
+    assert read_key_file(path) == first
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_starters_that_race_for_the_key_file_get_the_same_key(tmp_path: Path) -> None:
+    found: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: found.append(read_key_file(tmp_path / "k"))) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(found) == 20
+    assert all(keys == found[0] for keys in found)
+    assert [path.name for path in tmp_path.iterdir()] == ["k"]
+
+
+def test_a_rotated_file_puts_the_new_key_first(tmp_path: Path) -> None:
+    path = tmp_path / "secret.key"
+    (old,) = read_key_file(path)
+    rotate_key_file(path)
+
+    keys = read_key_file(path)
+    assert keys[1:] == [old]
+    assert keys[0] != old
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,40 @@
+"""A worker process with a probe attached: writes every note into a table, slowly enough to be killed at it."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+
+from openslot.core.config import load_settings
+from openslot.core.events import Done, Effect, Outcome
+from openslot.core.log import set_up_logging
+from openslot.core.work import Work
+from openslot.house import open_house
+from openslot.jobs.worker import run_worker
+from tests.jobs.probes import Poked, wired
+
+
+async def write(work: Work, effect: Effect) -> Outcome:
+    """Say that it began, take a moment, and write the note together with being done."""
+    note = effect.event(Poked).note
+    await work.db.execute("insert into began (note) values ($1)", note)
+    await asyncio.sleep(3 if note == "slow" else 0.05)
+
+    async def keep(work: Work) -> None:
+        await work.db.execute("insert into notes (note, effect_id) values ($1, $2)", note, effect.id)
+
+    return Done(write=keep)
+
+
+async def main(url: str, data_dir: str) -> None:
+    """Work until a signal comes."""
+    settings = load_settings({"database_url": url, "data_dir": Path(data_dir), "log_level": "error"}, environ={})
+    set_up_logging(settings)
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with open_house(settings, wiring=wired(write, in_lanes=True)) as house:
+        await run_worker(house, stop)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,72 @@
+"""Events and reactions that exist for tests alone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.core.events import Done, Effect, Event, Outcome, Reaction, Wiring
+from openslot.core.work import Work
+
+SOON = (timedelta(milliseconds=50),) * 3
+
+
+class Poked(Event, frozen=True, kw_only=True):
+    """Something was poked."""
+
+    type: ClassVar[str] = "probe.poked"
+    thing: UUID
+    note: str = ""
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """What was poked."""
+        return "thing", self.thing
+
+
+class Notebook:
+    """A reaction that writes down what it did, and fails as often as it is told."""
+
+    def __init__(self, *, failures: int = 0) -> None:
+        self.notes: list[str] = []
+        self.failures = failures
+        self.pause = 0.0
+
+    async def write(self, work: Work, effect: Effect) -> Outcome:
+        """Write a note, or fail."""
+        del work
+        note = effect.event(Poked).note
+        await asyncio.sleep(self.pause)
+        if self.failures > 0:
+            self.failures -= 1
+            raise RuntimeError(f"no pencil for {note}")
+        self.notes.append(note)
+        return Done(vendor_id=f"note {note}")
+
+
+def thing_lane(event: Event) -> str:
+    """One lane a thing."""
+    return f"thing:{event.subject[1]}"
+
+
+def wired(
+    run: Callable[[Work, Effect], Awaitable[Outcome]],
+    *,
+    in_lanes: bool = False,
+    delays: tuple[timedelta, ...] = SOON,
+    holds_back: timedelta | None = None,
+    collapses: bool = False,
+    more: tuple[Reaction, ...] = (),
+) -> Wiring:
+    """Attach one reaction to the probe event."""
+    reaction = Reaction(
+        name="probe.write",
+        on=(Poked,),
+        run=run,
+        lane=thing_lane if in_lanes else None,
+        delays=delays,
+        holds_back=holds_back,
+        collapses=collapses,
+    )
+    return Wiring(events=(Poked,), reactions=(reaction, *more))

@@ -1,0 +1,107 @@
+"""What the clock does, and how its runs are kept."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from openslot.core.actor import SYSTEM
+from openslot.core.config import Settings
+from openslot.core.events import Periodic, Wiring
+from openslot.core.work import House, Work
+from openslot.house import open_house
+from openslot.jobs.periodic import due_since, run_periodic
+from openslot.wiring import WIRING
+from tests.jobs.test_effects import until, working
+
+NOON = datetime(2026, 3, 16, 12, 0, 30, tzinfo=UTC)
+
+
+async def fine(work: Work) -> str:
+    await work.db.execute("create table if not exists marks (id int)")
+    return "3 things done"
+
+
+async def broken(work: Work) -> str:
+    await work.db.execute("create table marks (id int)")
+    raise RuntimeError("out of paper")
+
+
+async def last_run(house: House, name: str) -> dict[str, object]:
+    row = await house.pool.fetchrow("select * from periodic_runs where name = $1", name)
+    assert row is not None
+    return dict(row)
+
+
+async def test_a_run_is_kept_with_its_result(house: House) -> None:
+    await run_periodic(house, Periodic(name="fine", expression="* * * * *", run=fine))
+
+    run = await last_run(house, "fine")
+    assert (run["status"], run["result"], run["runs"], run["failures"]) == ("ok", "3 things done", 1, 0)
+    assert run["finished_at"] is not None
+
+
+async def test_a_failed_run_changes_nothing_and_says_why(house: House) -> None:
+    job = Periodic(name="broken", expression="* * * * *", run=broken)
+    await run_periodic(house, job)
+    await run_periodic(house, job)
+
+    run = await last_run(house, "broken")
+    assert (run["status"], run["result"], run["failures"]) == ("failed", "RuntimeError: out of paper", 2)
+    assert await house.pool.fetchval("select to_regclass('marks') is null")
+
+
+@pytest.mark.parametrize(
+    ("previous", "due"),
+    [
+        (None, datetime(2026, 3, 16, 12, 0, tzinfo=UTC)),
+        (datetime(2026, 3, 16, 11, 59, tzinfo=UTC), datetime(2026, 3, 16, 12, 0, tzinfo=UTC)),
+        (datetime(2026, 3, 16, 9, 0, tzinfo=UTC), datetime(2026, 3, 16, 9, 1, tzinfo=UTC)),
+    ],
+)
+def test_lateness_counts_from_the_first_run_that_was_missed(previous: datetime | None, due: datetime) -> None:
+    assert due_since("* * * * *", previous, now=NOON) == due
+
+
+async def test_a_worker_runs_what_is_due_though_another_worker_does_too(settings: Settings) -> None:
+    runs: list[datetime] = []
+
+    async def note(work: Work) -> str:
+        runs.append(work.now)
+        return "noted"
+
+    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression="* * * * *", run=note),))
+    async with open_house(settings, wiring=wiring) as house:
+        async with working(house):
+            await until_scheduled(house)
+        await house.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
+        async with working(house), working(house):
+            await until(lambda: runs)
+        assert len(runs) == 1
+        assert (await last_run(house, "probe.clock"))["status"] == "ok"
+
+
+async def until_scheduled(house: House) -> None:
+    while not await house.pool.fetchval("select count(*) from pgqueuer_schedules"):
+        pass
+
+
+@pytest.mark.parametrize("job", WIRING.periodic, ids=lambda job: job.name)
+async def test_every_periodic_job_runs_on_an_empty_house(house: House, job: Periodic) -> None:
+    async with house.writing(SYSTEM) as work:
+        assert await job.run(work)
+
+
+async def test_old_traces_are_tidied_away(house: House) -> None:
+    now = house.clock()
+    await house.pool.execute("insert into lanes values ('empty', 0), ('busy', 1)")
+    await house.pool.execute(
+        "insert into worker_beats values (gen_random_uuid(), 'h', 1, $1, $1), (gen_random_uuid(), 'h', 2, $2, $2)",
+        now - timedelta(days=1),
+        now,
+    )
+    tidy = next(job for job in WIRING.periodic if job.name == "queue.tidy")
+    async with house.writing(SYSTEM) as work:
+        await tidy.run(work)
+
+    assert [row["lane"] for row in await house.pool.fetch("select lane from lanes")] == ["busy"]
+    assert await house.pool.fetchval("select count(*) from worker_beats") == 1
