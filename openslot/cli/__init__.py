@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from openslot.cli.environment import choose
+from openslot.cli.signals import leave_on_signals
 from openslot.core.errors import Refusal, StartupError
 
 # Where each command lives: a module of single commands, or a module that is a group of its own.
@@ -65,6 +66,7 @@ def options(
 
 def main() -> None:
     """Run the command line; whatever can't be done ends with one sentence."""
+    leave_on_signals()
     try:
         app()
     except (StartupError, Refusal) as fault:

@@ -1,12 +1,12 @@
-"""What serve says when it is ready."""
+"""What serve says when it is ready, written without the terminal library: it stands before every start."""
+
+import os
+import sys
 
 import msgspec
-from rich.console import Console
 
 from openslot.cli.first_start import FirstWords
 from openslot.core.config import Settings
-
-console = Console(highlight=False, soft_wrap=True)
 
 
 def print_first_words(words: FirstWords) -> None:
@@ -15,12 +15,12 @@ def print_first_words(words: FirstWords) -> None:
         lines = ["", "  Nobody lives here yet. Make the first account within 24 hours:", f"    {words.setup_link}"]
     else:
         lines = ["", *sign_in_lines(msgspec.to_builtins(words.seeded))]
-    console.print("\n".join(lines))
+    _say(lines)
 
 
 def print_ready(settings: Settings, *, is_first: bool) -> None:
     """Say where the service is."""
-    lines = ["", f"  [bold]Openslot is ready[/bold]    {settings.public_url}"]
+    lines = ["", f"  {_bold('Openslot is ready')}    {settings.public_url}"]
     lines += [f"  API documentation    {settings.public_url}/api/docs", "  Stop                 Ctrl-C", ""]
     if not is_first:
         lines += [
@@ -30,7 +30,7 @@ def print_ready(settings: Settings, *, is_first: bool) -> None:
             "    openslot user password EMAIL       a new password",
             "",
         ]
-    console.print("\n".join(lines))
+    _say(lines)
 
 
 def sign_in_lines(seeded: dict[str, object]) -> list[str]:
@@ -45,3 +45,12 @@ def sign_in_lines(seeded: dict[str, object]) -> list[str]:
         "    Agent keys",
         *(f"      {agent:<17} {key}" for agent, key in agents.items()),
     ]
+
+
+def _bold(words: str) -> str:
+    return f"\033[1m{words}\033[0m" if sys.stdout.isatty() and "NO_COLOR" not in os.environ else words
+
+
+def _say(lines: list[str]) -> None:
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()

@@ -14,11 +14,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def migrate(as_json: AsJson = False) -> None:
     """Bring the database to this version's shape."""
-    from openslot.cli.running import database, direct_url
-    from openslot.core.migrate import migrate as apply
+    from openslot.cli.database import bring_up_to_date, database, direct_url
 
     with database(settings()) as ready:
-        applied = asyncio.run(apply(direct_url(ready)))
+        applied = asyncio.run(bring_up_to_date(direct_url(ready)))
     if as_json:
         print_json({"applied": applied})
         return

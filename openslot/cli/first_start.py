@@ -2,12 +2,10 @@
 
 import asyncio
 
-import asyncpg
 from msgspec import Struct
 
+from openslot.cli.database import bring_up_to_date, connect, direct_url
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, hide_password, reason
-from openslot.core.errors import StartupError
 
 
 class FirstWords(Struct, frozen=True, kw_only=True):
@@ -19,18 +17,14 @@ class FirstWords(Struct, frozen=True, kw_only=True):
 
 def first_words(settings: Settings, *, demo: bool) -> FirstWords | None:
     """Make what an empty database needs, or tell that it is none."""
-    url = settings.direct_database_url or settings.database_url or ""
-    if asyncio.run(_is_inhabited(url)):
+    if asyncio.run(_is_inhabited(direct_url(settings))):
         return None
-    return asyncio.run(_move_in(settings, url, demo=demo))
+    return asyncio.run(_move_in(settings, demo=demo))
 
 
 async def _is_inhabited(url: str) -> bool:
     """Ask with as little code loaded as possible: this stands before every start."""
-    try:
-        connection = await asyncpg.connect(url, timeout=10)
-    except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
-        raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
+    connection = await connect(url)
     try:
         if await connection.fetchval("select to_regclass('users') is null"):
             return False
@@ -39,14 +33,15 @@ async def _is_inhabited(url: str) -> bool:
         await connection.close()
 
 
-async def _move_in(settings: Settings, url: str, *, demo: bool) -> FirstWords:
+async def _move_in(settings: Settings, *, demo: bool) -> FirstWords:
     from openslot.access.operations import create_setup_link
+    from openslot.cli.running import check_secrets
     from openslot.core.actor import OPERATOR
-    from openslot.core.migrate import migrate
     from openslot.demo.seed import seed
     from openslot.house import open_house
 
-    await migrate(url)
+    check_secrets(settings)
+    await bring_up_to_date(direct_url(settings))
     async with open_house(settings) as house, house.writing(OPERATOR) as work:
         if demo:
             return FirstWords(seeded=await seed(work))

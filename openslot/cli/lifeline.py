@@ -1,22 +1,26 @@
-"""A child's lifeline: when the process that started it is gone, however it went, the child ends too."""
+"""A child's lifeline: it brings the database's address, and when it ends, however that came, the child ends too."""
 
 import os
 import signal
+import sys
 import threading
 
 VARIABLE = "OPENSLOT_LIFELINE"
 
 
-def make_lifeline() -> tuple[int, int]:
-    """Make the two ends: the child watches the first, the parent holds the second for as long as it lives."""
-    return os.pipe()
-
-
-def watch_lifeline() -> None:
-    """End politely once the other end is closed; without a lifeline, do nothing."""
+def wait_for_database() -> str | None:
+    """Wait until the supervisor tells the database's address; None where there is no supervisor."""
     descriptor = os.environ.pop(VARIABLE, "")
-    if descriptor:
-        threading.Thread(target=_watch, args=(int(descriptor),), daemon=True).start()
+    if not descriptor:
+        return None
+    told = b""
+    while not told.endswith(b"\n"):
+        part = os.read(int(descriptor), 4096)
+        if not part:
+            sys.exit(0)
+        told += part
+    threading.Thread(target=_watch, args=(int(descriptor),), daemon=True).start()
+    return told.decode().strip()
 
 
 def _watch(descriptor: int) -> None:

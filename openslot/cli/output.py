@@ -14,7 +14,8 @@ from openslot.core.clock import iso
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 
-console = Console(highlight=False)
+# A pipe has no width, and names are no markup: nothing is cut, nothing is interpreted.
+console = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
 
 
 def print_json(value: object) -> None:

@@ -1,15 +1,13 @@
 """serve, web, worker: the processes of an installation."""
 
 import asyncio
-import signal
 import sys
 from typing import Annotated
 
 import typer
 
 from openslot.cli.environment import choose, settings
-from openslot.cli.lifeline import watch_lifeline
-from openslot.cli.supervisor import serve as supervise
+from openslot.cli.signals import ENDINGS, leave_on_signals
 
 app = typer.Typer(add_completion=False)
 
@@ -23,9 +21,11 @@ def serve(
     host: Host = None,
     port: Port = None,
     workers: Workers = 1,
-    demo: Annotated[bool, typer.Option(help="Make demo data on an empty database")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Make demo data on an empty database")] = False,
 ) -> None:
     """Run everything: the database where none is named, the web and a worker."""
+    from openslot.cli.supervisor import serve as supervise
+
     choose(host=host, port=port)
     sys.exit(supervise(settings(), web_processes=workers, demo=demo))
 
@@ -33,14 +33,14 @@ def serve(
 @app.command()
 def web(host: Host = None, port: Port = None, workers: Workers = 1) -> None:
     """Run web processes alone, against a database that others may share."""
-    from openslot.cli.running import database
+    choose(host=host, port=port)
+    if workers > 1:
+        from openslot.cli.supervisor import serve_web_processes
+
+        sys.exit(serve_web_processes(settings(), workers))
     from openslot.cli.web import serve_web
 
-    choose(host=host, port=port)
-    watch_lifeline()
-    with database(settings()) as ready:
-        choose(database_url=ready.database_url)
-        serve_web(ready, processes=workers)
+    serve_web(settings())
 
 
 @app.command()
@@ -50,12 +50,11 @@ def worker() -> None:
     from openslot.core.work import House
     from openslot.jobs.worker import run_worker
 
-    watch_lifeline()
-
     async def work(house: House) -> None:
         stop = asyncio.Event()
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(signal_number, stop.set)
+        for ending in ENDINGS:
+            asyncio.get_running_loop().add_signal_handler(ending, stop.set)
         await run_worker(house, stop)
 
+    leave_on_signals(0)
     with_house(work)

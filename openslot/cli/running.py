@@ -1,36 +1,21 @@
 """How a command comes to a house: find or start the database, migrate, open, do, close."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import msgspec
-
+from openslot.cli.database import bring_up_to_date, database, direct_url
 from openslot.cli.environment import settings
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.embedded import start_server, stop_server
+from openslot.core.db import DOWN, reason
+from openslot.core.errors import StartupError
 from openslot.core.log import set_up_logging
-from openslot.core.migrate import migrate
+from openslot.core.secrets import load_secrets
 from openslot.core.work import House, Work
 from openslot.house import open_house
 
 T = TypeVar("T")
-
-
-@contextmanager
-def database(chosen: Settings) -> Iterator[Settings]:
-    """Give settings that name a running database; an embedded one that had to be started is stopped in the end."""
-    if chosen.database_url is not None:
-        yield chosen
-        return
-    server = start_server(chosen.data_dir)
-    try:
-        yield msgspec.structs.replace(chosen, database_url=server.url)
-    finally:
-        if server.owned:
-            stop_server(chosen.data_dir)
 
 
 def with_house(do: Callable[[House], Awaitable[T]]) -> T:
@@ -38,7 +23,11 @@ def with_house(do: Callable[[House], Awaitable[T]]) -> T:
     chosen = settings()
     set_up_logging(chosen)
     with database(chosen) as ready:
-        return asyncio.run(_in_house(ready, do))
+        check_secrets(ready)
+        try:
+            return asyncio.run(_in_house(ready, do))
+        except DOWN as fault:
+            raise StartupError(f"The database went away: {reason(fault)}.") from None
 
 
 def with_work(do: Callable[[Work], Awaitable[T]]) -> T:
@@ -51,12 +40,15 @@ def with_work(do: Callable[[Work], Awaitable[T]]) -> T:
     return with_house(in_transaction)
 
 
-def direct_url(chosen: Settings) -> str:
-    """Tell the database's address without a pooler between."""
-    return chosen.direct_database_url or chosen.database_url or ""
+def check_secrets(chosen: Settings) -> None:
+    """Stop with one clear sentence where the secret key can't be used."""
+    try:
+        load_secrets(chosen.secret_key, chosen.data_dir)
+    except OSError as fault:
+        raise StartupError(f"The secret key in {chosen.data_dir} can't be used: {fault.strerror}.") from None
 
 
 async def _in_house(ready: Settings, do: Callable[[House], Awaitable[T]]) -> T:
-    await migrate(direct_url(ready))
+    await bring_up_to_date(direct_url(ready))
     async with open_house(ready) as house:
         return await do(house)

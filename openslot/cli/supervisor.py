@@ -1,124 +1,169 @@
 """serve: one process that starts the others, keeps them running, and ends them in order."""
 
 import os
-import signal
 import socket
-import subprocess
-import sys
+import tempfile
 import time
-from types import FrameType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
 from openslot.cli.banner import print_first_words, print_ready
+from openslot.cli.children import Child
+from openslot.cli.database import database
+from openslot.cli.environment import choose
 from openslot.cli.first_start import first_words
-from openslot.cli.lifeline import VARIABLE, make_lifeline
-from openslot.cli.listening import listen
+from openslot.cli.listening import listen, nearest_address
+from openslot.cli.signals import leave_on_signals
 from openslot.core.config import Settings
-from openslot.core.embedded import Server, start_server, stop_server
+from openslot.core.embedded import Server, keep_server, start_server, stop_server
 
 END_WITHIN = 40.0
-TOO_SOON = 5.0
-
-
-class Child:
-    """A process that should be running."""
-
-    def __init__(self, *arguments: str, lifeline: int, database_url: str) -> None:
-        self._command = [sys.executable, "-m", "openslot", *arguments]
-        self._lifeline = lifeline
-        self._environment = {**os.environ, VARIABLE: str(lifeline), "DATABASE_URL": database_url}
-        self.name = arguments[0]
-        self.start()
-
-    def start(self) -> None:
-        """Start it, in a session of its own: Ctrl-C reaches the supervisor alone."""
-        self.began = time.monotonic()
-        self.process = subprocess.Popen(  # noqa: S603 - our own program
-            self._command, env=self._environment, pass_fds=(self._lifeline,), start_new_session=True
-        )
-
-    def end(self, deadline: float) -> None:
-        """Wait for its polite end, and kill it when it takes too long."""
-        try:
-            self.process.wait(max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+LOOK_EVERY = 0.1
+KEEP_EVERY = 1.0
+QUESTION = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class Supervisor:
-    """Keeps the children running until a signal comes."""
+    """Keeps its children running for as long as the `with` lasts, and leaves none behind."""
 
-    def __init__(self, children: list[Child]) -> None:
-        self._children = children
-        self._ending = False
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._end)
+    def __init__(self, settings: Settings) -> None:
+        self._listener = listen(settings)
+        self.settings = msgspec.structs.replace(settings, port=self._listener.getsockname()[1])
+        choose(port=self.settings.port)
+        self._children: list[Child] = []
 
-    def watch(self) -> int:
-        """Restart what dies by itself; end everything when something dies at once or a signal comes."""
-        code = 0
-        while not self._ending:
-            time.sleep(0.1)
-            for child in self._children:
-                if self._ending or child.process.poll() is None:
-                    continue
-                if time.monotonic() - child.began < TOO_SOON:
-                    code, self._ending = 1, True
-                    continue
-                child.start()
-        self._stop_children()
-        return code
+    def __enter__(self) -> Self:
+        return self
 
-    def wait_until_listening(self, settings: Settings) -> bool:
-        """Wait for the web's first answer; False when it is not to be."""
-        while not self._ending and all(child.process.poll() is None for child in self._children):
-            try:
-                socket.create_connection((settings.host, settings.port), timeout=1).close()
-            except OSError:
-                time.sleep(0.02)
-            else:
-                return True
-        return False
-
-    def _stop_children(self) -> None:
+    def __exit__(self, _kind: type[BaseException] | None, _: BaseException | None, _at: TracebackType | None) -> None:
+        self._listener.close()
         for child in self._children:
-            child.process.terminate()
+            child.terminate()
         deadline = time.monotonic() + END_WITHIN
         for child in self._children:
             child.end(deadline)
 
-    def _end(self, _signal: int, _frame: FrameType | None) -> None:
-        self._ending = True
+    def start_web(self, processes: int, *, metrics_directory: str) -> None:
+        """Start web processes on one socket; they load while the database is made ready."""
+        shared = {"PROMETHEUS_MULTIPROC_DIR": metrics_directory} if processes > 1 else {}
+        for _ in range(processes):
+            self._children.append(Child("web", listener=self._listener, environment=shared))
+
+    def start_worker(self, database_url: str) -> None:
+        """Start a worker."""
+        self._children.append(Child("worker", database_url=database_url))
+
+    def tell(self, database_url: str) -> None:
+        """Let the children go on: the database is ready."""
+        for child in self._children:
+            child.tell(database_url)
+
+    def wait_for_answer(self) -> bool:
+        """Wait for the web's first answer; False when it is not to be."""
+        while self._all_run():
+            try:
+                with socket.create_connection(nearest_address(self._listener), timeout=LOOK_EVERY) as asking:
+                    asking.sendall(QUESTION)
+                    if self._is_answered(asking):
+                        return True
+            except OSError:
+                time.sleep(LOOK_EVERY)
+        return False
+
+    def watch(self, keep: Callable[[], None] | None = None) -> int:
+        """Revive what dies until a signal comes; give up on what never lived."""
+        kept_at = time.monotonic()
+        while all(child.revive() for child in self._children):
+            time.sleep(LOOK_EVERY)
+            if keep is not None and time.monotonic() - kept_at >= KEEP_EVERY:
+                keep()
+                kept_at = time.monotonic()
+        return 1
+
+    def _is_answered(self, asking: socket.socket) -> bool:
+        while self._all_run():
+            try:
+                return bool(asking.recv(1))
+            except TimeoutError:
+                continue
+        return False
+
+    def _all_run(self) -> bool:
+        return all(child.is_running for child in self._children)
+
+
+class Embedded:
+    """The embedded server that serve starts, looks after, and stops when it is its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._server: Server | None = None
+
+    def start(self) -> Settings:
+        """Start the server, or find it."""
+        self._server = start_server(self._settings.data_dir)
+        return msgspec.structs.replace(self._settings, database_url=self._server.url)
+
+    def keep(self) -> None:
+        """Start it again when it was killed, and take it over from an owner that is gone."""
+        if self._server is not None:
+            self._server = keep_server(self._settings.data_dir, self._server)
+
+    def stop(self) -> None:
+        """Stop it, unless it is another's."""
+        if self._server is not None and self._server.owned:
+            stop_server(self._settings.data_dir)
 
 
 def serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
     """Run an installation on this machine until a signal comes, and leave no process behind."""
-    listen(settings).close()
-    server = start_server(settings.data_dir) if settings.database_url is None else None
+    leave_on_signals(0)
+    embedded = Embedded(settings) if settings.database_url is None else None
     try:
-        return _serve(_with_database(settings, server), web_processes=web_processes, demo=demo)
+        with _metrics_directory(web_processes) as metrics, Supervisor(settings) as supervisor:
+            supervisor.start_web(web_processes, metrics_directory=metrics)
+            ready = embedded.start() if embedded else settings
+            return _serve(
+                supervisor,
+                msgspec.structs.replace(ready, port=supervisor.settings.port),
+                keep=embedded.keep if embedded else None,
+                demo=demo,
+            )
     finally:
-        if server is not None and server.owned:
-            stop_server(settings.data_dir)
+        if embedded is not None:
+            embedded.stop()
 
 
-def _serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
+def serve_web_processes(settings: Settings, processes: int) -> int:
+    """Run several web processes alone until a signal comes."""
+    leave_on_signals(0)
+    with database(settings) as ready, _metrics_directory(processes) as metrics, Supervisor(ready) as supervisor:
+        supervisor.start_web(processes, metrics_directory=metrics)
+        supervisor.tell(ready.database_url or "")
+        return supervisor.watch()
+
+
+def _serve(supervisor: Supervisor, settings: Settings, *, keep: Callable[[], None] | None, demo: bool) -> int:
     words = first_words(settings, demo=demo)
     if words is not None:
         print_first_words(words)
-    reading, _writing = make_lifeline()
     url = settings.database_url or ""
-    children = [
-        Child("web", "--workers", str(web_processes), lifeline=reading, database_url=url),
-        Child("worker", lifeline=reading, database_url=url),
-    ]
-    supervisor = Supervisor(children)
-    if supervisor.wait_until_listening(settings):
-        print_ready(settings, is_first=words is not None)
-    return supervisor.watch()
+    supervisor.tell(url)
+    if not supervisor.wait_for_answer():
+        return 1
+    print_ready(settings, is_first=words is not None)
+    supervisor.start_worker(url)
+    return supervisor.watch(keep)
 
 
-def _with_database(settings: Settings, server: Server | None) -> Settings:
-    return settings if server is None else msgspec.structs.replace(settings, database_url=server.url)
+@contextmanager
+def _metrics_directory(processes: int) -> Iterator[str]:
+    if processes == 1:
+        yield ""
+        return
+    with tempfile.TemporaryDirectory(prefix="openslot-metrics-") as directory:
+        yield os.fspath(directory)

@@ -1,50 +1,38 @@
-"""Run uvicorn with our app: one process, or several on one socket."""
+"""One web process: uvicorn with our app."""
 
 import asyncio
-import os
 import signal
-import socket
-import sys
-import tempfile
 from types import FrameType
 
 import uvicorn
-from uvicorn.supervisors import Multiprocess
 
+from openslot.app import create_app
+from openslot.cli.database import bring_up_to_date, database, direct_url
 from openslot.cli.listening import listen
-from openslot.cli.running import direct_url
+from openslot.cli.running import check_secrets
+from openslot.cli.signals import leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.log import set_up_logging
-from openslot.core.migrate import migrate
 
 GRACE_SECONDS = 30
 
 
-def serve_web(settings: Settings, *, processes: int) -> None:
+def serve_web(settings: Settings) -> None:
     """Serve until told to stop; requests in flight are answered first."""
+    # uvicorn raises its signal again once everything is answered: that is a clean end, not a death.
+    leave_on_signals(0)
     listener = listen(settings)
-    set_up_logging(settings)
-    asyncio.run(migrate(direct_url(settings)))
-    signal.signal(signal.SIGTERM, _end)
-    if processes == 1:
-        uvicorn.Server(_config()).run(sockets=[listener])
-        return
-    with tempfile.TemporaryDirectory(prefix="openslot-metrics-") as directory:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
-        config = _config(workers=processes)
-        _run_several(config, listener)
+    with database(settings) as ready:
+        set_up_logging(ready)
+        check_secrets(ready)
+        asyncio.run(bring_up_to_date(direct_url(ready)))
+        signal.signal(signal.SIGHUP, _end)
+        uvicorn.Server(_config(ready)).run(sockets=[listener])
 
 
-def _run_several(config: uvicorn.Config, listener: socket.socket) -> None:
-    server = uvicorn.Server(config)
-    Multiprocess(config, target=server.run, sockets=[listener]).run()
-
-
-def _config(workers: int = 1) -> uvicorn.Config:
+def _config(settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        "openslot.app:create_app_from_environment",
-        factory=True,
-        workers=workers,
+        create_app(settings),
         loop="uvloop",
         http="httptools",
         ws="none",
@@ -59,5 +47,4 @@ def _config(workers: int = 1) -> uvicorn.Config:
 
 
 def _end(_signal: int, _frame: FrameType | None) -> None:
-    # uvicorn raises the signal again once everything is answered: that is a clean end, not a death.
-    sys.exit(0)
+    signal.raise_signal(signal.SIGTERM)

@@ -1,6 +1,6 @@
 """The way to PostgreSQL: a pool that costs no extra round trip, and what a statement can be run on."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ DOWN = (
     asyncpg.InterfaceError,
 )
 
-Row = asyncpg.Record
+Row = Mapping[str, Any]
 
 
 class Db(Protocol):

@@ -35,3 +35,5 @@ WRITE_ERRORS = {
     413: _refusal("The body is larger than 256 KiB"),
     415: _refusal("The body is not JSON"),
 }
+PUBLIC_ERRORS = {status: spec for status, spec in ERRORS.items() if status != 401}
+PUBLIC_WRITE_ERRORS = {status: spec for status, spec in WRITE_ERRORS.items() if status != 401}

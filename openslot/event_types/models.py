@@ -120,3 +120,12 @@ class EventType(Struct, frozen=True, kw_only=True):
     active: bool = True
     private_token: str | None = None
     """What opens the page of an event type that is not listed; None is public."""
+
+
+class HostPage(Struct, frozen=True, kw_only=True):
+    """A host and what is offered to everyone."""
+
+    name: str
+    username: str
+    zone: str
+    event_types: tuple[EventType, ...]

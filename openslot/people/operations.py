@@ -5,11 +5,17 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.schedules import operations as schedules
 
 
 async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
-    """Open an account with everything a new host needs."""
-    return await accounts.add_user(work, wanted, password_hash=password_hash)
+    """Open an account with everything a new host needs: working hours, and a first thing to book."""
+    user = await accounts.add_user(work, wanted, password_hash=password_hash)
+    schedule = await schedules.add_schedule(work, user)
+    first = event_types.draft(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
+    await event_types.add_event_type(work, schedule, first)
+    return user
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:

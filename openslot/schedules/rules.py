@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import holidays
 
+from openslot.core.text import is_line
 from openslot.core.zones import find_zone
 from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
 
@@ -139,3 +140,11 @@ def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str,
             yield f"outOfOffice.{index}.from", "Both ends need an offset from UTC"
         elif span.ends_at <= span.starts_at:
             yield f"outOfOffice.{index}.to", "Must be later than from"
+
+
+def find_out_of_office_faults(away: OutOfOffice) -> dict[str, str]:
+    """Tell what is wrong with a single time away."""
+    faults = {path.rpartition(".")[2]: words for path, words in _out_of_office_faults((away,))}
+    if len(away.reason) > 200 or not is_line(away.reason):
+        faults["reason"] = "Must be at most 200 characters on one line"
+    return faults

@@ -24,6 +24,7 @@ class KeyRow(Struct, frozen=True, kw_only=True):
     last_used: str
     expires: str
     state: str
+    since: str
     tone: str
     may_be_revoked: bool
 
@@ -31,14 +32,16 @@ class KeyRow(Struct, frozen=True, kw_only=True):
 def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
     """Put a key into words."""
     state, tone = _state(key, user, now=now)
+    expires = words.day(key.expires_at, user.zone) if key.expires_at else "Never"
     return KeyRow(
         id=key.id,
         name=key.name,
         last_four=key.last_four,
         made=words.day(key.created_at, user.zone),
         last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else "Never",
-        expires=words.day(key.expires_at, user.zone) if key.expires_at else "Never",
+        expires=expires if key.revoked_at is None else "—",
         state=state,
+        since=f"on {words.day(key.revoked_at, user.zone)}" if key.revoked_at else "",
         tone=tone,
         may_be_revoked=key.is_active(now=now),
     )
@@ -51,7 +54,7 @@ def expiry_of(choice: str, *, now: datetime) -> datetime | None:
 
 def _state(key: Credential, user: User, *, now: datetime) -> tuple[str, str]:
     if key.revoked_at is not None:
-        return f"Revoked on {words.day(key.revoked_at, user.zone)}", ""
+        return "Revoked", ""
     if not key.is_active(now=now):
         return "Expired", ""
     if user.effective_plan not in PLANS_WITH_API:

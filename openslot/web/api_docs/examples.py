@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import UNSET
 
-from openslot.web.api_docs.shapes import DEEPEST, alternatives, follow, kinds
+from openslot.web.api_docs.shapes import DEEPEST, alternatives, follow, kinds, ref_name
 from openslot.web.api_docs.spec import Content, Example, Parameter, Schema, Schemas
 
 TEXTS = {
@@ -21,18 +21,19 @@ TEXTS = {
 KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
-def example_of(schema: Schema | bool, schemas: Schemas, *, depth: int = 0) -> object:
-    """Make one value that the schema would take."""
-    plain = follow(schema, schemas)
+def example_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> object:
+    """Make one value that the schema would take; a circle ends in null."""
+    plain, name = follow(schema, schemas), ref_name(schema)
     given = _given(plain)
     if given is not UNSET:
         return given
-    if depth > DEEPEST:
+    if len(trail) > DEEPEST or (name is not None and name in trail):
         return None
+    trail = (*trail, name or "")
     choices = alternatives(plain, schemas)
     if choices and not plain.properties:
-        return example_of(choices[0], schemas, depth=depth + 1)
-    return _made(plain, schemas, depth)
+        return example_of(choices[0], schemas, trail=trail)
+    return _made(plain, schemas, trail)
 
 
 def content_example(content: Content, schemas: Schemas) -> object:
@@ -57,14 +58,14 @@ def curl(
     method: str, url: str, parameters: list[Parameter], schemas: Schemas, *, with_key: bool, body: Content | None
 ) -> str:
     """Write the command that tries an operation, with its required parameters."""
-    values = {p: parameter_example(p, schemas) for p in parameters if p.required or p.place == "path"}
-    for parameter, value in values.items():
+    values = [(p, parameter_example(p, schemas)) for p in parameters if p.required or p.place == "path"]
+    for parameter, value in values:
         if parameter.place == "path":
             url = url.replace(f"{{{parameter.name}}}", quote(value, safe=""))
-    query = urlencode([(p.name, value) for p, value in values.items() if p.place == "query"])
+    query = urlencode([(p.name, value) for p, value in values if p.place == "query"])
     lines = [_command(method, f"{url}?{query}" if query else url)]
     lines += [f'-H "{KEY}"'] if with_key else []
-    lines += [f"-H {shlex.quote(f'{p.name}: {value}')}" for p, value in values.items() if p.place == "header"]
+    lines += [f"-H {shlex.quote(f'{p.name}: {value}')}" for p, value in values if p.place == "header"]
     if body is not None:
         lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(as_json(content_example(body, schemas)))}"]
     return " \\\n  ".join(lines)
@@ -97,12 +98,12 @@ def _of_examples(example: object, examples: list[object] | Mapping[str, object])
     return first["value"] if isinstance(first, dict) and set(first) <= {"value", "summary", "description"} else first
 
 
-def _made(schema: Schema, schemas: Schemas, depth: int) -> object:
+def _made(schema: Schema, schemas: Schemas, trail: tuple[str, ...]) -> object:
     kind = next(iter(kinds(schema)), None)
     if kind == "object":
-        return {name: example_of(inner, schemas, depth=depth + 1) for name, inner in schema.properties.items()}
+        return {name: example_of(inner, schemas, trail=trail) for name, inner in schema.properties.items()}
     if kind == "array":
-        return [example_of(schema.items, schemas, depth=depth + 1)] if schema.items is not None else []
+        return [example_of(schema.items, schemas, trail=trail)] if schema.items is not None else []
     if kind in {"integer", "number"}:
         return int(schema.minimum) if schema.minimum is not None else 1
     if kind == "boolean":

@@ -1,0 +1,135 @@
+"""All SQL of availability: one statement brings everything that decides about a span of time."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.availability.models import Busy, Claim, Setting, Taken
+from openslot.core.db import Db, Row
+from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
+from openslot.schedules.models import OutOfOffice
+from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
+
+# A week and a day on both sides: the limits count whole weeks of the host's calendar, whatever its zone.
+SETTING = f"""
+select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
+       u.zone as host_zone, away.*, taken.*, busy.*, counted.*
+from event_types e
+join users u on u.id = e.owner_id
+join schedules s on s.id = e.schedule_id
+cross join lateral (
+    select tstzrange($1 - e.buffer_before * interval '1 minute',
+                     $2 + (e.duration_minutes + e.buffer_after) * interval '1 minute') as span) reach
+cross join lateral (
+    select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
+    from out_of_office o where o.owner_id = e.owner_id and o.ends_at > $1 and o.starts_at < upper(reach.span)) away
+cross join lateral (
+    select array_agg(extract(epoch from lower(c.during))::bigint) as claim_from,
+           array_agg(extract(epoch from upper(c.during))::bigint) as claim_until,
+           array_agg(c.kind) as claim_kind,
+           array_agg(case when c.seats > 1 and c.event_type_id = e.id
+                     then extract(epoch from c.starts_at)::bigint end) as claim_session,
+           array_agg(greatest(c.seats - c.sitting, 0)) as claim_left
+    from (select c.*, case when c.kind = 'session' then (
+                   select count(*) from claim_seats t
+                   where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)) end as sitting
+          from claims c
+          where int8range(c.host_no, c.host_no, '[]') = int8range(u.no, u.no, '[]') and c.during && reach.span
+            and c.active and (c.expires_at is null or c.expires_at > $3)) c
+    where c.sitting is null or c.sitting > 0) taken
+cross join lateral (
+    select array_agg(extract(epoch from lower(b.during))::bigint) as busy_from,
+           array_agg(extract(epoch from upper(b.during))::bigint) as busy_until,
+           array_agg(b.source) as busy_source
+    from busy_spans b
+    where int8range(b.host_no, b.host_no, '[]') = int8range(u.no, u.no, '[]') and b.during && reach.span) busy
+cross join lateral (
+    select array_agg(extract(epoch from c.starts_at)::bigint) as counted_starts
+    from claims c
+    left join claim_seats t on t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
+    where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
+      and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
+      and c.starts_at >= $1 - interval '8 days' and c.starts_at < $2 + interval '8 days') counted
+where u.disabled_at is null and """
+
+
+class OfOwner(Struct, frozen=True):
+    """An active event type by its owner and slug."""
+
+    owner_id: UUID
+    slug: str
+
+
+class OfPage(Struct, frozen=True):
+    """An active event type by its host's username and its slug; a private one needs its token."""
+
+    username: str
+    slug: str
+    token: str | None = None
+
+
+class ById(Struct, frozen=True):
+    """An active event type by its id."""
+
+    event_type_id: UUID
+
+
+Which = OfOwner | OfPage | ById
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """Everything that decides, and whose time it is."""
+
+    setting: Setting
+    host_no: int
+    host_name: str
+    host_username: str
+    host_zone: str
+
+
+async def find_setting(
+    db: Db, which: Which, *, asked_from: datetime, asked_until: datetime, now: datetime
+) -> Found | None:
+    """Read what decides about the starts of a span."""
+    condition, arguments = _condition(which)
+    row = await db.fetchrow(SETTING + condition, asked_from, asked_until, now, *arguments)
+    return _to_found(row, now) if row else None
+
+
+def _condition(which: Which) -> tuple[str, tuple[Any, ...]]:
+    match which:
+        case OfOwner(owner_id, slug):
+            return "e.owner_id = $4 and e.slug = $5 and e.active", (owner_id, slug)
+        case ById(event_type_id):
+            return "e.id = $4 and e.active", (event_type_id,)
+        case OfPage(username, slug, token):
+            visible = "(e.private_token is null or e.private_token = $6)"
+            return f"lower(u.username) = lower($4) and e.slug = $5 and e.active and {visible}", (username, slug, token)
+
+
+def _to_found(row: Row, now: datetime) -> Found:
+    away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
+    taken = Taken(
+        claims=list(
+            map(
+                Claim,
+                row["claim_from"] or (),
+                row["claim_until"] or (),
+                row["claim_kind"] or (),
+                row["claim_session"] or (),
+                row["claim_left"] or (),
+            )
+        ),
+        busy=list(map(Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ())),
+        booked=row["counted_starts"] or (),
+    )
+    setting = Setting(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
+    return Found(
+        setting=setting,
+        host_no=row["host_no"],
+        host_name=row["host_name"],
+        host_username=row["host_username"],
+        host_zone=row["host_zone"],
+    )

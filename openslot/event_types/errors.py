@@ -1,0 +1,30 @@
+"""What event types refuse."""
+
+from openslot.core.errors import Conflict, NotFound
+
+
+class EventTypeNotFound(NotFound):
+    """No such event type, or it is another's, or it can't be booked."""
+
+    code = "event_type_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Event type not found")
+
+
+class EventTypeSlugTaken(Conflict):
+    """The owner has another event type with this slug."""
+
+    code = "event_type_slug_taken"
+
+    def __init__(self) -> None:
+        super().__init__("Another of your event types has this slug", details={"slug": "is taken"})
+
+
+class HostNotFound(NotFound):
+    """No such host, or the host's page is closed."""
+
+    code = "host_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Page not found")

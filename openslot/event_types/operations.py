@@ -1,0 +1,130 @@
+"""The verbs of event types, the only writers of its table."""
+
+from uuid import UUID
+
+import asyncpg
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.secrets import new_token
+from openslot.core.work import Work
+from openslot.event_types import store
+from openslot.event_types.errors import EventTypeNotFound, EventTypeSlugTaken, HostNotFound
+from openslot.event_types.models import EventType, HostPage
+from openslot.event_types.rules import find_event_type_faults
+from openslot.schedules import operations as schedules
+from openslot.schedules.models import Schedule
+
+
+async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
+    """Offer something new to book, behind what is offered already."""
+    made = replace(
+        wanted,
+        id=new_id(),
+        owner_id=schedule.owner_id,
+        schedule_id=schedule.id,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    checked = _checked(made)
+    try:
+        await store.insert_event_type(work.db, checked)
+    except asyncpg.UniqueViolationError:
+        raise EventTypeSlugTaken from None
+    return checked
+
+
+def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minutes: int) -> EventType:
+    """Sketch an event type with everything else as most hosts want it."""
+    return EventType(
+        id=new_id(),
+        owner_id=schedule.owner_id,
+        schedule_id=schedule.id,
+        name=name,
+        slug=slug,
+        duration_minutes=duration_minutes,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+
+
+async def get_event_type(work: Work, owner: User, event_type_id: UUID) -> EventType:
+    """Read one of a host's event types, active or not."""
+    event_type = await store.find_event_type(work.db, owner.id, event_type_id)
+    if event_type is None:
+        raise EventTypeNotFound
+    return event_type
+
+
+async def get_with_schedule(work: Work, owner: User, event_type_id: UUID) -> tuple[EventType, Schedule]:
+    """Read an event type together with all that decides when it can be booked."""
+    event_type = await get_event_type(work, owner, event_type_id)
+    schedule = await schedules.get_schedule(work, owner, event_type.schedule_id)
+    away = tuple(span for _, span in await schedules.list_out_of_office(work, owner))
+    return event_type, replace(schedule, out_of_office=away)
+
+
+async def list_event_types(
+    work: Work, owner: User, *, only_active: bool = False, page: int = 1, limit: int = 100
+) -> tuple[list[EventType], int]:
+    """Read one page of a host's event types by position, and how many there are."""
+    return await store.list_event_types(
+        work.db, owner.id, only_active=only_active, limit=limit, offset=(page - 1) * limit
+    )
+
+
+async def get_host_page(work: Work, username: str) -> HostPage:
+    """Read what a host offers to everyone."""
+    rows = await store.find_host_page(work.db, username)
+    if not rows:
+        raise HostNotFound
+    offered = tuple(store.to_event_type(row) for row in rows if row["id"] is not None)
+    head = rows[0]
+    return HostPage(name=head["host_name"], username=head["host_username"], zone=head["host_zone"], event_types=offered)
+
+
+async def change_event_type(work: Work, event_type: EventType) -> EventType:
+    """Keep an event type as it is now."""
+    checked = _checked(replace(event_type, updated_at=work.now))
+    try:
+        await store.update_event_type(work.db, checked)
+    except asyncpg.UniqueViolationError:
+        raise EventTypeSlugTaken from None
+    return checked
+
+
+async def set_active(work: Work, event_type: EventType, *, active: bool) -> EventType:
+    """Open an event type for booking, or close it."""
+    return await change_event_type(work, replace(event_type, active=active))
+
+
+async def make_private(work: Work, event_type: EventType) -> EventType:
+    """Take an event type off the host's page and give it a fresh link of its own."""
+    return await change_event_type(work, replace(event_type, private_token=new_token()))
+
+
+async def make_public(work: Work, event_type: EventType) -> EventType:
+    """Put an event type on the host's page; its private link ends."""
+    return await change_event_type(work, replace(event_type, private_token=None))
+
+
+async def reorder(work: Work, owner: User, order: list[UUID]) -> None:
+    """Show a host's event types in this order; every one must be named once."""
+    _, total = await list_event_types(work, owner, limit=1)
+    if len(set(order)) != total or await store.update_positions(work.db, owner.id, order, now=work.now) != total:
+        raise Invalid(details={"order": "must name each of your event types once"})
+
+
+async def delete_event_type(work: Work, event_type: EventType) -> None:
+    """Stop offering something for good."""
+    if not await store.delete_event_type(work.db, event_type.owner_id, event_type.id):
+        raise EventTypeNotFound
+
+
+def _checked(event_type: EventType) -> EventType:
+    faults = find_event_type_faults(event_type)
+    if faults:
+        raise Invalid(details=faults)
+    return replace(event_type, name=event_type.name.strip())

@@ -1,0 +1,204 @@
+"""The wire shapes of event types."""
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from openslot.core.clock import iso
+from openslot.event_types.models import BookingWindow, EventType, HostPage, Limits, Location, Money, Question
+from openslot.schedules.models import WEEKDAYS, Hours, Schedule
+from openslot.schedules.rules import write_minute
+
+Minutes = Annotated[int, Meta(ge=0, examples=[30])]
+Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+Clock = Annotated[str, Meta(description="HH:MM, up to 24:00", examples=["09:00"])]
+EventTypeId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
+
+
+class EmbeddedEventType(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An event type inside another resource."""
+
+    id: EventTypeId
+    name: Annotated[str, Meta(examples=["Intro call"])]
+    slug: Annotated[str, Meta(examples=["intro-call"])]
+    duration_minutes: Minutes
+    buffer_before: Annotated[int, Meta(description="Minutes that stay free before", examples=[0])]
+    buffer_after: Annotated[int, Meta(description="Minutes that stay free after", examples=[15])]
+
+
+class ListedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="camel"):
+    """An event type in a list."""
+
+    description: Annotated[str, Meta(examples=["Half an hour to see whether we fit."])]
+    colour: Annotated[str, Meta(examples=["#2563eb"])]
+    active: Annotated[bool, Meta(examples=[True])]
+    position: Annotated[int, Meta(examples=[0])]
+    created_at: Instant
+    updated_at: Instant
+
+
+class ShownRange(Struct, frozen=True):
+    """Working hours within a day; an end that is not after the start is on the next day."""
+
+    start: Clock
+    end: Clock
+
+
+class ShownOverride(Struct, frozen=True):
+    """The hours of one date; none close it."""
+
+    date: Annotated[str, Meta(examples=["2026-12-24"])]
+    hours: list[ShownRange]
+
+
+class ShownAway(Struct, frozen=True, rename={"starts_at": "from", "ends_at": "to"}):
+    """A time in which no meeting takes place."""
+
+    starts_at: Instant
+    ends_at: Instant
+
+
+class ShownHolidays(Struct, frozen=True):
+    """Whose public holidays close the day."""
+
+    country: Annotated[str, Meta(examples=["DE"])]
+    region: Annotated[str | None, Meta(examples=["BE"])]
+
+
+class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
+    """All that an outsider needs to compute the same slots."""
+
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
+    weekly_hours: Annotated[
+        dict[str, list[ShownRange]],
+        Meta(description="By weekday, monday to sunday", examples=[{"monday": [{"start": "09:00", "end": "17:00"}]}]),
+    ]
+    date_overrides: list[ShownOverride]
+    out_of_office: list[ShownAway]
+    holidays: ShownHolidays | None
+    min_notice_minutes: Minutes
+    booking_window: BookingWindow
+    slot_interval_minutes: Minutes
+    limits: Limits
+    seats: Annotated[int, Meta(description="1 is not a group", examples=[1])]
+    location: Location
+    questions: tuple[Question, ...]
+    price: Money | None
+
+
+class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
+    """An event type with everything."""
+
+    scheduling_config: SchedulingConfig
+
+
+class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="camel"):
+    """An event type as those who book see it."""
+
+    description: Annotated[str, Meta(examples=["Half an hour to see whether we fit."])]
+    colour: Annotated[str, Meta(examples=["#2563eb"])]
+    location: Location
+    seats: Annotated[int, Meta(examples=[1])]
+    questions: tuple[Question, ...]
+    price: Money | None
+
+
+class ShownHost(Struct, frozen=True, kw_only=True):
+    """The one whose time is booked."""
+
+    name: Annotated[str, Meta(examples=["Mara Lindqvist"])]
+    username: Annotated[str, Meta(examples=["mara"])]
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
+
+
+class ShownHostPage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a host offers."""
+
+    host: ShownHost
+    event_types: list[OfferedEventType]
+
+
+class ShownOffer(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing that a host offers."""
+
+    host: ShownHost
+    event_type: OfferedEventType
+
+
+def embed(event_type: EventType) -> EmbeddedEventType:
+    """Write an event type's six flat fields."""
+    return EmbeddedEventType(**_flat(event_type))
+
+
+def show_listed(event_type: EventType) -> ListedEventType:
+    """Write an event type for a list."""
+    return ListedEventType(**_listed(event_type))
+
+
+def show_detailed(event_type: EventType, schedule: Schedule) -> DetailedEventType:
+    """Write an event type with its scheduling configuration."""
+    return DetailedEventType(**_listed(event_type), scheduling_config=_config(event_type, schedule))
+
+
+def show_offered(event_type: EventType) -> OfferedEventType:
+    """Write an event type for those who book."""
+    return OfferedEventType(
+        **_flat(event_type),
+        description=event_type.description,
+        colour=event_type.colour,
+        location=event_type.location,
+        seats=event_type.seats,
+        questions=event_type.questions,
+        price=event_type.price,
+    )
+
+
+def show_host(page: HostPage) -> ShownHost:
+    """Write the host of a page."""
+    return ShownHost(name=page.name, username=page.username, timezone=page.zone)
+
+
+def _flat(event_type: EventType) -> dict[str, Any]:
+    return {
+        "id": str(event_type.id),
+        "name": event_type.name,
+        "slug": event_type.slug,
+        "duration_minutes": event_type.duration_minutes,
+        "buffer_before": event_type.buffer_before,
+        "buffer_after": event_type.buffer_after,
+    }
+
+
+def _listed(event_type: EventType) -> dict[str, Any]:
+    return {
+        **_flat(event_type),
+        "description": event_type.description,
+        "colour": event_type.colour,
+        "active": event_type.active,
+        "position": event_type.position,
+        "created_at": iso(event_type.created_at),
+        "updated_at": iso(event_type.updated_at),
+    }
+
+
+def _config(event_type: EventType, schedule: Schedule) -> SchedulingConfig:
+    return SchedulingConfig(
+        timezone=schedule.zone,
+        weekly_hours={day: _ranges(hours) for day, hours in zip(WEEKDAYS, schedule.weekly_hours, strict=True)},
+        date_overrides=[ShownOverride(each.on.isoformat(), _ranges(each.hours)) for each in schedule.overrides],
+        out_of_office=[ShownAway(iso(each.starts_at), iso(each.ends_at)) for each in schedule.out_of_office],
+        holidays=msgspec.convert(schedule.holidays, ShownHolidays | None, from_attributes=True),
+        min_notice_minutes=event_type.min_notice_minutes,
+        booking_window=event_type.booking_window,
+        slot_interval_minutes=event_type.slot_interval_minutes or event_type.duration_minutes,
+        limits=event_type.limits,
+        seats=event_type.seats,
+        location=event_type.location,
+        questions=event_type.questions,
+        price=event_type.price,
+    )
+
+
+def _ranges(hours: Hours) -> list[ShownRange]:
+    return [ShownRange(write_minute(each.start_minute), write_minute(each.end_minute)) for each in hours]

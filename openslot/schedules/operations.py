@@ -1,0 +1,86 @@
+"""The verbs of schedules, the only writers of its tables."""
+
+from uuid import UUID
+
+import asyncpg
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.work import Work
+from openslot.core.zones import find_zone
+from openslot.schedules import store
+from openslot.schedules.errors import OutOfOfficeNotFound, ScheduleInUse, ScheduleNotFound
+from openslot.schedules.models import OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.schedules.rules import find_out_of_office_faults, find_schedule_faults
+
+NINE_TO_FIVE = (TimeRange(9 * 60, 17 * 60),)
+OFFICE_HOURS: WeeklyHours = (NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, (), ())
+
+
+async def add_schedule(
+    work: Work, owner: User, *, name: str = "Working hours", zone: str | None = None, hours: WeeklyHours = OFFICE_HOURS
+) -> Schedule:
+    """Give a host another schedule; without a word more, Monday to Friday from nine to five."""
+    schedule = _checked(
+        Schedule(id=new_id(), owner_id=owner.id, name=name, zone=zone or owner.zone, weekly_hours=hours)
+    )
+    await store.insert_schedule(work.db, schedule, now=work.now)
+    return schedule
+
+
+async def get_schedule(work: Work, owner: User, schedule_id: UUID) -> Schedule:
+    """Read one of a host's schedules."""
+    schedule = await store.find_schedule(work.db, owner.id, schedule_id)
+    if schedule is None:
+        raise ScheduleNotFound
+    return schedule
+
+
+async def list_schedules(work: Work, owner: User) -> list[Schedule]:
+    """Read all of a host's schedules, oldest first."""
+    return await store.list_schedules(work.db, owner.id)
+
+
+async def change_schedule(work: Work, schedule: Schedule) -> Schedule:
+    """Keep a schedule as it is now: name, zone, hours, overrides and holidays."""
+    checked = _checked(schedule)
+    await store.update_schedule(work.db, checked, now=work.now)
+    return checked
+
+
+async def delete_schedule(work: Work, schedule: Schedule) -> None:
+    """Delete a schedule that no event type uses."""
+    try:
+        gone = await store.delete_schedule(work.db, schedule.owner_id, schedule.id)
+    except asyncpg.ForeignKeyViolationError:
+        raise ScheduleInUse from None
+    if not gone:
+        raise ScheduleNotFound
+
+
+async def add_out_of_office(work: Work, owner: User, away: OutOfOffice) -> UUID:
+    """Take a host out of every schedule for a while."""
+    faults = find_out_of_office_faults(away)
+    if faults:
+        raise Invalid(details=faults)
+    return await store.insert_out_of_office(work.db, owner.id, away, now=work.now)
+
+
+async def list_out_of_office(work: Work, owner: User) -> list[tuple[UUID, OutOfOffice]]:
+    """Read a host's times away that are not over."""
+    return await store.list_out_of_office(work.db, owner.id, ending_after=work.now)
+
+
+async def remove_out_of_office(work: Work, owner: User, away_id: UUID) -> None:
+    """Bring a host back."""
+    if not await store.delete_out_of_office(work.db, owner.id, away_id):
+        raise OutOfOfficeNotFound
+
+
+def _checked(schedule: Schedule) -> Schedule:
+    faults = find_schedule_faults(schedule)
+    if faults:
+        raise Invalid(details=faults)
+    return replace(schedule, name=schedule.name.strip(), zone=str(find_zone(schedule.zone)))
