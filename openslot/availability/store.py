@@ -20,8 +20,8 @@ from event_types e
 join users u on u.id = e.owner_id
 join schedules s on s.id = e.schedule_id
 cross join lateral (
-    select tstzrange($1 - e.buffer_before * interval '1 minute',
-                     $2 + (e.duration_minutes + e.buffer_after) * interval '1 minute') as span) reach
+    select tstzrange($1::timestamptz - e.buffer_before * interval '1 minute',
+                     $2::timestamptz + (e.duration_minutes + e.buffer_after) * interval '1 minute') as span) reach
 cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
     from out_of_office o where o.owner_id = e.owner_id and o.ends_at > $1 and o.starts_at < upper(reach.span)) away
