@@ -26,19 +26,23 @@ cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
     from out_of_office o where o.owner_id = e.owner_id and o.ends_at > $1 and o.starts_at < upper(reach.span)) away
 cross join lateral (
-    select array_agg(extract(epoch from lower(c.during))::bigint) as claim_from,
-           array_agg(extract(epoch from upper(c.during))::bigint) as claim_until,
-           array_agg(c.kind) as claim_kind,
+    select array_agg(extract(epoch from lower(c.during))::bigint) filter (where c.live) as claim_from,
+           array_agg(extract(epoch from upper(c.during))::bigint) filter (where c.live) as claim_until,
+           array_agg(c.kind) filter (where c.live) as claim_kind,
            array_agg(case when c.seats > 1 and c.event_type_id = e.id
-                     then extract(epoch from c.starts_at)::bigint end) as claim_session,
-           array_agg(greatest(c.seats - c.sitting, 0)) as claim_left
-    from (select c.*, case when c.kind = 'session' then (
-                   select count(*) from claim_seats t
-                   where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)) end as sitting
+                     then extract(epoch from c.starts_at)::bigint end) filter (where c.live) as claim_session,
+           array_agg(greatest(c.seats - c.sitting, 0)) filter (where c.live) as claim_left,
+           array_agg(c.id) filter (where c.live) as claim_id,
+           coalesce(bool_or(not c.live), false) as has_stale
+    from (select c.*, t.sitting,
+                 (c.expires_at is null or c.expires_at > $3) and (t.sitting is null or t.sitting > 0) as live
           from claims c
+          left join lateral (
+              select count(*) as sitting from claim_seats t
+              where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
+                and t.id is distinct from $4) t on c.kind = 'session'
           where int8range(c.host_no, c.host_no, '[]') = int8range(u.no, u.no, '[]') and c.during && reach.span
-            and c.active and (c.expires_at is null or c.expires_at > $3)) c
-    where c.sitting is null or c.sitting > 0) taken
+            and c.active and c.id is distinct from $4) c) taken
 cross join lateral (
     select array_agg(extract(epoch from lower(b.during))::bigint) as busy_from,
            array_agg(extract(epoch from upper(b.during))::bigint) as busy_until,
@@ -50,6 +54,7 @@ cross join lateral (
     from claims c
     left join claim_seats t on t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
     where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
+      and c.id is distinct from $4 and t.id is distinct from $4
       and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
       and c.starts_at >= $1 - interval '8 days' and c.starts_at < $2 + interval '8 days') counted
 where u.disabled_at is null and """
@@ -76,13 +81,25 @@ class ById(Struct, frozen=True):
     event_type_id: UUID
 
 
-Which = OfOwner | OfPage | ById
+class Booked(Struct, frozen=True):
+    """An event type that was booked before, active or not."""
+
+    event_type_id: UUID
+
+
+Which = OfOwner | OfPage | ById | Booked
 
 
 class Found(Struct, frozen=True, kw_only=True):
     """Everything that decides, and whose time it is."""
 
     setting: Setting
+    claim_ids: list[UUID]
+    """The claims of the setting, in the same order."""
+
+    has_stale: bool
+    """Whether an expired hold still stands in the constraint's way."""
+
     host_no: int
     host_name: str
     host_username: str
@@ -90,23 +107,28 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 async def find_setting(
-    db: Db, which: Which, *, asked_from: datetime, asked_until: datetime, now: datetime
+    db: Db, which: Which, *, asked_from: datetime, asked_until: datetime, now: datetime, without: UUID | None = None
 ) -> Found | None:
-    """Read what decides about the starts of a span."""
-    condition, arguments = _condition(which)
-    row = await db.fetchrow(SETTING + condition, asked_from, asked_until, now, *arguments)
+    """Read what decides about the starts of a span; a claim or seat that is about to change is left out."""
+    condition, arguments = condition_of(which, first=5)
+    row = await db.fetchrow(SETTING + condition, asked_from, asked_until, now, without, *arguments)
     return _to_found(row, now) if row else None
 
 
-def _condition(which: Which) -> tuple[str, tuple[Any, ...]]:
+def condition_of(which: Which, *, first: int) -> tuple[str, tuple[Any, ...]]:
+    """Write which event type is meant, and with which arguments from the first free number on."""
+    a, b, c = f"${first}", f"${first + 1}", f"${first + 2}"
     match which:
         case OfOwner(owner_id, slug):
-            return "e.owner_id = $4 and e.slug = $5 and e.active", (owner_id, slug)
+            return f"e.owner_id = {a} and e.slug = {b} and e.active", (owner_id, slug)
         case ById(event_type_id):
-            return "e.id = $4 and e.active", (event_type_id,)
+            return f"e.id = {a} and e.active", (event_type_id,)
+        case Booked(event_type_id):
+            return f"e.id = {a}", (event_type_id,)
         case OfPage(username, slug, token):
-            visible = "(e.private_token is null or e.private_token = $6)"
-            return f"lower(u.username) = lower($4) and e.slug = $5 and e.active and {visible}", (username, slug, token)
+            visible = f"(e.private_token is null or e.private_token = {c})"
+            page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {visible}"
+            return page, (username, slug, token)
 
 
 def _to_found(row: Row, now: datetime) -> Found:
@@ -128,6 +150,8 @@ def _to_found(row: Row, now: datetime) -> Found:
     setting = Setting(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
     return Found(
         setting=setting,
+        claim_ids=row["claim_id"] or [],
+        has_stale=row["has_stale"],
         host_no=row["host_no"],
         host_name=row["host_name"],
         host_username=row["host_username"],

@@ -1,5 +1,104 @@
 """backup …: keep everything, and bring it back."""
 
+import asyncio
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
 import typer
+from msgspec import Struct
+
+from openslot.cli.backup_archive import Manifest, read_backup, read_manifest
+from openslot.cli.backup_create import backups_directory, create_backup
+from openslot.cli.backup_restore import check_known, restore_backup
+from openslot.cli.database import database
+from openslot.cli.environment import settings
+from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
 
 app = typer.Typer(help="Backups.", no_args_is_help=True, add_completion=False)
+
+
+class ShownBackup(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A backup as scripts see it."""
+
+    file: Path
+    size: int
+    created_at: datetime | None = None
+    version: str | None = None
+    tables: int | None = None
+    rows: int | None = None
+    has_secret_key: bool | None = None
+    fault: str | None = None
+
+
+@app.command("create")
+def create(
+    to: Annotated[Path | None, typer.Option(help="A file or a directory; DATA_DIR/backups where not given")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write everything into one file, also while the service runs."""
+    with database(settings()) as ready:
+        path, manifest = asyncio.run(create_backup(ready, to))
+    made = _shown(path, manifest)
+    if as_json:
+        print_json(made)
+        return
+    console.print(f"Backed up {made.rows} rows of {made.tables} tables to {path}")
+    if not manifest.has_secret_key:
+        console.print("The secret key is set by OPENSLOT_SECRET_KEY and not in the backup: keep it in another place.")
+
+
+@app.command("restore")
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `backup create` has written")], as_json: AsJson = False
+) -> None:
+    """Bring a backup back into an empty data directory or database."""
+    backup = read_backup(file)
+    check_known(backup)
+    with database(settings()) as ready:
+        restored = restore_backup(ready, backup)
+    if as_json:
+        print_json(restored)
+        return
+    console.print(f"Restored {restored.rows} rows of {restored.tables} tables from {file}")
+    console.print(f"The secret key is {restored.secret_key}.")
+
+
+@app.command("list")
+def list_backups(as_json: AsJson = False) -> None:
+    """List the backups in the data directory, newest first."""
+    found = find_backups(settings())
+    if as_json:
+        print_json({"backups": found})
+        return
+    rows = [(b.file, b.created_at, f"{b.size / 1e6:.1f} MB", b.version, b.rows, b.fault or "ok") for b in found]
+    columns = ("File", "Made", "Size", "Version", "Rows", "State")
+    print_table(columns, rows, nothing="No backups yet. Make one: openslot backup create")
+
+
+def find_backups(chosen: Settings) -> list[ShownBackup]:
+    """Look through the data directory's backups, newest first; an unreadable one is named as such."""
+    files = sorted(backups_directory(chosen).glob("*.tar"), reverse=True)
+    found = [_read(path) for path in files]
+    return sorted(found, key=lambda backup: backup.created_at.timestamp() if backup.created_at else 0, reverse=True)
+
+
+def _read(path: Path) -> ShownBackup:
+    try:
+        return _shown(path, read_manifest(path))
+    except StartupError:
+        return ShownBackup(file=path, size=path.stat().st_size, fault="damaged")
+
+
+def _shown(path: Path, manifest: Manifest) -> ShownBackup:
+    return ShownBackup(
+        file=path,
+        size=path.stat().st_size,
+        created_at=manifest.created_at,
+        version=manifest.version,
+        tables=len(manifest.rows),
+        rows=sum(manifest.rows.values()),
+        has_secret_key=manifest.has_secret_key,
+    )

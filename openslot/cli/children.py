@@ -19,12 +19,13 @@ class Child:
 
     def __init__(
         self,
-        *arguments: str,
+        kind: str,
+        *,
         listener: socket.socket | None = None,
         database_url: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._command = [sys.executable, "-m", "openslot", *arguments]
+        self._command = [sys.executable, "-m", "openslot.cli.child", kind]
         self._listener = listener
         self._environment = {**os.environ, **(environment or {})}
         self._database_url = database_url

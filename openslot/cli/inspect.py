@@ -37,7 +37,7 @@ def events(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"events": listed, "periodic": periodic})
         return
-    rows = [(e["event"], e["meaning"], ", ".join([*e["consequences"], *e["reactions"]]) or "–") for e in listed]
+    rows = [(e["event"], e["meaning"], ", ".join([*e["consequences"], *e["reactions"]]) or "-") for e in listed]
     print_table(("Event", "Meaning", "Then"), rows, nothing="No events.")
     console.print()
     print_table(("Periodic job", "When (UTC)"), [(p["name"], p["expression"]) for p in periodic], nothing="None.")

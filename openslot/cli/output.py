@@ -37,7 +37,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, not
 def shown(cell: object) -> str:
     """Write one cell."""
     if cell is None:
-        return "–"
+        return "-"
     if isinstance(cell, datetime):
         return iso(cell)
     if isinstance(cell, bool):

@@ -1,13 +1,11 @@
 """serve, web, worker: the processes of an installation."""
 
-import asyncio
 import sys
 from typing import Annotated
 
 import typer
 
 from openslot.cli.environment import choose, settings
-from openslot.cli.signals import ENDINGS, leave_on_signals
 
 app = typer.Typer(add_completion=False)
 
@@ -46,15 +44,6 @@ def web(host: Host = None, port: Port = None, workers: Workers = 1) -> None:
 @app.command()
 def worker() -> None:
     """Run a worker alone; as many as wanted, on any machine."""
-    from openslot.cli.running import with_house
-    from openslot.core.work import House
-    from openslot.jobs.worker import run_worker
+    from openslot.cli.work import work
 
-    async def work(house: House) -> None:
-        stop = asyncio.Event()
-        for ending in ENDINGS:
-            asyncio.get_running_loop().add_signal_handler(ending, stop.set)
-        await run_worker(house, stop)
-
-    leave_on_signals(0)
-    with_house(work)
+    work()

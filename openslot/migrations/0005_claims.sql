@@ -11,6 +11,7 @@ create table claims (
     seats integer not null default 1 check (seats > 0),
     active boolean not null default true,
     expires_at timestamptz,
+    holder text,
     created_at timestamptz not null,
     check (starts_at < ends_at),
     check (during @> tstzrange(starts_at, ends_at)),
@@ -20,6 +21,7 @@ create table claims (
 );
 create index claims_event_type on claims (event_type_id, starts_at) where active;
 create index claims_expiry on claims (expires_at) where active and expires_at is not null;
+create index claims_holder on claims (holder) where active and holder is not null;
 
 -- Who sits in a group session: a booking, or a hold until it expires.
 create table claim_seats (
@@ -27,9 +29,12 @@ create table claim_seats (
     claim_id uuid not null references claims on delete cascade,
     active boolean not null default true,
     expires_at timestamptz,
+    holder text,
     created_at timestamptz not null
 );
 create index claim_seats_claim on claim_seats (claim_id) where active;
+create index claim_seats_expiry on claim_seats (expires_at) where active and expires_at is not null;
+create index claim_seats_holder on claim_seats (holder) where active and holder is not null;
 
 create table busy_spans (
     id bigint generated always as identity primary key,

@@ -136,13 +136,6 @@ def time_ranges(draw: st.DrawFn) -> Minutes:
     return (start, end) if end > start else (start, end + DAY - (end == start) * 5)
 
 
-def overrides_across(change: date) -> st.SearchStrategy[dict[date, tuple[Minutes, ...]]]:
-    """Draw nothing, or hours of the change day that begin or end while the clocks change."""
-    nights = st.tuples(st.integers(0, 16), st.integers(1, 16)).map(lambda n: (n[0] * 15, (n[0] + n[1]) * 15))
-    hours = st.lists(nights, min_size=1, max_size=2).map(tuple)
-    return st.just({}) | st.dictionaries(st.just(change), hours, min_size=1)
-
-
 _hours = st.lists(time_ranges(), max_size=3).map(tuple)
 _weeks = st.one_of(
     st.tuples(*[_hours] * 7),
@@ -156,8 +149,7 @@ _weeks = st.one_of(
 def cases(draw: st.DrawFn) -> Case:
     """Draw a question near a change of the host's clocks."""
     zone = draw(st.sampled_from(ZONES))
-    change = draw(st.sampled_from(days_of_change(zone)))
-    first = change + timedelta(days=draw(st.integers(-4, 2)))
+    first = draw(st.sampled_from(days_of_change(zone))) + timedelta(days=draw(st.integers(-4, 2)))
     days = draw(st.integers(1, 7))
     base = (first - EPOCH).days * DAY
     instants = st.integers(-DAY // 5, (days + 1) * DAY // 5).map(lambda n: base + n * 5)
@@ -172,7 +164,7 @@ def cases(draw: st.DrawFn) -> Case:
         last=first + timedelta(days=days - 1),
         now=draw(st.sampled_from([base - 3 * DAY, base - 3 * DAY, draw(instants)])),
         weekly=draw(_weeks),
-        overrides=draw(st.dictionaries(near, _hours, max_size=3)) | draw(overrides_across(change)),
+        overrides=draw(st.dictionaries(near, _hours, max_size=3)),
         away=draw(st.sampled_from([(), (), (draw(spans),)])),
         holidays=draw(st.sampled_from([frozenset(), bavarian_holidays()])),
         duration=duration,
@@ -187,4 +179,24 @@ def cases(draw: st.DrawFn) -> Case:
         sessions=tuple((s - 10, s + duration + 5, s, draw(st.integers(0, 2))) for s in starts),
         busy=draw(st.lists(spans, max_size=5).map(tuple)),
         booked=draw(st.lists(instants, max_size=4).map(tuple)),
+    )
+
+
+@st.composite
+def cases_across_a_change(draw: st.DrawFn) -> Case:
+    """Draw hours that begin or end while the clocks change, with no other rule in play."""
+    zone = draw(st.sampled_from([zone for zone in ZONES if len(days_of_change(zone)) > 1]))
+    change = draw(st.sampled_from(days_of_change(zone)))
+    begin = draw(st.integers(0, 20).map(lambda n: n * 15) | st.integers(1320, 1439))
+    length = draw(st.integers(2, 24).map(lambda n: n * 15))
+    night = ((begin, begin + length),)
+    return Case(
+        zone=zone,
+        viewer=draw(st.sampled_from([zone, "UTC"])),
+        first=change - timedelta(days=1),
+        last=change + timedelta(days=1),
+        now=(change - EPOCH).days * DAY - 3 * DAY,
+        weekly=((),) * 7,
+        overrides={change - timedelta(days=1): night, change: night},
+        duration=draw(st.sampled_from([5, 15, 30])),
     )

@@ -150,16 +150,16 @@ def _values(schema: Schema, schemas: Schemas) -> list[object]:
 
 
 def _bounds(least: float | None, most: float | None, unit: str) -> str:
-    if least is None and most is None:
-        return ""
-    if most is None:
+    if least is not None and most is not None:
+        text = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
+    elif least is not None:
         text = f"at least {_number(least)}"
-    elif least is None:
+    elif most is not None:
         text = f"at most {_number(most)}"
     else:
-        text = _number(least) if least == most else f"{_number(least)} to {_number(most)}"
+        return ""
     return f"{text} {unit}".rstrip()
 
 
-def _number(value: float | None) -> str:
-    return f"{value:g}" if value is not None and abs(value) < 1_000_000 else f"{value:.0f}" if value is not None else ""
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"

@@ -1,0 +1,39 @@
+"""What availability refuses."""
+
+from openslot.core.errors import Conflict, Invalid, NotFound, TooMany
+
+
+class NotAStart(Invalid):
+    """The schedule's hours give no such start, or it is past."""
+
+    code = "not_a_start"
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(details={field: sentence})
+
+
+class TimeTaken(Conflict):
+    """The start is one, yet it can't be booked now."""
+
+    code = "time_taken"
+
+    def __init__(self) -> None:
+        super().__init__("This time is no longer available")
+
+
+class HoldNotFound(NotFound):
+    """No such hold, or it has run out."""
+
+    code = "hold_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Hold not found")
+
+
+class TooManyHolds(TooMany):
+    """One address holds as many slots as one may."""
+
+    code = "too_many_holds"
+
+    def __init__(self) -> None:
+        super().__init__("Too many slots are held from this address", retry_after=60)

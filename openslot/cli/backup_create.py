@@ -1,0 +1,143 @@
+"""Make a backup while the service runs: one snapshot gives the dump and the row counts."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import IO
+
+import asyncpg
+
+from openslot import __version__
+from openslot.cli.backup_archive import DUMP, FORMAT, KEY, Manifest, checksum_of, write_archive
+from openslot.cli.backup_programs import address, get_program, major_of, server_kind
+from openslot.cli.database import bring_up_to_date, connect, direct_url
+from openslot.cli.progress import progress
+from openslot.core.clock import system_clock
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.secrets import KEY_FILE, load_secrets
+
+PROOF = "backup"
+
+# What a crash empties anyway is left out.
+TABLES = """
+select relname from pg_class
+where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relpersistence = 'p' order by relname"""
+UNLOGGED = """
+select relname from pg_class
+where relnamespace = 'public'::regnamespace and relkind = 'r' and relpersistence = 'u'"""
+
+
+def backups_directory(settings: Settings) -> Path:
+    """Tell where backups are kept."""
+    return settings.data_dir / "backups"
+
+
+async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Manifest]:
+    """Write everything into one file, which appears when it is whole."""
+    path = _target(settings, to)
+    await bring_up_to_date(direct_url(settings))
+    secret_key = _read_key(settings)
+    connection = await connect(direct_url(settings))
+    try:
+        with tempfile.TemporaryFile(dir=path.parent) as dump:
+            applied, rows = await _dump(connection, direct_url(settings), dump)
+            manifest = _describe(settings, dump, applied, rows, secret_key)
+            write_archive(path, manifest, dump=dump, secret_key=secret_key)
+    finally:
+        connection.terminate()
+    return path, manifest
+
+
+def _target(settings: Settings, to: Path | None) -> Path:
+    name = f"openslot-{system_clock():%Y%m%dT%H%M%SZ}.tar"
+    directory = backups_directory(settings)
+    try:
+        if to is None:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not to.is_dir():
+            to.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise StartupError(f"The backup can't be written: {fault.strerror}: {fault.filename}.") from None
+    path = directory / name if to is None else to / name if to.is_dir() else to
+    if path.exists():
+        raise StartupError(f"{path} exists already; choose another name.")
+    return path.absolute()
+
+
+def _read_key(settings: Settings) -> str | None:
+    load_secrets(settings.secret_key, settings.data_dir)
+    return (settings.data_dir / KEY_FILE).read_text("utf-8") if settings.secret_key is None else None
+
+
+def _describe(
+    settings: Settings, dump: IO[bytes], migrations: dict[str, str], rows: dict[str, int], secret_key: str | None
+) -> Manifest:
+    checksum = checksum_of(dump)
+    proof = load_secrets(settings.secret_key, settings.data_dir).sign(PROOF, checksum.encode())
+    return Manifest(
+        format=FORMAT,
+        version=__version__,
+        created_at=system_clock().replace(microsecond=0),
+        migrations=migrations,
+        rows=rows,
+        has_secret_key=secret_key is not None,
+        key_proof=proof.hex(),
+        checksums={DUMP: checksum, **({KEY: _fingerprint(secret_key)} if secret_key is not None else {})},
+    )
+
+
+def _fingerprint(text: str) -> str:
+    with tempfile.SpooledTemporaryFile() as file:
+        file.write(text.encode())
+        return checksum_of(file)
+
+
+async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tuple[dict[str, str], dict[str, int]]:
+    kind = await server_kind(connection)
+    program = get_program("pg_dump", kind)
+    await connection.execute("set idle_in_transaction_session_timeout = 0")
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        snapshot = await connection.fetchval("select pg_export_snapshot()")
+        applied = {row["name"]: row["checksum"] for row in await connection.fetch("select * from public.migrations")}
+        rows = await count_rows(connection)
+        left_out = [row["relname"] for row in await connection.fetch(UNLOGGED)]
+        where = address(url)
+        command = [program, f"--dbname={where.url}", f"--snapshot={snapshot}", "--format=custom", "--verbose"]
+        command += ["--no-owner", "--no-privileges", *(f"--exclude-table-data=public.{name}" for name in left_out)]
+        if major_of(program) >= 17:
+            command.append("--exclude-extension=*")
+        await _run(command, where.environment, dump, rows)
+    return applied, rows
+
+
+async def count_rows(connection: asyncpg.Connection) -> dict[str, int]:
+    """Count every table's rows, as one snapshot sees them."""
+    tables = [row["relname"] for row in await connection.fetch(TABLES)]
+    counted = {}
+    with progress("Counting", len(tables)) as advance:
+        for table in tables:
+            counted[table] = await connection.fetchval(f'select count(*) from public."{table}"')
+            advance(1)
+    return counted
+
+
+async def _run(command: list[str], environment: dict[str, str], dump: IO[bytes], rows: dict[str, int]) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=dump.fileno(), stderr=asyncio.subprocess.PIPE, env=environment
+    )
+    last = ""
+    try:
+        with progress("Dumping", sum(rows.values())) as advance:
+            async for line in process.stderr or ():
+                text = line.decode("utf-8", "replace").strip()
+                last = text.partition("error: ")[2] or last
+                if "dumping contents of table" in text:
+                    advance(rows.get(text.rpartition(".")[2].strip('"'), 0))
+        code = await process.wait()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if code != 0:
+        raise StartupError(f"The database can't be dumped: {last or f'pg_dump ended with {code}'}.")

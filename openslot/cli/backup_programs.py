@@ -1,0 +1,69 @@
+"""PostgreSQL's own programs: which of them fits a server, and how they are told where it is."""
+
+import os
+import re
+import shutil
+import subprocess
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+import asyncpg
+from msgspec import Struct
+
+from openslot.core.embedded import postgres_program
+from openslot.core.errors import StartupError
+
+
+class ServerKind(Struct, frozen=True):
+    """What a program has to be able to do."""
+
+    major: int
+    encrypted: bool
+
+
+class Address(Struct, frozen=True):
+    """A database's address for a program's arguments, and what must not be seen there."""
+
+    url: str
+    environment: dict[str, str]
+
+
+async def server_kind(connection: asyncpg.Connection) -> ServerKind:
+    """Tell which programs fit the server on the other end."""
+    encrypted = await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()")
+    return ServerKind(connection.get_server_version().major, bool(encrypted))
+
+
+def get_program(name: str, kind: ServerKind) -> str:
+    """Find a program that fits the server: the one that came with Openslot, or the machine's own."""
+    brought, installed = postgres_program(name), shutil.which(name)
+    if not kind.encrypted and kind.major <= major_of(brought):
+        return brought
+    if installed is not None and kind.major <= major_of(installed):
+        return installed
+    if kind.encrypted:
+        raise StartupError(
+            f"The connection to the database is encrypted, which the {name} that came with Openslot can't do: "
+            f"install PostgreSQL's own client programs, version {kind.major} or newer, and try again."
+        )
+    raise StartupError(
+        f"The database is PostgreSQL {kind.major}, newer than the {name} {major_of(brought)} that came with Openslot: "
+        f"install PostgreSQL's own client programs, version {kind.major} or newer, and try again."
+    )
+
+
+def major_of(program: str) -> int:
+    """Tell a program's major version."""
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+    found = re.search(r"\) (\d+)", told)
+    return int(found[1]) if found else 0
+
+
+def address(url: str) -> Address:
+    """Take the password out of an address: everyone on a machine can read a program's arguments."""
+    parts = urlsplit(url)
+    credentials, at, place = parts.netloc.rpartition("@")
+    user, _, password = credentials.partition(":")
+    asked = dict(parse_qsl(parts.query))
+    password = unquote(password) or asked.pop("password", "")
+    shown = urlunsplit(parts._replace(netloc=user + at + place, query=urlencode(asked, quote_via=quote)))
+    return Address(shown, {**os.environ, **({"PGPASSWORD": password} if password else {})})

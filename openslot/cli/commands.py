@@ -1,0 +1,62 @@
+"""Every command and where it lives."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from openslot.cli.environment import choose
+
+# A module of single commands, or a module that is a group of its own.
+COMMANDS = {
+    "serve": "processes",
+    "web": "processes",
+    "worker": "processes",
+    "migrate": "data",
+    "seed": "data",
+    "doctor": "doctor",
+    "events": "inspect",
+    "version": "inspect",
+}
+GROUPS = {"user": "users", "key": "keys", "effect": "effects", "backup": "backup", "secret": "secret"}
+
+
+class LazyCommands(TyperGroup):
+    """Loads a command's module when it is called for: `serve` starts quicker without the rest."""
+
+    def list_commands(self, ctx: object) -> list[str]:
+        """Name all commands."""
+        return [*COMMANDS, *GROUPS]
+
+    # The framework keeps its own types of context and command to itself.
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Load one command."""
+        module = COMMANDS.get(cmd_name) or GROUPS.get(cmd_name)
+        if module is None:
+            return None
+        loaded = typer.main.get_command(import_module(f"openslot.cli.{module}").app)
+        loaded.name = cmd_name
+        if cmd_name in GROUPS or not isinstance(loaded, TyperGroup):
+            return loaded
+        return loaded.get_command(ctx, cmd_name)
+
+
+app = typer.Typer(
+    cls=LazyCommands,
+    name="openslot",
+    help="Online scheduling that you run yourself.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def options(
+    database_url: Annotated[str | None, typer.Option(help="A PostgreSQL 15 or newer (DATABASE_URL)")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Where data is kept (OPENSLOT_DATA_DIR)")] = None,
+) -> None:
+    """Online scheduling that you run yourself."""
+    choose(database_url=database_url, data_dir=data_dir)

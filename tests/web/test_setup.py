@@ -1,0 +1,90 @@
+"""The first account of an empty installation, by a link that works once."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from openslot.access import operations as access
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User, UserWanted
+from openslot.core.actor import OPERATOR
+from openslot.core.work import House
+from tests.conftest import PASSWORD
+
+FORM = {"name": "Ada Admin", "email": "ada@openslot.example", "password": PASSWORD, "timezone": "Europe/Berlin"}
+
+
+@pytest.fixture
+async def link(house: House) -> str:
+    """Make a fresh set-up link."""
+    async with house.writing(OPERATOR) as work:
+        token = await access.create_setup_link(work)
+    return f"/setup?token={token}"
+
+
+async def test_the_link_opens_the_first_account_and_signs_in(
+    client: httpx2.AsyncClient, link: str, house: House
+) -> None:
+    shown = await client.get(link)
+    done = await client.post(link, data=FORM)
+    account = await client.get("/account")
+
+    assert (shown.status_code, done.status_code, done.headers["location"]) == (200, 303, "/account")
+    assert "Ada Admin" in account.text
+    assert "Europe/Berlin" in account.text
+    ada = await accounts.get_user_by_email(house.reading(OPERATOR), FORM["email"])
+    assert ada.is_admin
+
+
+async def test_the_link_works_once(client: httpx2.AsyncClient, link: str) -> None:
+    await client.post(link, data=FORM)
+    for answer in (await client.get(link), await client.post(link, data=FORM)):
+        assert answer.status_code == 403
+        assert "Start the service again" in answer.text
+
+
+async def test_of_two_at_once_one_becomes_the_administrator(
+    client: httpx2.AsyncClient, link: str, house: House
+) -> None:
+    forms = [{**FORM, "email": f"ada{n}@openslot.example"} for n in range(5)]
+    answers = await asyncio.gather(*(client.post(link, data=form) for form in forms))
+
+    assert sorted(answer.status_code for answer in answers) == [303, 403, 403, 403, 403]
+    assert await house.pool.fetchval("select count(*) from users") == 1
+
+
+async def test_the_link_closes_when_somebody_lives_here(client: httpx2.AsyncClient, link: str, house: House) -> None:
+    async with house.writing(OPERATOR) as work:
+        await accounts.add_user(work, UserWanted(email="first@openslot.example", name="First"))
+
+    assert (await client.post(link, data=FORM)).status_code == 403
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "%00", "%ff", "ü" * 500])
+async def test_a_wrong_link_is_refused(client: httpx2.AsyncClient, link: str, user: User, token: str) -> None:
+    assert (await client.get(f"/setup?token={token}")).status_code == 403
+    assert (await client.post(f"/setup?token={token}", data=FORM)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("name", "", "Enter your name"),
+        ("name", "x" * 201, "Use at most 200 characters"),
+        ("email", "", "Enter your e-mail address"),
+        ("email", "ada", "This is not a complete e-mail address"),
+        ("email", "a\x00da@openslot.example", "Remove the line breaks and control characters"),
+        ("password", "short", "Use 10 to 200 characters"),
+        ("timezone", "Mars/Base", "Choose a time zone from the list"),
+    ],
+)
+async def test_a_wrong_field_is_told_and_the_link_stays_good(
+    client: httpx2.AsyncClient, link: str, field: str, value: str, words: str
+) -> None:
+    wrong = await client.post(link, data={**FORM, field: value})
+
+    assert wrong.status_code == 400
+    assert words in wrong.text
+    assert PASSWORD not in wrong.text
+    assert (await client.post(link, data=FORM)).status_code == 303

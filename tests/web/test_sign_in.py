@@ -1,0 +1,194 @@
+"""Signing in and out: sessions, cookies, where one lands, and how often one may be wrong."""
+
+import asyncio
+import re
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings, load_settings
+from openslot.core.work import House
+from openslot.people import operations as people
+from tests.conftest import PASSWORD
+from tests.live import serving
+from tests.web.conftest import sign_in
+
+WRONG = "not the password"
+
+
+async def test_the_right_password_opens_the_account(client: httpx2.AsyncClient, user: User) -> None:
+    answer = await sign_in(client, user.email)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/account")
+    assert (await client.get("/account")).status_code == 200
+
+
+async def test_letter_case_and_spaces_of_the_address_do_not_matter(client: httpx2.AsyncClient, user: User) -> None:
+    assert (await sign_in(client, f" {user.email.upper()} ")).status_code == 303
+
+
+async def test_the_cookie_is_for_this_site_and_no_script(client: httpx2.AsyncClient, user: User) -> None:
+    cookie = (await sign_in(client, user.email)).headers["set-cookie"]
+
+    assert re.match(r"openslot_session=[\w-]{43};", cookie)
+    parts = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert parts >= {"httponly", "samesite=lax", "path=/", "max-age=2592000"}
+    assert "secure" not in parts
+
+
+async def test_the_cookie_is_secure_where_the_public_address_is(
+    database_url: str, user: User, settings: Settings
+) -> None:
+    flags = {"database_url": database_url, "data_dir": settings.data_dir, "base_url": "https://slots.example"}
+    chosen = load_settings({**flags, "log_level": "error"}, environ={})
+    async with serving(create_app(chosen)) as base_url, httpx2.AsyncClient(base_url=base_url) as client:
+        answer = await sign_in(client, user.email)
+
+    assert "secure" in {part.strip().lower() for part in answer.headers["set-cookie"].split(";")}
+
+
+async def test_each_sign_in_is_a_session_of_its_own(client: httpx2.AsyncClient, user: User, house: House) -> None:
+    client.cookies.set("openslot_session", "chosen-by-somebody-else")
+    first = (await sign_in(client, user.email)).headers["set-cookie"]
+    client.cookies.clear()
+    second = (await sign_in(client, user.email)).headers["set-cookie"]
+
+    assert first != second
+    assert "chosen-by-somebody-else" not in first + second
+    assert await house.pool.fetchval("select count(*) from sessions") == 2
+
+
+@pytest.mark.parametrize("email", ["mara@lindqvist.example", "nobody@lindqvist.example"])
+async def test_a_wrong_sign_in_is_told_at_the_form_and_keeps_the_address(
+    client: httpx2.AsyncClient, user: User, email: str
+) -> None:
+    answer = await sign_in(client, email, WRONG)
+
+    assert answer.status_code == 401
+    assert "set-cookie" not in answer.headers
+    assert "The e-mail address or the password is wrong" in answer.text
+    assert f'value="{email}"' in answer.text
+    assert WRONG not in answer.text
+
+
+async def test_a_disabled_user_stays_outside(client: httpx2.AsyncClient, user: User, house: House) -> None:
+    async with house.writing(OPERATOR) as work:
+        await people.disable_user(work, user)
+
+    assert (await sign_in(client, user.email)).status_code == 401
+
+
+async def test_a_session_ends_when_its_user_is_disabled(member: httpx2.AsyncClient, user: User, house: House) -> None:
+    async with house.writing(OPERATOR) as work:
+        await people.disable_user(work, user)
+
+    assert (await member.get("/account")).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lands"),
+    [
+        ("/account?done=password", "/account?done=password"),
+        ("/api/docs", "/api/docs"),
+        ("//evil.example", "/account"),
+        ("/\\evil.example", "/account"),
+        ("https://evil.example", "/account"),
+        ("javascript:alert(1)", "/account"),
+        ("/\t/evil.example", "/account"),
+        ("/\r\nSet-Cookie: a=b", "/account"),
+        ("/ü", "/account"),
+        ("", "/account"),
+    ],
+)
+async def test_only_a_path_of_ours_is_where_one_lands(
+    client: httpx2.AsyncClient, user: User, wanted: str, lands: str
+) -> None:
+    shown = await client.get("/login", params={"next": wanted})
+    sent = await client.post("/login", data={"email": user.email, "password": PASSWORD, "next": wanted})
+
+    assert shown.status_code == 200
+    if sent.status_code == 400:
+        assert "control characters" in sent.text or any(sign in wanted for sign in "\t\r")
+        return
+    assert (sent.status_code, sent.headers["location"]) == (303, lands)
+    again = await client.get("/login", params={"next": wanted})
+    assert (again.status_code, again.headers["location"]) == (303, lands)
+
+
+async def test_signing_in_twice_leads_on(member: httpx2.AsyncClient, user: User) -> None:
+    assert (await member.get("/login")).headers["location"] == "/account"
+    assert (await sign_in(member, user.email, WRONG)).headers["location"] == "/account"
+
+
+async def test_signing_out_ends_the_session(member: httpx2.AsyncClient, house: House) -> None:
+    kept = dict(member.cookies)
+    answer = await member.post("/logout")
+    member.cookies.update(kept)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+    assert "max-age=0" in answer.headers["set-cookie"].lower()
+    assert (await member.get("/account")).headers["location"] == "/login?next=/account"
+    assert await house.pool.fetchval("select count(*) from sessions") == 0
+
+
+async def test_nobody_is_signed_out_by_a_link(member: httpx2.AsyncClient) -> None:
+    assert (await member.get("/logout")).status_code == 405
+    assert (await member.get("/account")).status_code == 200
+
+
+async def test_the_start_leads_to_where_one_can_begin(client: httpx2.AsyncClient, user: User) -> None:
+    assert (await client.get("/")).headers["location"] == "/login"
+    await sign_in(client, user.email)
+    assert (await client.get("/")).headers["location"] == "/account"
+
+
+async def test_five_wrong_tries_then_a_wait_even_for_the_right_one(client: httpx2.AsyncClient, user: User) -> None:
+    tries = [(await sign_in(client, user.email, WRONG)).status_code for _ in range(5)]
+    sixth = await sign_in(client, user.email, WRONG)
+    right = await sign_in(client, user.email)
+
+    assert tries == [401] * 5
+    assert (sixth.status_code, right.status_code) == (429, 429)
+    assert 1 <= int(right.headers["retry-after"]) <= 60
+    assert re.search(r"Wait \d+ seconds?, then try again", right.text)
+
+
+async def test_tries_at_many_accounts_count_for_their_address(client: httpx2.AsyncClient) -> None:
+    codes = [(await sign_in(client, f"guess{n}@lindqvist.example", WRONG)).status_code for n in range(6)]
+
+    assert codes == [401] * 5 + [429]
+
+
+async def test_tries_from_many_addresses_count_for_their_account(
+    client: httpx2.AsyncClient, user: User, house: House
+) -> None:
+    codes = []
+    for _ in range(6):
+        codes.append((await sign_in(client, user.email, WRONG)).status_code)
+        await house.pool.execute("delete from rate_log where bucket = 'login:127.0.0.1'")
+
+    assert codes == [401] * 5 + [429]
+
+
+async def test_right_sign_ins_are_never_charged(client: httpx2.AsyncClient, user: User) -> None:
+    for _ in range(7):
+        assert (await sign_in(client, user.email)).status_code == 303
+        client.cookies.clear()
+
+
+async def test_of_many_wrong_tries_at_once_five_are_heard(client: httpx2.AsyncClient, user: User) -> None:
+    answers = await asyncio.gather(*(sign_in(client, user.email, WRONG) for _ in range(40)))
+
+    codes = sorted(answer.status_code for answer in answers)
+    assert codes == [401] * 5 + [429] * 35
+
+
+async def test_a_wrong_try_leaves_nothing_but_its_charge(client: httpx2.AsyncClient, user: User, house: House) -> None:
+    await sign_in(client, user.email, WRONG)
+
+    assert await house.pool.fetchval("select count(*) from sessions") == 0
+    assert await house.pool.fetchval("select count(*) from rate_log where bucket like 'login:%'") == 2
+    assert await house.pool.fetchval("select count(*) from rate_log where bucket like '%mara%'") == 0

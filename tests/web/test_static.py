@@ -1,0 +1,77 @@
+"""Static files: the right type, kept for good by content, and nothing besides them."""
+
+import httpx2
+import pytest
+
+from openslot.core.work import House
+from openslot.web.assets import assets, static_url
+
+TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml", "txt": "text/plain"}
+
+
+@pytest.mark.parametrize("path", sorted(assets()))
+async def test_a_file_is_kept_for_good_when_its_address_names_its_content(
+    client: httpx2.AsyncClient, path: str
+) -> None:
+    named, plain = await client.get(static_url(path)), await client.get(f"/static/{path}")
+
+    assert named.status_code == plain.status_code == 200
+    assert named.headers["content-type"].startswith(TYPES[path.rpartition(".")[2]])
+    assert named.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert plain.headers["cache-control"] == "public, no-cache"
+    assert named.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
+async def test_a_copy_that_is_still_good_is_not_sent_again(client: httpx2.AsyncClient, form: str) -> None:
+    first = await client.get("/static/openslot.css")
+    again = await client.get("/static/openslot.css", headers={"if-none-match": form.format(first.headers["etag"])})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["etag"] == first.headers["etag"]
+
+
+async def test_an_old_copy_is_replaced(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/static/openslot.css?v=old", headers={"if-none-match": '"old"'})
+
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "public, no-cache"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "nothing.css",
+        "../pages.py",
+        "..%2fpages.py",
+        "%2e%2e/pages.py",
+        "..%5cpages.py",
+        "%00",
+        "%2fetc%2fpasswd",
+        "/etc/passwd",
+        "openslot.css/",
+        "openslot.css%00.js",
+        "%ff",
+        "",
+    ],
+)
+async def test_nothing_else_is_served(client: httpx2.AsyncClient, path: str) -> None:
+    answer = await client.get(f"/static/{path}")
+
+    assert answer.status_code in {200, 404}
+    assert (answer.status_code == 200) == (path == "openslot.css/")
+
+
+async def test_the_icon_and_the_crawlers_page_are_there(client: httpx2.AsyncClient) -> None:
+    icon, robots = await client.get("/favicon.ico"), await client.get("/robots.txt")
+
+    assert icon.headers["content-type"] == "image/svg+xml"
+    assert "Disallow: /account" in robots.text
+
+
+async def test_no_session_is_looked_up_for_a_file(client: httpx2.AsyncClient, house: House) -> None:
+    await house.pool.execute("alter table sessions rename to elsewhere")
+    cookie = {"cookie": "openslot_session=something"}
+
+    assert (await client.get("/static/openslot.css", headers=cookie)).status_code == 200
+    assert (await client.get("/login", headers=cookie)).status_code == 500
