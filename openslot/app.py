@@ -29,6 +29,7 @@ from openslot.http.faults import answer_exception
 from openslot.http.guards import limit_public_reads
 from openslot.http.health import health_router
 from openslot.http.openapi import describe, openapi_json
+from openslot.http.queries import check_parameters
 from openslot.http.security import api_headers
 from openslot.web.door import web_doors
 from openslot.web.routes import pages_router
@@ -65,7 +66,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Litestar) -> AsyncIterator[None]:
         async with open_house(settings, wiring=wiring, clock=clock) as house:
-            opened.append(house)
+            opened[:] = [house]
             yield
 
     rest = Router("/api/v1", route_handlers=REST, security=[{"apiKey": []}])
@@ -73,6 +74,7 @@ def create_app(
     app = Litestar(
         route_handlers=[rest, public, openapi_json, health_router, pages_router, *more_routes],
         request_class=StrictRequest,
+        before_request=check_parameters,
         dependencies=DEPENDENCIES,
         exception_handlers={Exception: answer_exception},
         openapi_config=None,

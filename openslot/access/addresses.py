@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from openslot.core.config import Networks
 
 UNKNOWN = "unknown"
+LONGEST = 64
 
 
 def client_address(peer: str | None, forwarded_for: str | None, trusted: Networks) -> str:
@@ -24,7 +25,7 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Network
 
 def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:
     for hop in hops:
-        nearer = _parse(hop.strip())
+        nearer = _parse(_without_port(hop.strip()))
         if nearer is None:
             return address
         address = nearer
@@ -33,8 +34,19 @@ def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Netw
     return address
 
 
-@lru_cache(maxsize=4096)
+def _without_port(hop: str) -> str:
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
 def _parse(text: str) -> IPv4Address | IPv6Address | None:
+    # What is longer is no address, and must not fill the cache.
+    return _parse_short(text) if len(text) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)
+def _parse_short(text: str) -> IPv4Address | IPv6Address | None:
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

@@ -48,7 +48,11 @@ async def enter_with_key(
 async def touch(db: Db, kind: CredentialKind, credential_id: UUID, *, now: datetime) -> None:
     """Remember to the minute when a credential was last used."""
     minute = now.replace(second=0, microsecond=0)
-    await db.execute(f"update {TABLES[kind][0]} set last_used_at = $2 where id = $1", credential_id, minute)
+    await db.execute(
+        f"update {TABLES[kind][0]} set last_used_at = $2 where id = $1 and last_used_at is distinct from $2",
+        credential_id,
+        minute,
+    )
 
 
 async def insert_credential(

@@ -25,9 +25,9 @@ async def lock_host(db: Db, which: Which) -> int | None:
     return number
 
 
-async def lock_host_no(db: Db, host_no: int) -> None:
-    """Let one change of a host's time happen after the other."""
-    await db.execute("select pg_advisory_xact_lock($1::int, $2::int)", HOSTS, host_no)
+async def lock_host_of(db: Db, claim_id: UUID) -> None:
+    """Let one change of a claim's host's time happen after the other."""
+    await db.execute("select pg_advisory_xact_lock($1::int, host_no::int) from claims where id = $2", HOSTS, claim_id)
 
 
 async def lock_address(db: Db, address: str) -> None:
@@ -168,16 +168,16 @@ async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
         seat_id,
         now,
     )
-    return others == 0
+    return bool(others == 0)
 
 
-async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> tuple[UUID, UUID | None, UUID, datetime, int] | None:
-    """Look a live hold up: claim, seat, event type, start and host."""
+async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> tuple[UUID, UUID | None, UUID, datetime] | None:
+    """Look a live hold up: claim, seat, event type and start."""
     row = await db.fetchrow(
-        """select c.id as claim_id, null::uuid as seat_id, c.event_type_id, c.starts_at, c.host_no from claims c
+        """select c.id as claim_id, null::uuid as seat_id, c.event_type_id, c.starts_at from claims c
         where c.id = $1 and c.kind = 'hold' and c.active and c.expires_at > $2
         union all
-        select c.id, t.id, c.event_type_id, c.starts_at, c.host_no
+        select c.id, t.id, c.event_type_id, c.starts_at
         from claim_seats t join claims c on c.id = t.claim_id
         where t.id = $1 and t.active and t.expires_at > $2""",
         hold_id,
@@ -185,7 +185,7 @@ async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> tuple[UUID, UUID
     )
     if row is None:
         return None
-    return row["claim_id"], row["seat_id"], row["event_type_id"], row["starts_at"], row["host_no"]
+    return row["claim_id"], row["seat_id"], row["event_type_id"], row["starts_at"]
 
 
 async def count_holds(db: Db, holder: str, *, now: datetime) -> int:

@@ -56,7 +56,7 @@ async def claim(
     event_type = found.setting.event_type
     if hold is None:
         return await _take(work, found, starts_at, kind=kind, expires_at=expires_at)
-    claim_id, seat_id, held_type_id, held_start, _ = hold
+    claim_id, seat_id, held_type_id, held_start = hold
     if (held_type_id, held_start) != (event_type.id, starts_at):
         raise Invalid(details={"holdId": "holds another time"})
     await claim_store.keep_hold(work.db, claim_id, seat_id, kind=kind, expires_at=expires_at)
@@ -81,8 +81,8 @@ async def drop_hold(work: Work, hold_id: UUID) -> None:
     found = await claim_store.find_hold(work.db, hold_id, now=work.now)
     if found is None:
         raise HoldNotFound
-    claim_id, seat_id, _, _, host_no = found
-    await free(work, claim_id, seat_id, host_no=host_no)
+    claim_id, seat_id, *_ = found
+    await free(work, claim_id, seat_id)
 
 
 async def move(
@@ -101,12 +101,12 @@ async def move(
     return _claimed(found, session_id, seat_id, starts_at)
 
 
-async def free(work: Work, claim_id: UUID, seat_id: UUID | None, *, host_no: int) -> None:
+async def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
     """Give time back, or a seat; the session's time goes with its last seat."""
     if seat_id is None:
         await claim_store.free_claim(work.db, claim_id)
         return
-    await claim_store.lock_host_no(work.db, host_no)
+    await claim_store.lock_host_of(work.db, claim_id)
     await claim_store.free_seat(work.db, seat_id)
 
 

@@ -13,7 +13,7 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from openslot.cli.progress import progress
+from openslot.cli.progress import Advance, progress
 from openslot.core.errors import StartupError
 
 FORMAT = 1
@@ -77,8 +77,8 @@ def write_archive(path: Path, manifest: Manifest, *, dump: IO[bytes], secret_key
 def read_backup(path: Path) -> Backup:
     """Read a backup from end to end, or say in one sentence what is wrong with it."""
     manifest = read_manifest(path)
-    with _opened(path) as tar:
-        found = {name: _checksum(_member(tar, path, name)) for name in manifest.checksums}
+    with _opened(path) as tar, progress("Checking the backup", path.stat().st_size) as advance:
+        found = {name: _checksum(_member(tar, path, name), advance) for name in manifest.checksums}
         if found != manifest.checksums or DUMP not in found:
             raise StartupError(f"{path} is damaged: its contents are not what was backed up. Nothing was changed.")
         key = _member(tar, path, KEY).read().decode() if manifest.has_secret_key else None
@@ -108,7 +108,7 @@ def opened_dump(path: Path) -> Iterator[IO[bytes]]:
 def checksum_of(file: IO[bytes]) -> str:
     """Fingerprint a file from its beginning."""
     file.seek(0)
-    return _checksum(file)
+    return _checksum(file, lambda _: None)
 
 
 @contextmanager
@@ -134,8 +134,12 @@ def _member(tar: tarfile.TarFile, path: Path, name: str) -> IO[bytes]:
     return member
 
 
-def _checksum(file: IO[bytes]) -> str:
-    return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type] - it only needs to be read
+def _checksum(file: IO[bytes], advance: Advance) -> str:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK):
+        digest.update(chunk)
+        advance(len(chunk))
+    return digest.hexdigest()
 
 
 def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], at: datetime) -> None:

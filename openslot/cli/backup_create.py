@@ -1,16 +1,17 @@
 """Make a backup while the service runs: one snapshot gives the dump and the row counts."""
 
 import asyncio
+import hashlib
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import asyncpg
 
 from openslot import __version__
 from openslot.cli.backup_archive import DUMP, FORMAT, KEY, Manifest, checksum_of, write_archive
 from openslot.cli.backup_programs import address, get_program, major_of, server_kind
-from openslot.cli.database import bring_up_to_date, connect, direct_url
+from openslot.cli.database import connect, direct_url
 from openslot.cli.progress import progress
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
@@ -36,7 +37,6 @@ def backups_directory(settings: Settings) -> Path:
 async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Manifest]:
     """Write everything into one file, which appears when it is whole."""
     path = _target(settings, to)
-    await bring_up_to_date(direct_url(settings))
     secret_key = _read_key(settings)
     connection = await connect(direct_url(settings))
     try:
@@ -83,19 +83,17 @@ def _describe(
         rows=rows,
         has_secret_key=secret_key is not None,
         key_proof=proof.hex(),
-        checksums={DUMP: checksum, **({KEY: _fingerprint(secret_key)} if secret_key is not None else {})},
+        checksums={
+            DUMP: checksum,
+            **({KEY: hashlib.sha256(secret_key.encode()).hexdigest()} if secret_key is not None else {}),
+        },
     )
 
 
-def _fingerprint(text: str) -> str:
-    with tempfile.SpooledTemporaryFile() as file:
-        file.write(text.encode())
-        return checksum_of(file)
-
-
 async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tuple[dict[str, str], dict[str, int]]:
-    kind = await server_kind(connection)
-    program = get_program("pg_dump", kind)
+    if await connection.fetchval("select to_regclass('public.migrations') is null"):
+        raise StartupError("There is nothing to back up yet: the first start makes the database.")
+    program = get_program("pg_dump", await server_kind(connection))
     await connection.execute("set idle_in_transaction_session_timeout = 0")
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         snapshot = await connection.fetchval("select pg_export_snapshot()")
@@ -129,7 +127,7 @@ async def _run(command: list[str], environment: dict[str, str], dump: IO[bytes],
     last = ""
     try:
         with progress("Dumping", sum(rows.values())) as advance:
-            async for line in process.stderr or ():
+            async for line in cast("asyncio.StreamReader", process.stderr):
                 text = line.decode("utf-8", "replace").strip()
                 last = text.partition("error: ")[2] or last
                 if "dumping contents of table" in text:

@@ -1,63 +1,30 @@
 """Bring a backup back into an empty place: everything, checked against its manifest, or nothing."""
 
 import asyncio
-import os
-import re
-import shutil
-import subprocess
-import tempfile
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from msgspec import Struct
 
-from openslot.cli.backup_archive import DUMP, Backup, opened_dump, private_file
+from openslot.cli.backup_archive import DUMP, Backup, private_file
 from openslot.cli.backup_create import PROOF
-from openslot.cli.backup_programs import ServerKind, address, get_program, server_kind
+from openslot.cli.backup_pour import pour
+from openslot.cli.backup_programs import ServerKind, server_kind
 from openslot.cli.database import bring_up_to_date, connect, direct_url
-from openslot.cli.progress import progress
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.migrate import LOCK, checksum, known_migrations
+from openslot.core.migrate import checksum, known_migrations
 from openslot.core.secrets import KEY_FILE, load_secrets
 
-CHUNK = 1 << 20
-# Servers before 17 don't know this setting, and pg_restore sends it to all of them.
-UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
-
 TABLES = """
-select count(*) as tables, to_regclass('public.migrations') is not null and to_regclass('public.users') is not null as ours
+select count(*) as tables,
+       to_regclass('public.migrations') is not null and to_regclass('public.users') is not null as ours
 from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')"""
 OTHERS = """
 select count(*) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()
   and coalesce(backend_type, 'client backend') = 'client backend'"""
-
-# Tables without a single account in them are from a start that nobody used; they make room.
-MAKE_ROOM = """
-do $$ declare command text;
-begin
-  for command in
-    select 'drop table if exists ' || string_agg(format('public.%I', relname), ', ') || ' cascade' from pg_class c
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
-    union all
-    select string_agg(format('drop routine if exists public.%I(%s) cascade', proname,
-        pg_get_function_identity_arguments(oid)), '; ') from pg_proc p
-      where pronamespace = 'public'::regnamespace
-        and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
-    union all
-    select string_agg(format('drop type if exists public.%I cascade', typname), '; ') from pg_type t
-      where typnamespace = 'public'::regnamespace and typtype in ('e', 'd')
-        and not exists (select from pg_depend d where d.objid = t.oid and d.deptype = 'e')
-  loop
-    if command is not null then execute command; end if;
-  end loop;
-end $$;
-"""
 
 
 class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -89,7 +56,7 @@ def restore_backup(settings: Settings, backup: Backup) -> Restored:
     url = direct_url(settings)
     kind = asyncio.run(_look(url))
     with _staged_key(settings, backup) as words:
-        _pour(url, kind, backup)
+        pour(url, kind, backup)
     applied = asyncio.run(bring_up_to_date(url))
     rows = backup.manifest.rows
     return Restored(
@@ -152,73 +119,3 @@ def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
     with private_file(path) as file:
         file.write("".join(f"{key}\n" for key in keys).encode())
         yield f"restored to {path}"
-
-
-def _pour(url: str, kind: ServerKind, backup: Backup) -> None:
-    """Run the dump, the room that it needs and the check of its rows as one transaction."""
-    where = address(url)
-    psql = [get_program("psql", kind), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={where.url}"]
-    with tempfile.TemporaryFile() as faults:
-        writing = subprocess.Popen(  # noqa: S603 - our own program with our own arguments
-            psql, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=faults, env=where.environment
-        )
-        is_whole = False
-        with suppress(BrokenPipeError), writing.stdin or suppress() as script:
-            script.write(f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{MAKE_ROOM}".encode())
-            is_whole = _write_dump(script, kind, backup)
-            script.write(f"{_counted(backup)}commit;\n".encode() if is_whole else b"rollback;\n")
-        if writing.wait() != 0 or not is_whole:
-            faults.seek(0)
-            raise StartupError(f"The backup can't be restored: {_first_fault(faults)}. Nothing was changed.")
-
-
-def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup) -> bool:
-    """Write the dump as a script; False where PostgreSQL's own program can't read it to the end."""
-    command = [get_program("pg_restore", kind), "--no-owner", "--no-privileges", "--file=-"]
-    with opened_dump(backup.path) as dump, progress("Restoring", sum(backup.manifest.rows.values())) as advance:
-        reading = subprocess.Popen(  # noqa: S603 - our own program with our own arguments
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        feeding = threading.Thread(target=_feed, args=(dump, reading.stdin), daemon=True)
-        feeding.start()
-        try:
-            with reading.stdout or suppress() as lines:
-                chunk = lines.read(CHUNK)
-                chunk = chunk.replace(UNKNOWN_BEFORE_17, b"", 1) if kind.major < 17 else chunk
-                while chunk:
-                    script.write(chunk)
-                    advance(chunk.count(b"\n"))
-                    chunk = lines.read(CHUNK)
-        finally:
-            if reading.poll() is None and not reading.stdout:
-                reading.kill()
-            code = reading.wait()
-            feeding.join()
-    return code == 0
-
-
-def _feed(dump: IO[bytes], to: IO[bytes]) -> None:
-    with suppress(BrokenPipeError), to:
-        shutil.copyfileobj(dump, to, CHUNK)
-
-
-def _counted(backup: Backup) -> str:
-    """Write the check that every table has its rows, inside the same transaction."""
-    checks = "".join(
-        f"if (select count(*) from public.{_quoted(table)}) <> {rows} then "
-        f"raise exception 'the rows of % are not what was backed up', '{table.replace(chr(39), '')}'; end if;\n"
-        for table, rows in backup.manifest.rows.items()
-    )
-    return f"do $check$ begin\n{checks}end $check$;\n"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _first_fault(faults: IO[bytes]) -> str:
-    lines = faults.read().decode("utf-8", "replace").splitlines()
-    found = [
-        re.sub(r"^.*?(ERROR|FATAL|error):\s*", "", line) for line in lines if re.search("ERROR|FATAL|error:", line)
-    ]
-    return (found or lines or ["its dump is damaged"])[0].rstrip(".")

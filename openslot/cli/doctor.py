@@ -1,12 +1,72 @@
 """doctor: what is wrong with this installation, and the command that mends it."""
 
+import asyncio
+import sys
+from collections import Counter
+
 import typer
 
-from openslot.cli.output import AsJson
+from openslot.cli.finding import Finding, State, ok, problem, warning
+from openslot.cli.output import AsJson, console, print_json
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
 
 app = typer.Typer(add_completion=False)
+
+COLOURS = {State.OK: "green", State.WARNING: "yellow", State.PROBLEM: "red"}
 
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Look at everything and say what is wrong."""
+    """Look at everything and say what is wrong; ends with 1 where there is a problem."""
+    findings = examine()
+    counted = Counter(finding.state for finding in findings)
+    worst = max(counted, key=list(State).index)
+    if as_json:
+        print_json({"state": worst, "findings": findings})
+    else:
+        _show(findings, counted)
+    sys.exit(1 if worst is State.PROBLEM else 0)
+
+
+def examine() -> list[Finding]:
+    """Look at settings, machine and database, in this order, as far as each allows to look at the next."""
+    from openslot.cli.doctor_machine import find_unknown_variables, look_at_machine
+    from openslot.cli.environment import settings
+
+    findings = [find_unknown_variables()]
+    try:
+        chosen = settings()
+    except StartupError as fault:
+        mend = "Correct it in the environment or in .env, then: openslot doctor"
+        return [problem("settings", str(fault), mend), *findings]
+    return [ok("settings", "All settings can be read."), *findings, *look_at_machine(chosen), *_look_inside(chosen)]
+
+
+def _look_inside(chosen: Settings) -> list[Finding]:
+    """Look at the database; an embedded one that is not running is started for it and stopped again."""
+    from openslot.cli.database import database
+    from openslot.cli.doctor_database import look_at_database
+    from openslot.core.embedded import find_server, has_cluster
+
+    is_embedded = chosen.database_url is None
+    if is_embedded and not has_cluster(chosen.data_dir):
+        return [warning("database", "No database has been made yet; the first start makes it.", "openslot serve")]
+    is_asleep = is_embedded and find_server(chosen.data_dir) is None
+    try:
+        with database(chosen) as ready:
+            return asyncio.run(look_at_database(ready, is_asleep=is_asleep))
+    except StartupError as fault:
+        mend = "See postgres.log in the data directory" if is_embedded else "Correct DATABASE_URL, or start the server"
+        return [problem("database", str(fault), mend)]
+
+
+def _show(findings: list[Finding], counted: Counter[State]) -> None:
+    for finding in findings:
+        console.print(f"{finding.state:<8}", style=COLOURS[finding.state], end="")
+        console.print(f" {finding.name:<16} {finding.meaning}")
+        if finding.mend is not None:
+            console.print(f"{'':<26}{finding.mend}", style="bold")
+    told = [f"{counted[state]} {state}{'s' if counted[state] > 1 else ''}" for state in (State.PROBLEM, State.WARNING)]
+    rest = [words for words in told if not words.startswith("0")]
+    console.print("\n" + (", ".join(rest) + "." if rest else "Everything is in order."))

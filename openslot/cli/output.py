@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
@@ -20,7 +21,7 @@ console = Console(highlight=False, markup=False, soft_wrap=True, width=None if s
 
 def print_json(value: object) -> None:
     """Print one JSON value."""
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value)).decode() + "\n")
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain)).decode() + "\n")
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
@@ -43,3 +44,9 @@ def shown(cell: object) -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     return str(cell)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(f"no JSON is known for {type(value).__name__}")

@@ -12,7 +12,7 @@ app = typer.Typer(help="The key that seals secrets.", no_args_is_help=True, add_
 
 @app.callback()
 def group() -> None:
-    """The key that seals secrets."""
+    """Look after the key that seals secrets."""
 
 
 @app.command("rotate")

@@ -62,7 +62,8 @@ select (select unfinished from left_lane) as unfinished from finished"""
 PASS_OVER = """
 with passed as (
     update effects set state = 'skipped', finished_at = $2, last_error = 'a newer change took its place'
-    where lane = $1 and state = 'waiting' and no < (select max(no) from effects where lane = $1 and state = 'waiting')
+    where lane = $1 and state = 'waiting'
+      and no < (select max(no) from effects where lane = $1 and state = 'waiting')
     returning id
 )
 update lanes set unfinished = unfinished - (select count(*) from passed) where lane = $1"""

@@ -19,16 +19,16 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """Whose event it is; None: the platform's own."""
+        """Tell whose event it is; None: the platform's own."""
         return None
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """What it happened to: a kind and an id."""
+        """Tell what it happened to: a kind and an id."""
         return self.type.partition(".")[0], None
 
     def public(self) -> object | None:
-        """What webhooks and the feed tell of it; None keeps it inside."""
+        """Tell what webhooks and the feed say of it; None keeps it inside."""
         return None
 
 

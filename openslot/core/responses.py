@@ -11,9 +11,9 @@ class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     error: Annotated[str, Meta(description="What is wrong, for a person to read", examples=["Invalid request"])]
     details: Annotated[
-        dict[str, str] | None,
+        dict[str, str],
         Meta(description="Field to fault, every wrong field at once", examples=[{"page": "must be at least 1"}]),
-    ] = None
+    ] = {}
 
 
 def _refusal(description: str) -> ResponseSpec:

@@ -7,8 +7,10 @@ from email_validator import EmailNotValidError, validate_email
 from msgspec import Meta
 
 # Lone surrogates can't be written as UTF-8, NUL can't be stored, other control characters have no place in a text.
-LINE = r"^[^\x00-\x1f\x7f\x80-\x9f\u2028\u2029\ud800-\udfff]*$"
-PROSE = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]*$"
+# A bare `$` would let a line break pass at the very end; JSON Schema has no `\Z`.
+END = r"$(?!\n)"
+LINE = rf"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]*{END}"
+PROSE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]*{END}"
 
 Line = Annotated[str, Meta(pattern=LINE)]
 Name = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=200)]
@@ -16,12 +18,19 @@ ShortLine = Annotated[str, Meta(pattern=LINE, max_length=200)]
 Prose = Annotated[str, Meta(pattern=PROSE, max_length=5000)]
 Reason = Annotated[str, Meta(pattern=PROSE, max_length=500)]
 
+PROSE_SHAPE = re.compile(PROSE)
+
 _LINE = re.compile(LINE)
 
 
 def is_line(text: str) -> bool:
     """Tell whether a text has neither control characters nor line breaks."""
     return _LINE.match(text) is not None
+
+
+def is_prose(text: str) -> bool:
+    """Tell whether a text has no control characters but tabs and line breaks."""
+    return PROSE_SHAPE.match(text) is not None
 
 
 def parse_email(text: str) -> str:

@@ -53,7 +53,7 @@ class Work:
         self.now = now
 
     def acting_as(self, actor: Actor) -> Self:
-        """The same work in another's name."""
+        """Do the same work in another's name."""
         return type(self)(house=self.house, actor=actor, db=self.db, now=self.now)
 
     async def record(self, event: Event) -> None:

@@ -3,7 +3,8 @@
 from msgspec import Struct
 
 from openslot.core.work import Work
-from openslot.demo.people import ADMIN, HOST, SignIn, make_keys, make_people
+from openslot.demo.offers import make_offers, make_second_offers
+from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):
@@ -29,6 +30,8 @@ async def seed(work: Work) -> Seeded:
     """Make demo data and tell how to use it."""
     people = await make_people(work)
     host, host_sign_in = people[HOST.username]
+    offers = await make_offers(work, host)
+    await make_second_offers(work, people[SECOND_HOST.username][0])
     api_key, scim_token, agent_keys = await make_keys(work, host)
     return Seeded(
         base_url=work.house.settings.public_url,
@@ -37,5 +40,5 @@ async def seed(work: Work) -> Seeded:
         api_key=api_key,
         scim_token=scim_token,
         agent_keys=agent_keys,
-        event_types=[],
+        event_types=[SeededEventType(id=str(each.id), slug=each.slug) for each in offers],
     )

@@ -1,6 +1,6 @@
 """Doors: which paths there are, who may come in by them, and in which shape they refuse."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -15,14 +15,19 @@ from openslot.core.work import House, Work
 
 Scope = dict[str, Any]
 Headers = Mapping[str, str]
+RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """A whole answer, ready to be sent."""
+    """A whole answer, ready to be sent; pairs where a name may come twice, as with cookies."""
 
     status: int
-    headers: dict[str, str]
+    headers: dict[str, str] | tuple[tuple[str, str], ...]
     body: bytes
+
+    def pairs(self) -> Iterable[tuple[str, str]]:
+        """Go through the headers one by one."""
+        return self.headers.items() if isinstance(self.headers, dict) else self.headers
 
 
 class Enter(Protocol):
@@ -40,7 +45,7 @@ class Door(Struct, frozen=True, kw_only=True):
     enter: Enter
     refuse: Callable[[Refusal, "Visit"], Answer]
     media_types: tuple[str, ...] = ()
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: RawHeaders = ()
     open_to_other_origins: bool = False
     keeps_answers: bool = False
 
@@ -48,11 +53,14 @@ class Door(Struct, frozen=True, kw_only=True):
 class Visit:
     """One request between its coming in and its answer."""
 
-    __slots__ = ("address", "body", "door", "entry", "headers", "request_id", "status", "work")
+    __slots__ = ("address", "body", "door", "entry", "headers", "method", "request_id", "status", "work")
 
-    def __init__(self, *, door: Door, request_id: UUID, headers: Headers, address: str, work: Work) -> None:
+    def __init__(
+        self, *, door: Door, request_id: UUID, method: str, headers: Headers, address: str, work: Work
+    ) -> None:
         self.door = door
         self.request_id = request_id
+        self.method = method
         self.headers = headers
         self.address = address
         self.work = work
@@ -72,12 +80,12 @@ def visit_of(scope: Mapping[str, Any]) -> Visit:
     return visit
 
 
-async def enter_freely(house: House, headers: Headers, address: str) -> Entry:  # noqa: ARG001 - one shape for all
+async def enter_freely(house: House, headers: Headers, address: str) -> Entry:
     """Let everyone in."""
     return Entry(actor=PUBLIC)
 
 
-def refuse_with_json(refusal: Refusal, visit: Visit) -> Answer:  # noqa: ARG001 - one shape for all
+def refuse_with_json(refusal: Refusal, visit: Visit) -> Answer:
     """Refuse as the REST contract says: `error`, and `details` where fields are at fault."""
     body: dict[str, object] = {"error": refusal.message}
     if refusal.details:

@@ -1,8 +1,7 @@
 """Headers that keep browsers from helping an attacker."""
 
 from openslot.core.config import Settings
-
-RawHeaders = tuple[tuple[bytes, bytes], ...]
+from openslot.http.doors import RawHeaders
 
 EVERYWHERE: RawHeaders = (
     (b"x-content-type-options", b"nosniff"),

@@ -1,6 +1,7 @@
 """Pages: one's own account, and its password."""
 
 from litestar import Response, get, post
+from litestar.di import NamedDependency
 
 from openslot.access import operations as access
 from openslot.access.door import counting_wrong_passwords
@@ -31,13 +32,15 @@ FAULTS = {
 
 
 @get("/account")
-async def show_account(request: PageRequest, work: Work, user: User) -> Response[str]:
+async def show_account(request: PageRequest, work: NamedDependency[Work], user: NamedDependency[User]) -> Response[str]:
     """Show the account and its keys."""
     return await account_page(request, work, user, notice=NOTICES.get(query_of(request).get("done", "")))
 
 
 @post("/account/password", status_code=303)
-async def change_password(request: PageRequest, work: Work, user: User) -> Response[str]:
+async def change_password(
+    request: PageRequest, work: NamedDependency[Work], user: NamedDependency[User]
+) -> Response[str]:
     """Replace the password; every other device is signed out."""
     form = read_form(request, *PASSWORD_FIELDS)
     if form.faults:

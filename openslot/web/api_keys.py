@@ -3,6 +3,8 @@
 from uuid import UUID
 
 from litestar import Response, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutApi
@@ -20,13 +22,13 @@ FIELDS = (Field("name", 100, "Give the key a name, such as the program that will
 
 
 @get("/account/keys")
-async def show_keys(user: User) -> Response[str]:
+async def show_keys(user: NamedDependency[User]) -> Response[str]:
     """Lead to the page that lists the keys; this address is where one was made."""
     return redirect("/account#keys")
 
 
 @post("/account/keys", status_code=200)
-async def make_key(request: PageRequest, work: Work, user: User) -> Response[str]:
+async def make_key(request: PageRequest, work: NamedDependency[Work], user: NamedDependency[User]) -> Response[str]:
     """Make a key and show it in this one answer."""
     if user.effective_plan not in PLANS_WITH_API:
         raise PlanWithoutApi
@@ -39,7 +41,9 @@ async def make_key(request: PageRequest, work: Work, user: User) -> Response[str
 
 
 @get("/account/keys/{key_id:str}/revoke")
-async def ask_to_revoke(request: PageRequest, work: Work, user: User, key_id: str) -> Response[str]:
+async def ask_to_revoke(
+    request: PageRequest, work: NamedDependency[Work], user: NamedDependency[User], key_id: FromPath[str]
+) -> Response[str]:
     """Ask whether a key shall really be revoked."""
     key = await _get_key(work, user, key_id)
     if not key.is_active(now=work.now):
@@ -48,7 +52,7 @@ async def ask_to_revoke(request: PageRequest, work: Work, user: User, key_id: st
 
 
 @post("/account/keys/{key_id:str}/revoke", status_code=303)
-async def revoke_key(work: Work, user: User, key_id: str) -> Response[str]:
+async def revoke_key(work: NamedDependency[Work], user: NamedDependency[User], key_id: FromPath[str]) -> Response[str]:
     """Close a key."""
     key = await _get_key(work, user, key_id)
     await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)

@@ -8,10 +8,10 @@ from importlib.resources.abc import Traversable
 from msgspec import Struct
 
 MEDIA_TYPES = {
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
+    "css": "text/css",
+    "js": "text/javascript",
     "svg": "image/svg+xml",
-    "txt": "text/plain; charset=utf-8",
+    "txt": "text/plain",
 }
 
 

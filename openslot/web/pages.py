@@ -11,7 +11,8 @@ from openslot.web import words
 from openslot.web.assets import static_url
 
 PageRequest = Request[Any, Any, Any]
-HTML = "text/html; charset=utf-8"
+# The framework adds the charset; a refusal at the edge goes without, and the page itself names it.
+HTML = "text/html"
 # What is shown to one person is kept by no cache, the browser's own included.
 NOT_KEPT = {"cache-control": "no-store"}
 MOST_PARAMETERS = 50

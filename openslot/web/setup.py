@@ -5,6 +5,7 @@ from itertools import groupby
 from zoneinfo import available_timezones
 
 from litestar import Response, get, post
+from litestar.di import NamedDependency
 
 from openslot.access import operations as access
 from openslot.accounts.models import UserWanted
@@ -31,7 +32,7 @@ FAULTS = {
 
 
 @get("/setup")
-async def show_setup(request: PageRequest, work: Work) -> Response[str]:
+async def show_setup(request: PageRequest, work: NamedDependency[Work]) -> Response[str]:
     """Show the form for the first account to the one who has the link."""
     token = query_of(request).get("token", "")
     await access.check_setup_link(work, token)
@@ -39,7 +40,7 @@ async def show_setup(request: PageRequest, work: Work) -> Response[str]:
 
 
 @post("/setup", status_code=303)
-async def set_up(request: PageRequest, work: Work) -> Response[str]:
+async def set_up(request: PageRequest, work: NamedDependency[Work]) -> Response[str]:
     """Open the first account and sign its owner in."""
     token, form = query_of(request).get("token", ""), read_form(request, *FIELDS)
     await access.check_setup_link(work, token)

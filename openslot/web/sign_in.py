@@ -4,6 +4,7 @@ import re
 
 from litestar import Response, get, post
 from litestar.datastructures import Cookie
+from litestar.di import NamedDependency
 
 from openslot.access import operations as access
 from openslot.access.door import counting_wrong_passwords
@@ -40,7 +41,7 @@ async def show_login(request: PageRequest) -> Response[str]:
 
 
 @post("/login", status_code=303)
-async def log_in(request: PageRequest, work: Work) -> Response[str]:
+async def log_in(request: PageRequest, work: NamedDependency[Work]) -> Response[str]:
     """Begin a session for the one who knows the password."""
     form, visit = read_form(request, *FIELDS), visit_of(request.scope)
     if visit.user is not None:
@@ -55,7 +56,7 @@ async def log_in(request: PageRequest, work: Work) -> Response[str]:
 
 
 @post("/logout", status_code=303)
-async def log_out(work: Work) -> Response[str]:
+async def log_out(work: NamedDependency[Work]) -> Response[str]:
     """End the session."""
     await access.sign_out(work)
     answer = redirect("/login")

@@ -1,6 +1,7 @@
 """Static files over HTTP."""
 
 from litestar import Response, get
+from litestar.params import FromPath
 
 from openslot.core.errors import NotFound
 from openslot.http.doors import visit_of
@@ -12,7 +13,7 @@ ASK_AGAIN = "public, no-cache"
 
 
 @get("/static/{path:path}")
-async def static_file(request: PageRequest, path: str) -> Response[bytes]:
+async def static_file(request: PageRequest, path: FromPath[str]) -> Response[bytes]:
     """Send a static file."""
     return send_asset(request, path.lstrip("/"))
 

@@ -7,12 +7,22 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserWanted
+from openslot.accounts.models import UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.work import House
 from tests.conftest import PASSWORD
 
 FORM = {"name": "Ada Admin", "email": "ada@openslot.example", "password": PASSWORD, "timezone": "Europe/Berlin"}
+
+WRONG_FIELDS = (
+    ("name", "", "Enter your name"),
+    ("name", "x" * 201, "Use at most 200 characters"),
+    ("email", "", "Enter your e-mail address"),
+    ("email", "ada", "This is not a complete e-mail address"),
+    ("email", "a\x00da@openslot.example", "Remove the line breaks and control characters"),
+    ("password", "short", "Use 10 to 200 characters"),
+    ("timezone", "Mars/Base", "Choose a time zone from the list"),
+)
 
 
 @pytest.fixture
@@ -61,30 +71,18 @@ async def test_the_link_closes_when_somebody_lives_here(client: httpx2.AsyncClie
     assert (await client.post(link, data=FORM)).status_code == 403
 
 
-@pytest.mark.parametrize("token", ["", "wrong", "%00", "%ff", "ü" * 500])
-async def test_a_wrong_link_is_refused(client: httpx2.AsyncClient, link: str, user: User, token: str) -> None:
-    assert (await client.get(f"/setup?token={token}")).status_code == 403
-    assert (await client.post(f"/setup?token={token}", data=FORM)).status_code == 403
+async def test_a_wrong_link_is_refused(client: httpx2.AsyncClient, link: str) -> None:
+    for token in ("", "wrong", "%00", "%ff", "ü" * 500):
+        assert (await client.get(f"/setup?token={token}")).status_code == 403, token
+        assert (await client.post(f"/setup?token={token}", data=FORM)).status_code == 403, token
+    assert (await client.get(link)).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
-        ("name", "", "Enter your name"),
-        ("name", "x" * 201, "Use at most 200 characters"),
-        ("email", "", "Enter your e-mail address"),
-        ("email", "ada", "This is not a complete e-mail address"),
-        ("email", "a\x00da@openslot.example", "Remove the line breaks and control characters"),
-        ("password", "short", "Use 10 to 200 characters"),
-        ("timezone", "Mars/Base", "Choose a time zone from the list"),
-    ],
-)
-async def test_a_wrong_field_is_told_and_the_link_stays_good(
-    client: httpx2.AsyncClient, link: str, field: str, value: str, words: str
-) -> None:
-    wrong = await client.post(link, data={**FORM, field: value})
+async def test_a_wrong_field_is_told_and_the_link_stays_good(client: httpx2.AsyncClient, link: str) -> None:
+    for field, value, words in WRONG_FIELDS:
+        wrong = await client.post(link, data={**FORM, field: value})
 
-    assert wrong.status_code == 400
-    assert words in wrong.text
-    assert PASSWORD not in wrong.text
+        assert wrong.status_code == 400, words
+        assert words in wrong.text
+        assert PASSWORD not in wrong.text
     assert (await client.post(link, data=FORM)).status_code == 303

@@ -4,7 +4,6 @@ import asyncio
 import re
 
 import httpx2
-import pytest
 
 from openslot.accounts.models import User
 from openslot.app import create_app
@@ -17,6 +16,19 @@ from tests.live import serving
 from tests.web.conftest import sign_in
 
 WRONG = "not the password"
+NEXT = (
+    ("/account?done=password", "/account?done=password"),
+    ("/api/docs", "/api/docs"),
+    ("//evil.example", "/account"),
+    ("/\\evil.example", "/account"),
+    ("https://evil.example", "/account"),
+    ("javascript:alert(1)", "/account"),
+    ("/ü", "/account"),
+    ("/\t/evil.example", "/account"),
+    ("/\r\nSet-Cookie: a=b", "/account"),
+    ("/" + "x" * 2000, "/account"),
+    ("", "/account"),
+)
 
 
 async def test_the_right_password_opens_the_account(client: httpx2.AsyncClient, user: User) -> None:
@@ -61,17 +73,17 @@ async def test_each_sign_in_is_a_session_of_its_own(client: httpx2.AsyncClient, 
     assert await house.pool.fetchval("select count(*) from sessions") == 2
 
 
-@pytest.mark.parametrize("email", ["mara@lindqvist.example", "nobody@lindqvist.example"])
 async def test_a_wrong_sign_in_is_told_at_the_form_and_keeps_the_address(
-    client: httpx2.AsyncClient, user: User, email: str
+    client: httpx2.AsyncClient, user: User
 ) -> None:
-    answer = await sign_in(client, email, WRONG)
+    for email in (user.email, "nobody@lindqvist.example"):
+        answer = await sign_in(client, email, WRONG)
 
-    assert answer.status_code == 401
-    assert "set-cookie" not in answer.headers
-    assert "The e-mail address or the password is wrong" in answer.text
-    assert f'value="{email}"' in answer.text
-    assert WRONG not in answer.text
+        assert answer.status_code == 401
+        assert "set-cookie" not in answer.headers
+        assert "The e-mail address or the password is wrong" in answer.text
+        assert f'value="{email}"' in answer.text
+        assert WRONG not in answer.text
 
 
 async def test_a_disabled_user_stays_outside(client: httpx2.AsyncClient, user: User, house: House) -> None:
@@ -88,34 +100,14 @@ async def test_a_session_ends_when_its_user_is_disabled(member: httpx2.AsyncClie
     assert (await member.get("/account")).status_code == 303
 
 
-@pytest.mark.parametrize(
-    ("wanted", "lands"),
-    [
-        ("/account?done=password", "/account?done=password"),
-        ("/api/docs", "/api/docs"),
-        ("//evil.example", "/account"),
-        ("/\\evil.example", "/account"),
-        ("https://evil.example", "/account"),
-        ("javascript:alert(1)", "/account"),
-        ("/\t/evil.example", "/account"),
-        ("/\r\nSet-Cookie: a=b", "/account"),
-        ("/ü", "/account"),
-        ("", "/account"),
-    ],
-)
-async def test_only_a_path_of_ours_is_where_one_lands(
-    client: httpx2.AsyncClient, user: User, wanted: str, lands: str
-) -> None:
-    shown = await client.get("/login", params={"next": wanted})
-    sent = await client.post("/login", data={"email": user.email, "password": PASSWORD, "next": wanted})
-
-    assert shown.status_code == 200
-    if sent.status_code == 400:
-        assert "control characters" in sent.text or any(sign in wanted for sign in "\t\r")
-        return
-    assert (sent.status_code, sent.headers["location"]) == (303, lands)
-    again = await client.get("/login", params={"next": wanted})
-    assert (again.status_code, again.headers["location"]) == (303, lands)
+async def test_only_a_path_of_ours_is_where_one_lands(client: httpx2.AsyncClient, user: User) -> None:
+    for wanted, lands in NEXT:
+        assert (await client.get("/login", params={"next": wanted})).status_code == 200, wanted
+        sent = await client.post("/login", data={"email": user.email, "password": PASSWORD, "next": wanted})
+        assert (sent.status_code, sent.headers["location"]) == (303, lands), wanted
+        again = await client.get("/login", params={"next": wanted})
+        assert (again.status_code, again.headers["location"]) == (303, lands), wanted
+        client.cookies.clear()
 
 
 async def test_signing_in_twice_leads_on(member: httpx2.AsyncClient, user: User) -> None:

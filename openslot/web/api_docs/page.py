@@ -3,6 +3,7 @@
 import msgspec
 from litestar import Response, get
 from litestar.datastructures import State
+from litestar.di import NamedDependency
 
 from openslot.core.work import Work
 from openslot.web.api_docs.prose import capitalize_first, paragraphs, sentences
@@ -13,7 +14,7 @@ templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capital
 
 
 @get("/api/docs")
-async def show_api_docs(request: PageRequest, state: State, work: Work) -> Response[str]:
+async def show_api_docs(request: PageRequest, state: State, work: NamedDependency[Work]) -> Response[str]:
     """Show what the API can do, as its own description tells it."""
     reference = read_reference(msgspec.json.encode(state["describe"]()))
     return page(request, "api_docs.html", reference=reference, limit=work.house.settings.limit_key)

@@ -1,0 +1,135 @@
+"""REST: bookings of the user whose key is used."""
+
+from typing import Annotated
+
+from litestar import get, patch, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, QueryParameter
+
+from openslot.accounts.models import User
+from openslot.availability.store import OfOwner
+from openslot.bookings import operations
+from openslot.bookings.links import manage_url
+from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
+from openslot.bookings.schemas import (
+    BookingBody,
+    CancelBody,
+    DetailedBooking,
+    Made,
+    RescheduleBody,
+    ShownBooking,
+    Success,
+    show_fields,
+)
+from openslot.core.errors import Invalid
+from openslot.core.ids import parse_id
+from openslot.core.moments import From, To, read_span
+from openslot.core.paging import Limit, Listing, Page, paginate
+from openslot.core.responses import ERRORS, WRITE_ERRORS
+from openslot.core.work import Work
+
+StatusFilter = Annotated[str, QueryParameter(name="status", description="CONFIRMED, CANCELLED or all", max_length=20)]
+
+
+@get("/bookings", tags=["Bookings"], summary="List bookings", operation_id="listBookings", responses=ERRORS)
+async def list_bookings(
+    work: NamedDependency[Work],
+    user: NamedDependency[User],
+    *,
+    page: Page = 1,
+    limit: Limit = 20,
+    status: StatusFilter = "all",
+    from_: From = None,
+    to: To = None,
+) -> Listing[ShownBooking]:
+    """List your bookings, newest start first."""
+    span, wanted = read_span(from_, to), _read_status(status)
+    found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
+    shown = [
+        ShownBooking(**show_fields(w.booking, w.event_type, w.contact, manage_url(work.house, w.booking.id)))
+        for w in found
+    ]
+    return Listing(data=shown, pagination=paginate(page, limit, total))
+
+
+@get(
+    "/bookings/{booking_id:str}",
+    tags=["Bookings"],
+    summary="Read a booking",
+    operation_id="getBooking",
+    responses=ERRORS,
+)
+async def get_booking(
+    work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str]
+) -> DetailedBooking:
+    """Read one of your bookings with its event type, contact and mails."""
+    whole = await operations.get_booking(work, Ref(parse_id(booking_id), user.id))
+    url = manage_url(work.house, whole.booking.id)
+    return DetailedBooking(**show_fields(whole.booking, whole.event_type, whole.contact, url), email_logs=[])
+
+
+@post(
+    "/bookings",
+    tags=["Bookings"],
+    summary="Book a slot",
+    operation_id="createBooking",
+    status_code=200,
+    responses=WRITE_ERRORS,
+)
+async def create_booking(work: NamedDependency[Work], user: NamedDependency[User], data: BookingBody) -> Made:
+    """Book an open slot of one of your event types for an invitee."""
+    wanted = BookingWanted(
+        which=OfOwner(user.id, data.event_type_slug),
+        starts_at=data.start_time,
+        invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
+        notes=data.notes,
+        answers=data.answers,
+        guests=tuple(data.guests),
+    )
+    booking = await operations.create_booking(work, wanted)
+    return Made(booking_id=str(booking.id))
+
+
+@post(
+    "/bookings/{booking_id:str}/cancel",
+    tags=["Bookings"],
+    summary="Cancel a booking",
+    operation_id="cancelBooking",
+    status_code=200,
+    responses=WRITE_ERRORS,
+)
+async def cancel_booking(
+    work: NamedDependency[Work],
+    user: NamedDependency[User],
+    booking_id: FromPath[str],
+    data: CancelBody | None = None,
+) -> Success:
+    """Cancel one of your bookings; cancelling it again changes nothing."""
+    await operations.cancel_booking(work, Ref(parse_id(booking_id), user.id), reason=data.reason if data else None)
+    return Success()
+
+
+@patch(
+    "/bookings/{booking_id:str}/reschedule",
+    tags=["Bookings"],
+    summary="Move a booking",
+    operation_id="rescheduleBooking",
+    status_code=200,
+    responses=WRITE_ERRORS,
+)
+async def reschedule_booking(
+    work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str], data: RescheduleBody
+) -> Success:
+    """Move one of your bookings to another open slot."""
+    ref = Ref(parse_id(booking_id), user.id)
+    await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
+    return Success()
+
+
+def _read_status(text: str) -> Status | None:
+    wanted = text.upper()
+    if wanted == "ALL":
+        return None
+    if wanted not in {Status.CONFIRMED, Status.CANCELLED}:
+        raise Invalid(details={"status": "must be CONFIRMED, CANCELLED or all"})
+    return Status(wanted)

@@ -1,0 +1,48 @@
+"""What bookings refuse."""
+
+from openslot.core.errors import Conflict, NotFound, Unavailable
+
+
+class BookingNotFound(NotFound):
+    """No such booking, or it is another's."""
+
+    code = "booking_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Booking not found")
+
+
+class BookingIsOver(Conflict):
+    """The meeting has taken place and can't be changed."""
+
+    code = "booking_is_over"
+
+    def __init__(self) -> None:
+        super().__init__("This booking is in the past")
+
+
+class BookingIsCancelled(Conflict):
+    """A cancelled booking can't be moved."""
+
+    code = "booking_is_cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("This booking is cancelled")
+
+
+class EventTypeHasBookings(Conflict):
+    """An event type that was booked is part of somebody's history."""
+
+    code = "event_type_has_bookings"
+
+    def __init__(self) -> None:
+        super().__init__("This event type has bookings; switch it off instead")
+
+
+class PaymentUnavailable(Unavailable):
+    """The event type costs money, and this installation takes none."""
+
+    code = "payment_unavailable"
+
+    def __init__(self) -> None:
+        super().__init__("This event type needs a payment, and payments are not set up here", retry_after=3600)

@@ -1,0 +1,65 @@
+"""What happened to bookings, each fact whole: booking, event type and contact as they were."""
+
+from datetime import datetime
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.bookings.models import Booking
+from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_fields
+from openslot.contacts.models import Contact
+from openslot.core.clock import iso
+from openslot.core.events import Event
+from openslot.event_types.models import EventType
+
+
+class BookingEvent(Event, frozen=True, kw_only=True):
+    """Something happened to a booking."""
+
+    booking: Booking
+    event_type: EventType
+    contact: Contact | None
+    manage_url: str
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The host's."""
+        return self.booking.host_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The booking."""
+        return "booking", self.booking.id
+
+    def public(self) -> object | None:
+        """Show the booking as the REST door would have shown it then."""
+        return ShownBooking(**show_fields(self.booking, self.event_type, self.contact, self.manage_url))
+
+
+class BookingCreated(BookingEvent, frozen=True, kw_only=True):
+    """A new booking has been confirmed."""
+
+    type: ClassVar[str] = "booking.created"
+
+
+class BookingCancelled(BookingEvent, frozen=True, kw_only=True):
+    """A booking has been cancelled."""
+
+    type: ClassVar[str] = "booking.cancelled"
+
+
+class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
+    """A booking has been moved to a new time."""
+
+    type: ClassVar[str] = "booking.rescheduled"
+    previous_starts_at: datetime
+    previous_ends_at: datetime
+    reason: str | None = None
+
+    def public(self) -> object | None:
+        """Show the booking as it is now, and when it was before."""
+        fields = show_fields(self.booking, self.event_type, self.contact, self.manage_url)
+        previous = Previous(start_time=iso(self.previous_starts_at), end_time=iso(self.previous_ends_at))
+        return RescheduledBooking(**fields, previous=previous)
+
+
+BOOKING_EVENTS: tuple[type[Event], ...] = (BookingCreated, BookingCancelled, BookingRescheduled)

@@ -1,0 +1,36 @@
+"""Manage links: signed, so that whoever has one may change that one booking without signing in."""
+
+import base64
+import binascii
+from uuid import UUID
+
+from openslot.bookings.errors import BookingNotFound
+from openslot.core.work import House
+
+PURPOSE = "manage link"
+SIGNATURE_BYTES = 16
+
+
+def manage_url(house: House, booking_id: UUID) -> str:
+    """Write the address of a booking's own page."""
+    return f"{house.settings.public_url}/manage/{manage_token(house, booking_id)}"
+
+
+def manage_token(house: House, booking_id: UUID) -> str:
+    """Sign a booking's id."""
+    signature = house.secrets.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
+    return base64.urlsafe_b64encode(booking_id.bytes + signature).decode().rstrip("=")
+
+
+def read_manage_token(house: House, token: str) -> UUID:
+    """Read a booking's id out of a link that we have signed."""
+    try:
+        raw = base64.b64decode(token + "==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise BookingNotFound from None
+    if len(raw) != 16 + SIGNATURE_BYTES:
+        raise BookingNotFound
+    booking_id = UUID(bytes=raw[:16])
+    if not house.secrets.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
+        raise BookingNotFound
+    return booking_id

@@ -1,0 +1,97 @@
+"""The nouns of bookings."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.availability.store import Which
+from openslot.event_types.models import Location
+
+Answer = str | bool
+Answers = dict[str, Answer]
+
+
+class Status(StrEnum):
+    """What a booking is; one that waits for its payment does not show on the REST door."""
+
+    CONFIRMED = "CONFIRMED"
+    CANCELLED = "CANCELLED"
+    PENDING_PAYMENT = "PENDING_PAYMENT"
+
+
+class Payment(Struct, frozen=True):
+    """How a paid booking stands with its payment."""
+
+    status: str
+
+
+class Invitee(Struct, frozen=True, kw_only=True):
+    """Who books."""
+
+    name: str
+    email: str
+    zone: str
+
+
+class BookingWanted(Struct, frozen=True, kw_only=True):
+    """What is needed to book a slot."""
+
+    which: Which
+    starts_at: datetime
+    invitee: Invitee
+    notes: str | None = None
+    answers: Answers = {}
+    guests: tuple[str, ...] = ()
+    hold_id: UUID | None = None
+
+
+class Booking(Struct, frozen=True, kw_only=True):
+    """A meeting between a host and an invitee."""
+
+    id: UUID
+    host_id: UUID
+    event_type_id: UUID
+    contact_id: UUID | None
+    claim_id: UUID
+    seat_id: UUID | None
+    status: Status
+    starts_at: datetime
+    ends_at: datetime
+    invitee_name: str
+    invitee_email: str
+    invitee_zone: str
+    notes: str | None
+    location: Location
+    answers: Answers
+    guests: tuple[str, ...]
+    payment: Payment | None
+    sequence: int
+    reschedule_count: int
+    previous_starts_at: datetime | None
+    cancelled_at: datetime | None
+    cancel_reason: str | None
+    cancelled_by: str | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def uid(self) -> str:
+        """The iCalendar UID, the same over every reschedule."""
+        return f"{self.id}@openslot"
+
+
+class Ref(Struct, frozen=True):
+    """Which booking is meant: one of a host's own, or the one that a manage link names."""
+
+    id: UUID
+    host_id: UUID | None
+
+
+class Past(Struct, frozen=True, kw_only=True):
+    """One thing that happened to a booking."""
+
+    type: str
+    at: datetime
+    by: str

@@ -1,0 +1,162 @@
+"""The verbs of bookings, written once for every door."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.availability import claims
+from openslot.bookings import rules, store
+from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.links import manage_url
+from openslot.bookings.models import Booking, BookingWanted, Past, Ref, Status
+from openslot.bookings.store import Whole
+from openslot.contacts import operations as contacts
+from openslot.core.errors import Invalid
+from openslot.core.moments import Span
+from openslot.core.text import parse_email
+from openslot.core.work import Work
+from openslot.core.zones import find_zone
+
+
+async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
+    """Book one open slot for one invitee."""
+    wanted = _checked(wanted)
+    claimed = await claims.claim(work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id)
+    _check_for(work, claimed, wanted)
+    contact = await contacts.find_or_add(
+        work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
+    )
+    booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
+    await store.insert_booking(work.db, booking)
+    url = manage_url(work.house, booking.id)
+    await work.record(BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, manage_url=url))
+    return booking
+
+
+async def cancel_booking(work: Work, ref: Ref, *, reason: str | None = None) -> Booking:
+    """Cancel a booking and give its time back; one that is cancelled already stays as it is."""
+    whole = await _get_for_change(work, ref)
+    booking = whole.booking
+    if booking.status is Status.CANCELLED:
+        return booking
+    if rules.is_over(booking, now=work.now):
+        raise BookingIsOver
+    await claims.free(work, booking.claim_id, booking.seat_id)
+    cancelled = replace(
+        booking,
+        status=Status.CANCELLED,
+        cancelled_at=work.now,
+        cancel_reason=reason or None,
+        cancelled_by=rules.CANCELLED_BY[work.actor.kind],
+        sequence=booking.sequence + 1,
+        updated_at=work.now,
+    )
+    await store.update_cancelled(work.db, cancelled)
+    await work.record(
+        BookingCancelled(
+            booking=cancelled,
+            event_type=whole.event_type,
+            contact=whole.contact,
+            manage_url=manage_url(work.house, booking.id),
+        )
+    )
+    return cancelled
+
+
+async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reason: str | None = None) -> Booking:
+    """Move a booking to another open slot: same id, same calendar entry; the same time again changes nothing."""
+    whole = await _get_for_change(work, ref)
+    booking = whole.booking
+    if booking.status is Status.CANCELLED:
+        raise BookingIsCancelled
+    if rules.is_over(booking, now=work.now):
+        raise BookingIsOver
+    if starts_at == booking.starts_at:
+        return booking
+    claimed = await claims.move(
+        work, booking.claim_id, booking.seat_id, event_type_id=booking.event_type_id, starts_at=starts_at
+    )
+    moved = replace(
+        booking,
+        starts_at=claimed.starts_at,
+        ends_at=claimed.ends_at,
+        claim_id=claimed.claim_id,
+        seat_id=claimed.seat_id,
+        sequence=booking.sequence + 1,
+        reschedule_count=booking.reschedule_count + 1,
+        previous_starts_at=booking.starts_at,
+        updated_at=work.now,
+    )
+    await store.update_moved(work.db, moved)
+    await work.record(
+        BookingRescheduled(
+            booking=moved,
+            event_type=claimed.event_type,
+            contact=whole.contact,
+            manage_url=manage_url(work.house, booking.id),
+            previous_starts_at=booking.starts_at,
+            previous_ends_at=booking.ends_at,
+            reason=reason or None,
+        )
+    )
+    return moved
+
+
+async def get_booking(work: Work, ref: Ref) -> Whole:
+    """Read a booking with what belongs to it."""
+    whole = await store.find_booking(work.db, ref)
+    if whole is None:
+        raise BookingNotFound
+    return whole
+
+
+async def list_bookings(
+    work: Work, host: User, *, status: Status | None, span: Span, page: int, limit: int
+) -> tuple[list[Whole], int]:
+    """Read one page of a host's bookings, newest start first, and how many there are."""
+    return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+
+
+async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
+    """Cancel everything that a host who leaves had before them."""
+    upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
+    for booking_id in upcoming:
+        await cancel_booking(work, Ref(booking_id, host.id), reason=reason)
+    return len(upcoming)
+
+
+async def list_history(work: Work, ref: Ref) -> list[Past]:
+    """Tell what happened to a booking, the first first."""
+    await get_booking(work, ref)
+    return await store.list_past(work.db, ref.id)
+
+
+async def _get_for_change(work: Work, ref: Ref) -> Whole:
+    whole = await store.find_booking(work.db, ref, lock=True)
+    if whole is None:
+        raise BookingNotFound
+    return whole
+
+
+def _checked(wanted: BookingWanted) -> BookingWanted:
+    faults = rules.find_wanted_faults(wanted)
+    if faults:
+        raise Invalid(details=faults)
+    invitee = replace(
+        wanted.invitee,
+        name=wanted.invitee.name.strip(),
+        email=parse_email(wanted.invitee.email),
+        zone=str(find_zone(wanted.invitee.zone)),
+    )
+    return replace(wanted, invitee=invitee, guests=tuple(dict.fromkeys(wanted.guests)))
+
+
+def _check_for(work: Work, claimed: claims.Claimed, wanted: BookingWanted) -> None:
+    must_answer = not rules.is_host(work.actor)
+    faults = rules.find_answer_faults(claimed.event_type.questions, wanted.answers, must_answer=must_answer)
+    if faults:
+        raise Invalid(details=faults)
+    if claimed.event_type.price is not None and must_answer:
+        raise PaymentUnavailable

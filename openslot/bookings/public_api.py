@@ -1,0 +1,152 @@
+"""The public side: book, hold and manage without a key."""
+
+from litestar import delete, get, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath
+
+from openslot.availability import claims
+from openslot.availability.store import ById
+from openslot.bookings import operations, store
+from openslot.bookings.links import manage_url, read_manage_token
+from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
+from openslot.bookings.rules import is_over
+from openslot.bookings.schemas import (
+    CancelBody,
+    Held,
+    HoldBody,
+    MadeInPublic,
+    ManagedBooking,
+    ManagedHost,
+    PublicBookingBody,
+    RescheduleBody,
+    Success,
+)
+from openslot.bookings.store import Whole
+from openslot.core.clock import iso
+from openslot.core.ids import parse_id
+from openslot.core.responses import PUBLIC_ERRORS, PUBLIC_WRITE_ERRORS
+from openslot.core.work import Work
+from openslot.event_types.schemas import embed
+
+
+@post(
+    "/bookings",
+    tags=["Public"],
+    summary="Book a slot without a key",
+    operation_id="createPublicBooking",
+    status_code=200,
+    responses=PUBLIC_WRITE_ERRORS,
+)
+async def create_public_booking(work: NamedDependency[Work], data: PublicBookingBody) -> MadeInPublic:
+    """Book an open slot of a host, as the booking page and the widget do."""
+    wanted = BookingWanted(
+        which=ById(parse_id(data.event_type_id)),
+        starts_at=data.start_time,
+        invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
+        notes=data.notes,
+        answers=data.answers,
+        guests=tuple(data.guests),
+        hold_id=parse_id(data.hold_id) if data.hold_id else None,
+    )
+    booking = await operations.create_booking(work, wanted)
+    return MadeInPublic(
+        booking_id=str(booking.id),
+        status=booking.status,
+        start_time=iso(booking.starts_at),
+        end_time=iso(booking.ends_at),
+        manage_url=manage_url(work.house, booking.id),
+    )
+
+
+@post(
+    "/holds",
+    tags=["Public"],
+    summary="Keep a slot for ten minutes",
+    operation_id="createHold",
+    status_code=200,
+    responses=PUBLIC_WRITE_ERRORS,
+)
+async def create_hold(work: NamedDependency[Work], address: NamedDependency[str], data: HoldBody) -> Held:
+    """Keep a slot while a form is filled in; three at a time from one address."""
+    held = await claims.hold(work, parse_id(data.event_type_id), data.start_time, holder=address)
+    return Held(hold_id=str(held.id), expires_at=iso(held.expires_at))
+
+
+@delete(
+    "/holds/{hold_id:str}",
+    tags=["Public"],
+    summary="Let go of a held slot",
+    operation_id="deleteHold",
+    status_code=200,
+    responses=PUBLIC_WRITE_ERRORS,
+)
+async def delete_hold(work: NamedDependency[Work], hold_id: FromPath[str]) -> Success:
+    """Give a held slot back before it expires."""
+    await claims.drop_hold(work, parse_id(hold_id))
+    return Success()
+
+
+@get(
+    "/manage/{token:str}",
+    tags=["Public"],
+    summary="Read a booking by its link",
+    operation_id="getManagedBooking",
+    responses=PUBLIC_ERRORS,
+)
+async def get_managed_booking(work: NamedDependency[Work], token: FromPath[str]) -> ManagedBooking:
+    """Read the booking that a manage link names."""
+    whole = await operations.get_booking(work, Ref(read_manage_token(work.house, token), None))
+    return await _show(work, whole)
+
+
+@post(
+    "/manage/{token:str}/cancel",
+    tags=["Public"],
+    summary="Cancel a booking by its link",
+    operation_id="cancelManagedBooking",
+    status_code=200,
+    responses=PUBLIC_WRITE_ERRORS,
+)
+async def cancel_managed_booking(
+    work: NamedDependency[Work], token: FromPath[str], data: CancelBody | None = None
+) -> Success:
+    """Cancel the booking that a manage link names."""
+    ref = Ref(read_manage_token(work.house, token), None)
+    await operations.cancel_booking(work, ref, reason=data.reason if data else None)
+    return Success()
+
+
+@post(
+    "/manage/{token:str}/reschedule",
+    tags=["Public"],
+    summary="Move a booking by its link",
+    operation_id="rescheduleManagedBooking",
+    status_code=200,
+    responses=PUBLIC_WRITE_ERRORS,
+)
+async def reschedule_managed_booking(
+    work: NamedDependency[Work], token: FromPath[str], data: RescheduleBody
+) -> Success:
+    """Move the booking that a manage link names to another open slot."""
+    ref = Ref(read_manage_token(work.house, token), None)
+    await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
+    return Success()
+
+
+async def _show(work: Work, whole: Whole) -> ManagedBooking:
+    booking, host = whole.booking, await store.get_host(work.db, whole.booking.host_id)
+    return ManagedBooking(
+        id=str(booking.id),
+        status=booking.status,
+        start_time=iso(booking.starts_at),
+        end_time=iso(booking.ends_at),
+        invitee_name=booking.invitee_name,
+        invitee_timezone=booking.invitee_zone,
+        notes=booking.notes,
+        location=booking.location,
+        event_type=embed(whole.event_type),
+        host=ManagedHost(name=host["name"], username=host["username"], timezone=host["zone"]),
+        cancelled_at=iso(booking.cancelled_at) if booking.cancelled_at else None,
+        cancel_reason=booking.cancel_reason,
+        can_change=booking.status is Status.CONFIRMED and not is_over(booking, now=work.now),
+    )

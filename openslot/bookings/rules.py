@@ -1,0 +1,135 @@
+"""Decisions about bookings: what a new one looks like, and what its answers must be."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from openslot.availability.claims import Claimed
+from openslot.bookings.models import Answer, Booking, BookingWanted, Payment, Status
+from openslot.contacts.models import Contact
+from openslot.core.actor import Actor, ActorKind
+from openslot.core.ids import new_id
+from openslot.core.phones import parse_phone
+from openslot.core.text import PROSE_SHAPE, is_line, parse_email
+from openslot.core.zones import find_zone
+from openslot.event_types.models import Question, QuestionKind
+
+MOST_GUESTS = 10
+CANCELLED_BY = {
+    ActorKind.KEY: "host",
+    ActorKind.SESSION: "host",
+    ActorKind.PUBLIC: "invitee",
+    ActorKind.SCIM: "organization",
+    ActorKind.AGENT: "agent",
+    ActorKind.OPERATOR: "operator",
+    ActorKind.SYSTEM: "system",
+}
+
+
+def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:
+    """Sketch the booking of a claimed slot."""
+    return Booking(
+        id=new_id(),
+        host_id=claimed.event_type.owner_id,
+        event_type_id=claimed.event_type.id,
+        contact_id=contact.id,
+        claim_id=claimed.claim_id,
+        seat_id=claimed.seat_id,
+        status=Status.CONFIRMED,
+        starts_at=claimed.starts_at,
+        ends_at=claimed.ends_at,
+        invitee_name=wanted.invitee.name,
+        invitee_email=wanted.invitee.email,
+        invitee_zone=wanted.invitee.zone,
+        notes=wanted.notes,
+        location=claimed.event_type.location,
+        answers=wanted.answers,
+        guests=wanted.guests,
+        payment=Payment("not_required") if claimed.event_type.price and is_host(actor) else None,
+        sequence=0,
+        reschedule_count=0,
+        previous_starts_at=None,
+        cancelled_at=None,
+        cancel_reason=None,
+        cancelled_by=None,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def is_host(actor: Actor) -> bool:
+    """Tell whether someone books on the host's side, who needs neither pay nor answer."""
+    return actor.kind is not ActorKind.PUBLIC
+
+
+def is_over(booking: Booking, *, now: datetime) -> bool:
+    """Tell whether a meeting has taken place."""
+    return booking.ends_at <= now
+
+
+def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
+    """Name every field of a wished booking that makes no sense, before anything is looked up."""
+    faults = dict(_guest_faults(wanted.guests))
+    if not wanted.invitee.name.strip() or not is_line(wanted.invitee.name):
+        faults["inviteeName"] = "must not be empty"
+    if not _is_email(wanted.invitee.email):
+        faults["inviteeEmail"] = "is not a valid e-mail address"
+    if find_zone(wanted.invitee.zone) is None:
+        faults["inviteeTimezone"] = "is not a time zone; use a name such as Europe/Berlin"
+    return faults
+
+
+def find_answer_faults(
+    questions: tuple[Question, ...], answers: dict[str, Answer], *, must_answer: bool
+) -> dict[str, str]:
+    """Check answers against what was asked; the host's side need not answer everything."""
+    asked = {question.key: question for question in questions}
+    faults = {f"answers.{key}": "is not asked" for key in answers if key not in asked}
+    for key, question in asked.items():
+        given = answers.get(key)
+        if given in (None, "", False):
+            if question.required and must_answer:
+                faults[f"answers.{key}"] = "is required"
+        elif fault := _answer_fault(question, given):
+            faults[f"answers.{key}"] = fault
+    return faults
+
+
+def _answer_fault(question: Question, given: Answer | None) -> str | None:
+    if question.kind is QuestionKind.CHECKBOX:
+        return None if isinstance(given, bool) else "must be true or false"
+    if not isinstance(given, str):
+        return "must be a text"
+    match question.kind:
+        case QuestionKind.CHOICE:
+            return None if given in question.options else f"must be one of {', '.join(question.options)}"
+        case QuestionKind.EMAIL:
+            return None if _is_email(given) else "is not a valid e-mail address"
+        case QuestionKind.PHONE:
+            return _phone_fault(given)
+        case QuestionKind.LONG_TEXT:
+            return None if len(given) <= 5000 and PROSE_SHAPE.match(given) else "must have at most 5000 characters"
+    return None if len(given) <= 500 and is_line(given) else "must be at most 500 characters on one line"
+
+
+def _guest_faults(guests: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    if len(guests) > MOST_GUESTS:
+        yield "guests", f"must have at most {MOST_GUESTS} entries"
+    for index, guest in enumerate(guests):
+        if not _is_email(guest):
+            yield f"guests.{index}", "is not a valid e-mail address"
+
+
+def _is_email(text: str) -> bool:
+    try:
+        parse_email(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _phone_fault(text: str) -> str | None:
+    try:
+        parse_phone(text)
+    except ValueError as fault:
+        return str(fault)
+    return None

@@ -1,0 +1,212 @@
+"""The wire shapes of bookings."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from openslot.bookings.models import Answer, Booking, Payment, Status
+from openslot.contacts.models import Contact
+from openslot.contacts.schemas import EmbeddedContact, embed_contact
+from openslot.core.clock import iso
+from openslot.core.text import LINE, Name, Prose, Reason
+from openslot.event_types.models import EventType, Location
+from openslot.event_types.schemas import EmbeddedEventType, Instant, embed
+
+Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
+Email = Annotated[str, Meta(pattern=LINE, min_length=3, max_length=254, examples=["jonas@okafor.example"])]
+Zone = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=100, examples=["Europe/Berlin"])]
+BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
+Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
+GivenAnswers = Annotated[
+    dict[Annotated[str, Meta(pattern=LINE, max_length=50)], Annotated[str, Meta(max_length=5000)] | bool],
+    Meta(description="By the question's key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
+]
+Guests = Annotated[
+    list[Email], Meta(max_length=10, description="Others who are told", examples=[["li@okafor.example"]])
+]
+
+
+class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What every way of booking takes."""
+
+    start_time: Moment
+    invitee_name: Annotated[Name, Meta(examples=["Jonas Okafor"])]
+    invitee_email: Email
+    invitee_timezone: Zone
+    notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
+    answers: GivenAnswers = {}
+    guests: Guests = []
+
+
+class BookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Book a slot of one of your event types."""
+
+    event_type_slug: Annotated[str, Meta(pattern=LINE, max_length=200, examples=["intro-call"])]
+
+
+class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Book a slot of a host."""
+
+    event_type_id: Id
+    hold_id: Id | None = None
+
+
+class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Why a booking is cancelled."""
+
+    reason: Annotated[Reason | None, Meta(examples=["Ill today, sorry"])] = None
+
+
+class RescheduleBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Where a booking is moved to."""
+
+    new_start_time: Moment
+    reason: Annotated[Reason | None, Meta(examples=["The train is late"])] = None
+
+
+class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which slot to keep for a moment."""
+
+    event_type_id: Id
+    start_time: Moment
+
+
+class Made(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The booking that was made."""
+
+    booking_id: BookingId
+
+
+class MadeInPublic(Made, frozen=True, kw_only=True, rename="camel"):
+    """The booking that was made, and how to manage it."""
+
+    status: Status
+    start_time: Instant
+    end_time: Instant
+    manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
+
+
+class Held(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A slot that is kept until it expires."""
+
+    hold_id: Id
+    expires_at: Instant
+
+
+class Success(Struct, frozen=True):
+    """It is done."""
+
+    success: Annotated[bool, Meta(examples=[True])] = True
+
+
+class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One mail about a booking."""
+
+    id: str
+    kind: str
+    to: str
+    subject: str
+    status: str
+    sent_at: Instant | None
+    error: str | None
+
+
+class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A meeting between a host and an invitee."""
+
+    id: BookingId
+    start_time: Instant
+    end_time: Instant
+    status: Annotated[Status, Meta(examples=["CONFIRMED"])]
+    invitee_name: Annotated[str, Meta(examples=["Jonas Okafor"])]
+    invitee_email: Annotated[str, Meta(examples=["jonas@okafor.example"])]
+    invitee_timezone: Annotated[str, Meta(examples=["Africa/Lagos"])]
+    notes: Annotated[str | None, Meta(examples=["Pricing for a team of 12"])]
+    location: Location
+    answers: dict[str, Answer]
+    guests: list[str]
+    event_type: EmbeddedEventType
+    contact: EmbeddedContact | None
+    payment: Payment | None
+    reschedule_count: Annotated[int, Meta(examples=[0])]
+    previous_start_time: Instant | None
+    cancelled_at: Instant | None
+    cancel_reason: str | None
+    cancelled_by: Annotated[str | None, Meta(examples=["invitee"])]
+    manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
+    created_at: Instant
+    updated_at: Instant
+
+
+class DetailedBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
+    """A meeting with the mails about it."""
+
+    email_logs: list[EmailLog]
+
+
+class ManagedHost(Struct, frozen=True, kw_only=True):
+    """Whose time is booked."""
+
+    name: Annotated[str, Meta(examples=["Mara Lindqvist"])]
+    username: Annotated[str, Meta(examples=["mara"])]
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
+
+
+class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A booking as the one who made it sees it."""
+
+    id: BookingId
+    status: Status
+    start_time: Instant
+    end_time: Instant
+    invitee_name: Annotated[str, Meta(examples=["Jonas Okafor"])]
+    invitee_timezone: Annotated[str, Meta(examples=["Africa/Lagos"])]
+    notes: str | None
+    location: Location
+    event_type: EmbeddedEventType
+    host: ManagedHost
+    cancelled_at: Instant | None
+    cancel_reason: str | None
+    can_change: Annotated[bool, Meta(description="Whether it may still be moved or cancelled", examples=[True])]
+
+
+class Previous(Struct, frozen=True, kw_only=True, rename="camel"):
+    """When a moved booking was before."""
+
+    start_time: Instant
+    end_time: Instant
+
+
+class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
+    """A meeting that was moved, for webhooks."""
+
+    previous: Previous | UnsetType = UNSET
+
+
+def show_fields(booking: Booking, event_type: EventType, contact: Contact | None, manage_url: str) -> dict[str, Any]:
+    """Write the fields that every shape of a booking has."""
+    return {
+        "id": str(booking.id),
+        "start_time": iso(booking.starts_at),
+        "end_time": iso(booking.ends_at),
+        "status": booking.status,
+        "invitee_name": booking.invitee_name,
+        "invitee_email": booking.invitee_email,
+        "invitee_timezone": booking.invitee_zone,
+        "notes": booking.notes,
+        "location": booking.location,
+        "answers": booking.answers,
+        "guests": list(booking.guests),
+        "event_type": embed(event_type),
+        "contact": embed_contact(contact) if contact else None,
+        "payment": booking.payment,
+        "reschedule_count": booking.reschedule_count,
+        "previous_start_time": iso(booking.previous_starts_at) if booking.previous_starts_at else None,
+        "cancelled_at": iso(booking.cancelled_at) if booking.cancelled_at else None,
+        "cancel_reason": booking.cancel_reason,
+        "cancelled_by": booking.cancelled_by,
+        "manage_url": manage_url,
+        "created_at": iso(booking.created_at),
+        "updated_at": iso(booking.updated_at),
+    }

@@ -1,0 +1,1 @@
+"""Calls: the log of voice calls."""

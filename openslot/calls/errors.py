@@ -1,0 +1,12 @@
+"""What calls refuse."""
+
+from openslot.core.errors import NotFound
+
+
+class CallNotFound(NotFound):
+    """No such call, or it is another's."""
+
+    code = "call_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Call not found")

@@ -1,0 +1,58 @@
+"""The wire shapes of calls."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from openslot.calls.models import Call, CallDirection, CallStatus
+from openslot.core.clock import iso
+
+Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+
+
+class CallFilter(StrEnum):
+    """Which calls are asked for, in any letter case."""
+
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    NO_ANSWER = "NO_ANSWER"
+    ALL = "all"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "CallFilter | None":
+        return next((each for each in cls if isinstance(value, str) and each.lower() == value.lower()), None)
+
+
+class ShownCall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A voice call that is over."""
+
+    id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e93"])]
+    direction: Annotated[CallDirection, Meta(description="inbound: the other side called", examples=["inbound"])]
+    caller_phone: Annotated[str, Meta(description="The other side's number, E.164", examples=["+493012345678"])]
+    duration_seconds: Annotated[int, Meta(ge=0, examples=[245])]
+    status: Annotated[CallStatus | None, Meta(description="How it ended", examples=["completed"])]
+    agent_name: Annotated[str, Meta(description="The voice agent that spoke", examples=["Reception"])]
+    started_at: Instant
+    created_at: Instant
+    updated_at: Instant
+
+
+def read_filter(wanted: CallFilter) -> CallStatus | None:
+    """Tell which status is asked for; None is any."""
+    return None if wanted is CallFilter.ALL else CallStatus(wanted.lower())
+
+
+def show_call(call: Call) -> ShownCall:
+    """Write a call as the wire shows it."""
+    return ShownCall(
+        id=str(call.id),
+        direction=call.direction,
+        caller_phone=call.caller_phone,
+        duration_seconds=call.duration_seconds,
+        status=call.status,
+        agent_name=call.agent_name,
+        started_at=iso(call.started_at),
+        created_at=iso(call.created_at),
+        updated_at=iso(call.updated_at),
+    )

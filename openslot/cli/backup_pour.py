@@ -1,0 +1,116 @@
+"""Run a dump into a database as one transaction, together with the room that it needs and the check of its rows."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from contextlib import suppress
+from typing import IO, cast
+
+from openslot.cli.backup_archive import CHUNK, Backup, opened_dump
+from openslot.cli.backup_programs import ServerKind, address, get_program
+from openslot.cli.progress import progress
+from openslot.core.errors import StartupError
+from openslot.core.migrate import LOCK
+
+# Servers before 17 don't know this setting, and pg_restore sends it to all of them.
+UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
+
+# Tables without a single account in them are from a start that nobody used; they make room.
+MAKE_ROOM = """
+do $$ declare command text;
+begin
+  for command in
+    select 'drop table if exists ' || string_agg(format('public.%I', relname), ', ') || ' cascade' from pg_class c
+      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+    union all
+    select string_agg(format('drop routine if exists public.%I(%s) cascade', proname,
+        pg_get_function_identity_arguments(oid)), '; ') from pg_proc p
+      where pronamespace = 'public'::regnamespace
+        and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    union all
+    select string_agg(format('drop type if exists public.%I cascade', typname), '; ') from pg_type t
+      where typnamespace = 'public'::regnamespace and typtype in ('e', 'd')
+        and not exists (select from pg_depend d where d.objid = t.oid and d.deptype = 'e')
+  loop
+    if command is not null then execute command; end if;
+  end loop;
+end $$;
+"""
+
+
+def pour(url: str, kind: ServerKind, backup: Backup) -> None:
+    """Bring the dump in and commit when all of it is there; a fault or an end before that leaves nothing."""
+    where = address(url)
+    psql = [get_program("psql", kind), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={where.url}"]
+    is_whole = False
+    with tempfile.TemporaryFile() as faults:
+        with (
+            suppress(BrokenPipeError),
+            subprocess.Popen(  # noqa: S603 - our own program with our own arguments
+                psql, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=faults, env=where.environment
+            ) as writing,
+        ):
+            script = cast("IO[bytes]", writing.stdin)
+            script.write(f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{MAKE_ROOM}".encode())
+            is_whole = _write_dump(script, kind, backup)
+            script.write(f"{_row_checks(backup)}commit;\n".encode() if is_whole else b"rollback;\n")
+        if writing.returncode != 0 or not is_whole:
+            faults.seek(0)
+            raise StartupError(f"The backup can't be restored: {_first_fault(faults)}. Nothing was changed.")
+
+
+def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup) -> bool:
+    """Write the dump as a script; False where PostgreSQL's own program can't read it to the end."""
+    command = [get_program("pg_restore", kind), "--no-owner", "--no-privileges", "--file=-"]
+    with (
+        opened_dump(backup.path) as dump,
+        progress("Restoring", sum(backup.manifest.rows.values())) as advance,
+        subprocess.Popen(  # noqa: S603 - our own program with our own arguments
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as reading,
+    ):
+        feeding = threading.Thread(target=_feed, args=(dump, cast("IO[bytes]", reading.stdin)))
+        feeding.start()
+        try:
+            with cast("IO[bytes]", reading.stdout) as lines:
+                chunk = lines.read(CHUNK)
+                chunk = chunk.replace(UNKNOWN_BEFORE_17, b"", 1) if kind.major < 17 else chunk
+                while chunk:
+                    script.write(chunk)
+                    advance(chunk.count(b"\n"))
+                    chunk = lines.read(CHUNK)
+        finally:
+            feeding.join()
+    return reading.returncode == 0
+
+
+def _feed(dump: IO[bytes], to: IO[bytes]) -> None:
+    with suppress(BrokenPipeError), to:
+        shutil.copyfileobj(dump, to, CHUNK)
+
+
+def _row_checks(backup: Backup) -> str:
+    """Write the check that every table has its rows."""
+    checks = "".join(
+        f"if (select count(*) from public.{_quoted(table)}) <> {rows} then "
+        f"raise exception 'table % has not the rows that were backed up', {_literal(table)}; end if;\n"
+        for table, rows in backup.manifest.rows.items()
+    )
+    return f"do $check$ begin\n{checks}end $check$;\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _first_fault(faults: IO[bytes]) -> str:
+    lines = faults.read().decode("utf-8", "replace").splitlines()
+    told = [re.split(r"(?:ERROR|FATAL|error):\s*", line)[-1] for line in lines if re.search("ERROR|FATAL|error:", line)]
+    return (told or lines or ["its dump is damaged"])[0].rstrip(".")

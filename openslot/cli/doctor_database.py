@@ -1,0 +1,133 @@
+"""What the doctor sees inside: the server, its shape, its clock, workers, effects, periodic jobs and people."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+from croniter import croniter
+
+from openslot.cli.database import connect, direct_url
+from openslot.cli.finding import Finding, ok, problem, warning
+from openslot.core.clock import iso, system_clock
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.migrate import missing_migrations
+
+LATE_AFTER = timedelta(minutes=5)
+CLOCKS_MAY_DIFFER = timedelta(seconds=2)
+CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
+
+BEATS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
+EFFECTS = """
+select count(*) filter (where state in ('queued', 'running') and next_try_at < $1) as late,
+       count(*) filter (where state = 'dead') as dead
+from effects where state in ('queued', 'running', 'dead')"""
+PEOPLE = "select count(*) as users, count(*) filter (where is_admin and disabled_at is null) as admins from users"
+
+
+async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding]:
+    """Look at everything inside, without changing anything."""
+    connection = await connect(direct_url(chosen))
+    try:
+        findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} answers.")]
+        findings += await _look_through_pooler(chosen)
+        findings.append(await _look_at_clock(connection))
+        shape = await _look_at_shape(connection)
+        findings.append(shape)
+        if shape.mend is None:
+            findings += [finding async for finding in _look_at_life(connection, is_asleep=is_asleep)]
+        return findings
+    finally:
+        await connection.close()
+
+
+async def _look_through_pooler(chosen: Settings) -> list[Finding]:
+    if chosen.direct_database_url is None or chosen.database_url is None:
+        return []
+    try:
+        await (await connect(chosen.database_url)).close()
+    except StartupError as fault:
+        return [problem("pooler", str(fault), "Correct DATABASE_URL, or start the pooler")]
+    return [ok("pooler", "The database answers through DATABASE_URL as well.")]
+
+
+async def _look_at_clock(connection: asyncpg.Connection) -> Finding:
+    before = system_clock()
+    theirs: datetime = await connection.fetchval("select clock_timestamp()")
+    after = system_clock()
+    apart = abs(theirs - (before + (after - before) / 2))
+    words = f"This machine's clock and the database's are {apart.total_seconds():.1f} s apart."
+    if apart > CLOCKS_MUST_NOT_DIFFER:
+        return problem("clock", words, "timedatectl set-ntp true")
+    return warning("clock", words, "timedatectl set-ntp true") if apart > CLOCKS_MAY_DIFFER else ok("clock", words)
+
+
+async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
+    try:
+        missing = await missing_migrations(connection)
+    except StartupError as fault:
+        return problem("migrations", str(fault), "Install the version of Openslot that the database was last used with")
+    if missing:
+        return problem("migrations", f"Not applied yet: {', '.join(missing)}.", "openslot migrate")
+    return ok("migrations", "The database has this version's shape.")
+
+
+async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> AsyncIterator[Finding]:
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    workers = await connection.fetchval(BEATS, now)
+    if workers:
+        yield ok("worker", f"{workers} worker{'s' if workers > 1 else ''} at work.")
+    elif is_asleep:
+        yield warning("worker", "The service is not running.", "openslot serve")
+    else:
+        yield problem(
+            "worker",
+            "No worker has been heard of for 30 seconds: nothing that was deferred is done.",
+            "openslot worker",
+        )
+    for finding in await _look_at_effects(connection, now):
+        yield finding
+    yield await _look_at_periodic(connection, now, is_running=bool(workers))
+    yield await _look_at_people(connection)
+
+
+async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> list[Finding]:
+    row = await connection.fetchrow(EFFECTS, now - LATE_AFTER)
+    found = []
+    if row["late"]:
+        found.append(warning("effects", f"{row['late']} wait for more than 5 minutes.", "openslot worker"))
+    if row["dead"]:
+        meaning = f"{row['dead']} failed to the last try: openslot effect list --state dead"
+        found.append(warning("effects", meaning, "openslot effect retry --all"))
+    return found or [ok("effects", "None is late, none is dead.")]
+
+
+async def _look_at_periodic(connection: asyncpg.Connection, now: datetime, *, is_running: bool) -> Finding:
+    from openslot.wiring import WIRING
+
+    wanted = {periodic.name: periodic.expression for periodic in WIRING.periodic}
+    rows = [row for row in await connection.fetch("select * from periodic_runs order by name") if row["name"] in wanted]
+    failed = [
+        f"{row['name']} at {iso(row['started_at'])}: {row['result']}" for row in rows if row["status"] == "failed"
+    ]
+    late = [row["name"] for row in rows if is_running and now - _next(row, wanted[row["name"]]) > LATE_AFTER]
+    if failed:
+        return problem(
+            "periodic jobs", f"Failed: {'; '.join(failed)}", "Read the worker's log; each runs again by itself"
+        )
+    if late:
+        return warning("periodic jobs", f"Late: {', '.join(late)}.", "openslot worker")
+    return ok("periodic jobs", f"{len(rows)} of {len(wanted)} have run, none failed.")
+
+
+def _next(row: asyncpg.Record, expression: str) -> datetime:
+    return datetime.fromtimestamp(croniter(expression, row["started_at"]).get_next(), UTC)
+
+
+async def _look_at_people(connection: asyncpg.Connection) -> Finding:
+    people = await connection.fetchrow(PEOPLE)
+    if people["admins"]:
+        return ok("administrator", f"{people['admins']} of {people['users']} accounts.")
+    if people["users"]:
+        return problem("administrator", "Nobody can look after the platform.", "openslot user admin EMAIL")
+    return warning("administrator", "Nobody lives here yet.", "openslot user add EMAIL --name NAME --admin")

@@ -1,0 +1,1 @@
+"""Conversations: message threads by SMS and WhatsApp."""

@@ -1,0 +1,123 @@
+"""All SQL of conversations."""
+
+from datetime import datetime
+from uuid import UUID
+
+from openslot.conversations.models import (
+    Channel,
+    Conversation,
+    KnownContact,
+    Message,
+    MessageDirection,
+    MessageStatus,
+)
+from openslot.core.db import Db, Row
+from openslot.core.moments import Span
+
+NEWEST = 50
+
+
+async def list_conversations(
+    db: Db, owner_id: UUID, *, phone: str | None, span: Span, limit: int, offset: int
+) -> tuple[list[Conversation], int]:
+    """List an owner's threads by last message with their newest messages, and how many threads there are in all."""
+    rows = await db.fetch(
+        """with found as not materialized (
+            select * from conversations where owner_id = $1 and ($2::text is null or contact_phone = $2)
+                and last_message_at >= coalesce($3::timestamptz, '-infinity')
+                and last_message_at < coalesce($4::timestamptz, 'infinity'))
+        select t.total, c.*, known.id as contact_id, known.name as contact_name, array(
+            select row (m.id, m.content, m.direction, m.status, m.at)
+            from (select * from messages where conversation_id = c.id order by at desc, id desc limit $7) m
+            order by m.at, m.id) as messages
+        from (select count(*) as total from found) t
+        left join (select * from found order by last_message_at desc, id desc limit $5 offset $6) c on true
+        left join lateral (
+            select id, name from contacts where owner_id = $1 and phone = c.contact_phone
+            order by created_at, id limit 1) known on true
+        order by c.last_message_at desc, c.id desc""",
+        owner_id,
+        phone,
+        span.starts_at,
+        span.ends_before,
+        limit,
+        offset,
+        NEWEST,
+    )
+    return [_to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def keep_thread(
+    db: Db, conversation_id: UUID, *, owner_id: UUID, phone: str, channel: Channel, at: datetime, now: datetime
+) -> UUID:
+    """Find the thread, or begin it under this id; either way nobody else writes to it until the commit."""
+    thread_id: UUID = await db.fetchval(
+        """insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
+        values ($1, $2, $3, $4, $5, $6, $6)
+        on conflict (owner_id, contact_phone, channel) do update set contact_phone = excluded.contact_phone
+        returning id""",
+        conversation_id,
+        owner_id,
+        phone,
+        channel,
+        at,
+        now,
+    )
+    return thread_id
+
+
+async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now: datetime) -> bool:
+    """Write a message and bring its thread up to date; False where the vendor has told of it before."""
+    thread_id = await db.fetchval(
+        """with added as (
+            insert into messages (id, conversation_id, content, direction, status, at, vendor_id, created_at)
+            values ($1, $2, $3, $4, $5, $6, $7, $8)
+            on conflict (conversation_id, vendor_id) where vendor_id is not null do nothing
+            returning conversation_id, at)
+        update conversations c set message_count = c.message_count + 1,
+            last_message_at = greatest(c.last_message_at, added.at), updated_at = $8
+        from added where c.id = added.conversation_id returning c.id""",
+        message.id,
+        message.conversation_id,
+        message.content,
+        message.direction,
+        message.status,
+        message.at,
+        vendor_id,
+        now,
+    )
+    return thread_id is not None
+
+
+async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -> Message:
+    """Read the message that a vendor knows by this id."""
+    row = await db.fetchrow(
+        """select id, content, direction, status, at from messages
+        where conversation_id = $1 and vendor_id = $2""",
+        conversation_id,
+        vendor_id,
+    )
+    if row is None:
+        raise LookupError(f"no message {vendor_id!r} in {conversation_id}")
+    return _to_message(conversation_id, tuple(row.values()))
+
+
+def _to_conversation(row: Row) -> Conversation:
+    known = KnownContact(row["contact_id"], row["contact_name"]) if row["contact_id"] else None
+    return Conversation(
+        id=row["id"],
+        owner_id=row["owner_id"],
+        contact_phone=row["contact_phone"],
+        channel=Channel(row["channel"]),
+        last_message_at=row["last_message_at"],
+        message_count=row["message_count"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        messages=tuple(_to_message(row["id"], each) for each in row["messages"]),
+        contact=known,
+    )
+
+
+def _to_message(conversation_id: UUID, values: tuple[UUID, str, str, str, datetime]) -> Message:
+    message_id, content, direction, status, at = values
+    return Message(message_id, conversation_id, content, MessageDirection(direction), MessageStatus(status), at)

@@ -1,0 +1,213 @@
+"""A large installation, written in bulk: many hosts, each with hours, an offer, contacts and bookings."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import msgspec
+from msgspec import Struct
+
+from openslot.access.keys import CredentialKind, new_key
+from openslot.core.ids import new_id
+from openslot.core.secrets import fingerprint
+from openslot.event_types.models import Location, LocationKind, RollingWindow
+from openslot.schedules.operations import OFFICE_HOURS
+
+SLOTS_A_DAY = 16
+CONTACTS_A_HOST = 20
+FIRST_NAMES = ("Ana", "Björn", "Chidi", "Dilnoza", "Ewa", "Farid", "Grace", "Hana", "Ivo", "Jun")
+LAST_NAMES = ("Ahmed", "Berg", "Costa", "Dumas", "Eriksen", "Ferreira", "Gruber", "Haddad", "Ito", "Kim")
+
+Progress = Callable[[int], None]
+
+
+class LargeHost(Struct, frozen=True, kw_only=True):
+    """One of many hosts, with a key that is told this once."""
+
+    id: UUID
+    no: int
+    number: int
+    schedule_id: UUID
+    event_type_id: UUID
+    api_key: str
+
+
+async def make_large(
+    connection: asyncpg.Connection, *, hosts: int, bookings: int, now: datetime, progress: Progress
+) -> list[LargeHost]:
+    """Write everything and tell how far it has come after each part; what is there already stays."""
+    made = await _make_hosts(connection, hosts, now)
+    progress(hosts)
+    contacts = {host.id: [new_id() for _ in range(CONTACTS_A_HOST)] for host in made}
+    await _copy(connection, "contacts", _contacts(made, contacts, now))
+    per_host = bookings // hosts
+    for begin in range(0, hosts, 50):
+        part = made[begin : begin + 50]
+        claims, booked = _bookings(part, contacts, per_host, now)
+        await _copy(connection, "claims", claims)
+        await _copy(connection, "bookings", booked)
+        progress(len(part) * per_host)
+    await connection.execute("analyze")
+    return made
+
+
+async def _make_hosts(connection: asyncpg.Connection, count: int, now: datetime) -> list[LargeHost]:
+    suffix = new_id().hex[-8:]
+    ids = [new_id() for _ in range(count)]
+    users = [
+        {
+            "id": user_id,
+            "email": f"host{n}.{suffix}@large.example",
+            "name": _name(n),
+            "username": f"host{n}-{suffix}",
+            "plan": "PRO",
+            "created_at": now,
+            "updated_at": now,
+        }
+        for n, user_id in enumerate(ids)
+    ]
+    await _copy(connection, "users", users)
+    numbers = dict(await connection.fetch("select id, no from users where id = any($1)", ids))
+    made = [
+        LargeHost(
+            id=user_id,
+            no=numbers[user_id],
+            number=n,
+            schedule_id=new_id(),
+            event_type_id=new_id(),
+            api_key=new_key(CredentialKind.API_KEY),
+        )
+        for n, user_id in enumerate(ids)
+    ]
+    await _copy(connection, "schedules", [_schedule(host, now) for host in made])
+    await _copy(connection, "event_types", [_event_type(host, now) for host in made])
+    await _copy(connection, "api_keys", [_key(host, now) for host in made])
+    return made
+
+
+def _schedule(host: LargeHost, now: datetime) -> dict[str, Any]:
+    return {
+        "id": host.schedule_id,
+        "owner_id": host.id,
+        "name": "Working hours",
+        "zone": "UTC",
+        "weekly_hours": msgspec.json.encode(OFFICE_HOURS).decode(),
+        "overrides": "[]",
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def _event_type(host: LargeHost, now: datetime) -> dict[str, Any]:
+    return {
+        "id": host.event_type_id,
+        "owner_id": host.id,
+        "schedule_id": host.schedule_id,
+        "name": "30 minute meeting",
+        "slug": "30min",
+        "description": "",
+        "colour": "#2563eb",
+        "duration_minutes": 30,
+        "buffer_before": 0,
+        "buffer_after": 0,
+        "location": msgspec.json.encode(Location(LocationKind.PHONE)).decode(),
+        "min_notice_minutes": 0,
+        "booking_window": msgspec.json.encode(RollingWindow(90)).decode(),
+        "seats": 1,
+        "questions": "[]",
+        "position": 0,
+        "active": True,
+        "created_at": now,
+        "updated_at": now,
+    }
+
+
+def _key(host: LargeHost, now: datetime) -> dict[str, Any]:
+    return {
+        "id": new_id(),
+        "user_id": host.id,
+        "name": "Large",
+        "hash": fingerprint(host.api_key),
+        "last_four": host.api_key[-4:],
+        "created_at": now,
+    }
+
+
+def _contacts(hosts: list[LargeHost], contacts: dict[UUID, list[UUID]], now: datetime) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": contact_id,
+            "owner_id": host.id,
+            "name": _name(host.number + n),
+            "email": f"contact{n}@large.example",
+            "company": f"{LAST_NAMES[n % 10]} & Co",
+            "created_at": now,
+            "updated_at": now,
+        }
+        for host in hosts
+        for n, contact_id in enumerate(contacts[host.id])
+    ]
+
+
+def _bookings(
+    hosts: list[LargeHost], contacts: dict[UUID, list[UUID]], per_host: int, now: datetime
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    claims, bookings = [], []
+    for host in hosts:
+        for n, starts_at in enumerate(_starts(per_host, now)):
+            claim, contact = new_id(), n % CONTACTS_A_HOST
+            times = {"starts_at": starts_at, "ends_at": starts_at + timedelta(minutes=30)}
+            claims.append(
+                {
+                    "id": claim,
+                    "host_no": host.no,
+                    "kind": "booking",
+                    "event_type_id": host.event_type_id,
+                    "during": asyncpg.Range(starts_at, times["ends_at"]),
+                    "created_at": now,
+                    **times,
+                }
+            )
+            bookings.append(
+                {
+                    "id": new_id(),
+                    "host_id": host.id,
+                    "event_type_id": host.event_type_id,
+                    "contact_id": contacts[host.id][contact],
+                    "claim_id": claim,
+                    "status": "CONFIRMED",
+                    "invitee_name": _name(host.number + contact),
+                    "invitee_email": f"contact{contact}@large.example",
+                    "invitee_zone": "Europe/Berlin",
+                    "location": msgspec.json.encode(Location(LocationKind.PHONE)).decode(),
+                    "answers": "{}",
+                    "created_at": now,
+                    "updated_at": now,
+                    **times,
+                }
+            )
+    return claims, bookings
+
+
+def _starts(count: int, now: datetime) -> Iterator[datetime]:
+    """Spread bookings evenly over workdays, half of them in the past, on starts of the office hours."""
+    days = max(60, -(-count // 8))
+    monday = (now - timedelta(days=now.weekday() + days // 2 // 5 * 7)).date()
+    stride = max(1, days * SLOTS_A_DAY // max(1, count))
+    for place in range(0, count * stride, stride):
+        workday, slot = divmod(place, SLOTS_A_DAY)
+        day = monday + timedelta(days=workday // 5 * 7 + workday % 5)
+        yield datetime(day.year, day.month, day.day, 9, tzinfo=UTC) + timedelta(minutes=30 * slot)
+
+
+def _name(number: int) -> str:
+    return f"{FIRST_NAMES[number % 10]} {LAST_NAMES[number // 10 % 10]}"
+
+
+async def _copy(connection: asyncpg.Connection, table: str, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        await connection.copy_records_to_table(
+            table, columns=list(rows[0]), records=[tuple(row.values()) for row in rows]
+        )

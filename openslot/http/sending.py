@@ -1,0 +1,55 @@
+"""What goes out: an answer, sent once, with the headers that every answer has."""
+
+from collections.abc import Awaitable, Callable
+
+from openslot.http.doors import Answer, Visit
+from openslot.http.receiving import Message
+
+Send = Callable[[Message], Awaitable[None]]
+
+ANY_ORIGIN = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-expose-headers", b"Retry-After, X-Request-Id, Idempotent-Replayed"),
+)
+
+
+class Sender:
+    """Sends one visit's answer; a second one comes too late."""
+
+    __slots__ = ("_send", "_started", "_visit")
+
+    def __init__(self, send: Send, visit: Visit) -> None:
+        self._send = send
+        self._visit = visit
+        self._started = False
+
+    async def send(self, message: Message) -> None:
+        """Pass a handler's message on: headers are added, and HEAD gets no body."""
+        if message["type"] == "http.response.start":
+            self._started = True
+            self._visit.status = message["status"]
+            message["headers"] = self._complete(message["headers"])
+        elif self._visit.method == "HEAD":
+            message["body"] = b""
+        await self._send(message)
+
+    async def answer(self, answer: Answer) -> None:
+        """Send a whole answer, unless one is under way."""
+        if self._started:
+            return
+        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in answer.pairs()]
+        if answer.status != 204 and not any(name == b"content-length" for name, _ in headers):
+            headers.append((b"content-length", b"%d" % len(answer.body)))
+        await self.send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": answer.body})
+
+    def _complete(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        visit = self._visit
+        own = {name for name, _ in headers}
+        return [
+            *headers,
+            (b"x-request-id", str(visit.request_id).encode()),
+            *(header for header in visit.door.headers if header[0] not in own),
+            *((name.encode(), value.encode()) for name, value in visit.entry.headers.items()),
+            *(ANY_ORIGIN if visit.door.open_to_other_origins else ()),
+        ]
