@@ -4,33 +4,30 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 
-from litestar import Litestar, Router
+from litestar import Litestar
 from litestar.datastructures import State
 from litestar.di import Provide
 from litestar.types import ControllerRouterHandler, Scope
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
-from openslot.accounts.api import get_me
 from openslot.accounts.models import User
-from openslot.availability.api import get_offer, list_public_slots, list_slots
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.errors import Unauthorized
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.work import House, Work
-from openslot.event_types.api import get_event_type, get_host_page, list_event_types
 from openslot.house import open_house
 from openslot.http.bodies import StrictRequest
 from openslot.http.doors import Door, Headers, enter_freely, refuse_with_json, visit_of
 from openslot.http.edge import Edge
 from openslot.http.faults import answer_exception
-from openslot.http.guards import limit_public_reads
 from openslot.http.health import health_router
 from openslot.http.openapi import describe, openapi_json
 from openslot.http.queries import check_parameters
 from openslot.http.security import api_headers
+from openslot.routes import api_routers
 from openslot.web.door import web_doors
 from openslot.web.routes import pages_router
 from openslot.wiring import WIRING
@@ -47,10 +44,16 @@ def _user(scope: Scope) -> User:
     return user
 
 
+def _address(scope: Scope) -> str:
+    return visit_of(scope).address
+
+
 JSON = ("application/json",)
-REST = [get_me, list_event_types, get_event_type, list_slots]
-PUBLIC_READS = [get_host_page, get_offer, list_public_slots]
-DEPENDENCIES = {"work": Provide(_work, sync_to_thread=False), "user": Provide(_user, sync_to_thread=False)}
+DEPENDENCIES = {
+    "work": Provide(_work, sync_to_thread=False),
+    "user": Provide(_user, sync_to_thread=False),
+    "address": Provide(_address, sync_to_thread=False),
+}
 
 
 def create_app(
@@ -69,16 +72,15 @@ def create_app(
             opened[:] = [house]
             yield
 
-    rest = Router("/api/v1", route_handlers=REST, security=[{"apiKey": []}])
-    public = Router("/api/public", route_handlers=PUBLIC_READS, guards=[limit_public_reads])
+    api = api_routers()
     app = Litestar(
-        route_handlers=[rest, public, openapi_json, health_router, pages_router, *more_routes],
+        route_handlers=[*api, openapi_json, health_router, pages_router, *more_routes],
         request_class=StrictRequest,
         before_request=check_parameters,
         dependencies=DEPENDENCIES,
         exception_handlers={Exception: answer_exception},
         openapi_config=None,
-        state=State({"describe": cache(lambda: describe([rest, public], DEPENDENCIES, settings.public_url))}),
+        state=State({"describe": cache(lambda: describe(api, DEPENDENCIES, settings.public_url))}),
         lifespan=[lifespan],
         logging_config=None,
     )

@@ -2,12 +2,15 @@
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.availability.jobs import AVAILABILITY_JOBS
+from openslot.bookings.events import BOOKING_EVENTS
+from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.jobs.housekeeping import HOUSEKEEPING
 
-EVENTS = (*ACCOUNT_EVENTS,)
+EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS)
 CONSEQUENCES = ()
 REACTIONS = ()
-PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS)
+PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS)
 
 WIRING = Wiring(events=EVENTS, consequences=CONSEQUENCES, reactions=REACTIONS, periodic=PERIODIC)

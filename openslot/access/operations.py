@@ -112,8 +112,8 @@ async def create_setup_link(work: Work) -> str | None:
 
 
 async def check_setup_link(work: Work, token: str) -> None:
-    """Refuse a set-up link that is not good."""
-    if not await store.has_setup_link(work.db, fingerprint(token), now=work.now):
+    """Refuse a set-up link that is not good, or no longer needed."""
+    if not await store.has_setup_link(work.db, fingerprint(token), now=work.now) or await has_users(work.db):
         raise SetupLinkInvalid
 
 

@@ -54,7 +54,7 @@ cross join lateral (
     from claims c
     left join claim_seats t on t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
     where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
-      and c.id is distinct from $4 and t.id is distinct from $4
+      and ($4::uuid is null or c.id <> $4 and t.id is distinct from $4)
       and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
       and c.starts_at >= $1 - interval '8 days' and c.starts_at < $2 + interval '8 days') counted
 where u.disabled_at is null and """

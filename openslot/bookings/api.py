@@ -4,7 +4,7 @@ from typing import Annotated
 
 from litestar import get, patch, post
 from litestar.di import NamedDependency
-from litestar.params import FromPath, QueryParameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from openslot.accounts.models import User
 from openslot.availability.store import OfOwner
@@ -13,6 +13,7 @@ from openslot.bookings.links import manage_url
 from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
 from openslot.bookings.schemas import (
     BookingBody,
+    BookingFilter,
     CancelBody,
     DetailedBooking,
     Made,
@@ -21,29 +22,36 @@ from openslot.bookings.schemas import (
     Success,
     show_fields,
 )
-from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
-from openslot.core.moments import From, To, read_span
+from openslot.core.moments import MOMENTS, From, To, read_span
 from openslot.core.paging import Limit, Listing, Page, paginate
 from openslot.core.responses import ERRORS, WRITE_ERRORS
 from openslot.core.work import Work
 
-StatusFilter = Annotated[str, QueryParameter(name="status", description="CONFIRMED, CANCELLED or all", max_length=20)]
+StatusFilter = Annotated[BookingFilter, QueryParameter(description="CONFIRMED, CANCELLED or all, in any letter case")]
 
 
-@get("/bookings", tags=["Bookings"], summary="List bookings", operation_id="listBookings", responses=ERRORS)
+@get(
+    "/bookings",
+    tags=["Bookings"],
+    summary="List bookings",
+    operation_id="listBookings",
+    type_decoders=[MOMENTS],
+    responses=ERRORS,
+)
 async def list_bookings(
     work: NamedDependency[Work],
     user: NamedDependency[User],
     *,
     page: Page = 1,
     limit: Limit = 20,
-    status: StatusFilter = "all",
+    status: StatusFilter = BookingFilter.ALL,
     from_: From = None,
     to: To = None,
 ) -> Listing[ShownBooking]:
     """List your bookings, newest start first."""
-    span, wanted = read_span(from_, to), _read_status(status)
+    wanted = None if status is BookingFilter.ALL else Status(status)
+    span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
     shown = [
         ShownBooking(**show_fields(w.booking, w.event_type, w.contact, manage_url(work.house, w.booking.id)))
@@ -76,7 +84,7 @@ async def get_booking(
     status_code=200,
     responses=WRITE_ERRORS,
 )
-async def create_booking(work: NamedDependency[Work], user: NamedDependency[User], data: BookingBody) -> Made:
+async def create_booking(work: NamedDependency[Work], user: NamedDependency[User], data: JSONBody[BookingBody]) -> Made:
     """Book an open slot of one of your event types for an invitee."""
     wanted = BookingWanted(
         which=OfOwner(user.id, data.event_type_slug),
@@ -102,7 +110,7 @@ async def cancel_booking(
     work: NamedDependency[Work],
     user: NamedDependency[User],
     booking_id: FromPath[str],
-    data: CancelBody | None = None,
+    data: JSONBody[CancelBody | None] = None,
 ) -> Success:
     """Cancel one of your bookings; cancelling it again changes nothing."""
     await operations.cancel_booking(work, Ref(parse_id(booking_id), user.id), reason=data.reason if data else None)
@@ -118,18 +126,9 @@ async def cancel_booking(
     responses=WRITE_ERRORS,
 )
 async def reschedule_booking(
-    work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str], data: RescheduleBody
+    work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str], data: JSONBody[RescheduleBody]
 ) -> Success:
     """Move one of your bookings to another open slot."""
     ref = Ref(parse_id(booking_id), user.id)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()
-
-
-def _read_status(text: str) -> Status | None:
-    wanted = text.upper()
-    if wanted == "ALL":
-        return None
-    if wanted not in {Status.CONFIRMED, Status.CANCELLED}:
-        raise Invalid(details={"status": "must be CONFIRMED, CANCELLED or all"})
-    return Status(wanted)

@@ -30,15 +30,6 @@ class BookingIsCancelled(Conflict):
         super().__init__("This booking is cancelled")
 
 
-class EventTypeHasBookings(Conflict):
-    """An event type that was booked is part of somebody's history."""
-
-    code = "event_type_has_bookings"
-
-    def __init__(self) -> None:
-        super().__init__("This event type has bookings; switch it off instead")
-
-
 class PaymentUnavailable(Unavailable):
     """The event type costs money, and this installation takes none."""
 

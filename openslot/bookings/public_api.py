@@ -2,7 +2,7 @@
 
 from litestar import delete, get, post
 from litestar.di import NamedDependency
-from litestar.params import FromPath
+from litestar.params import FromPath, JSONBody
 
 from openslot.availability import claims
 from openslot.availability.store import ById
@@ -37,7 +37,7 @@ from openslot.event_types.schemas import embed
     status_code=200,
     responses=PUBLIC_WRITE_ERRORS,
 )
-async def create_public_booking(work: NamedDependency[Work], data: PublicBookingBody) -> MadeInPublic:
+async def create_public_booking(work: NamedDependency[Work], data: JSONBody[PublicBookingBody]) -> MadeInPublic:
     """Book an open slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
         which=ById(parse_id(data.event_type_id)),
@@ -66,7 +66,7 @@ async def create_public_booking(work: NamedDependency[Work], data: PublicBooking
     status_code=200,
     responses=PUBLIC_WRITE_ERRORS,
 )
-async def create_hold(work: NamedDependency[Work], address: NamedDependency[str], data: HoldBody) -> Held:
+async def create_hold(work: NamedDependency[Work], address: NamedDependency[str], data: JSONBody[HoldBody]) -> Held:
     """Keep a slot while a form is filled in; three at a time from one address."""
     held = await claims.hold(work, parse_id(data.event_type_id), data.start_time, holder=address)
     return Held(hold_id=str(held.id), expires_at=iso(held.expires_at))
@@ -108,7 +108,7 @@ async def get_managed_booking(work: NamedDependency[Work], token: FromPath[str])
     responses=PUBLIC_WRITE_ERRORS,
 )
 async def cancel_managed_booking(
-    work: NamedDependency[Work], token: FromPath[str], data: CancelBody | None = None
+    work: NamedDependency[Work], token: FromPath[str], data: JSONBody[CancelBody | None] = None
 ) -> Success:
     """Cancel the booking that a manage link names."""
     ref = Ref(read_manage_token(work.house, token), None)
@@ -125,7 +125,7 @@ async def cancel_managed_booking(
     responses=PUBLIC_WRITE_ERRORS,
 )
 async def reschedule_managed_booking(
-    work: NamedDependency[Work], token: FromPath[str], data: RescheduleBody
+    work: NamedDependency[Work], token: FromPath[str], data: JSONBody[RescheduleBody]
 ) -> Success:
     """Move the booking that a manage link names to another open slot."""
     ref = Ref(read_manage_token(work.house, token), None)

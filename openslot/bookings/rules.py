@@ -99,16 +99,9 @@ def _answer_fault(question: Question, given: Answer | None) -> str | None:
         return None if isinstance(given, bool) else "must be true or false"
     if not isinstance(given, str):
         return "must be a text"
-    match question.kind:
-        case QuestionKind.CHOICE:
-            return None if given in question.options else f"must be one of {', '.join(question.options)}"
-        case QuestionKind.EMAIL:
-            return None if _is_email(given) else "is not a valid e-mail address"
-        case QuestionKind.PHONE:
-            return _phone_fault(given)
-        case QuestionKind.LONG_TEXT:
-            return None if len(given) <= 5000 and PROSE_SHAPE.match(given) else "must have at most 5000 characters"
-    return None if len(given) <= 500 and is_line(given) else "must be at most 500 characters on one line"
+    if question.kind is QuestionKind.CHOICE:
+        return None if given in question.options else f"must be one of {', '.join(question.options)}"
+    return TEXT_FAULTS[question.kind](given)
 
 
 def _guest_faults(guests: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -133,3 +126,23 @@ def _phone_fault(text: str) -> str | None:
     except ValueError as fault:
         return str(fault)
     return None
+
+
+def _line_fault(text: str) -> str | None:
+    return None if len(text) <= 500 and is_line(text) else "must be at most 500 characters on one line"
+
+
+def _prose_fault(text: str) -> str | None:
+    return None if len(text) <= 5000 and PROSE_SHAPE.match(text) else "must have at most 5000 characters"
+
+
+def _email_fault(text: str) -> str | None:
+    return None if _is_email(text) else "is not a valid e-mail address"
+
+
+TEXT_FAULTS = {
+    QuestionKind.TEXT: _line_fault,
+    QuestionKind.LONG_TEXT: _prose_fault,
+    QuestionKind.EMAIL: _email_fault,
+    QuestionKind.PHONE: _phone_fault,
+}

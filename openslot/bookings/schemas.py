@@ -1,6 +1,7 @@
 """The wire shapes of bookings."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -98,6 +99,18 @@ class Success(Struct, frozen=True):
     """It is done."""
 
     success: Annotated[bool, Meta(examples=[True])] = True
+
+
+class BookingFilter(StrEnum):
+    """Which bookings a list shows, in any letter case."""
+
+    ALL = "all"
+    CONFIRMED = "CONFIRMED"
+    CANCELLED = "CANCELLED"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "BookingFilter | None":
+        return next((each for each in cls if isinstance(value, str) and each.value.lower() == value.lower()), None)
 
 
 class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):

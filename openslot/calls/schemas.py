@@ -31,7 +31,7 @@ class ShownCall(Struct, frozen=True, kw_only=True, rename="camel"):
     direction: Annotated[CallDirection, Meta(description="inbound: the other side called", examples=["inbound"])]
     caller_phone: Annotated[str, Meta(description="The other side's number, E.164", examples=["+493012345678"])]
     duration_seconds: Annotated[int, Meta(ge=0, examples=[245])]
-    status: Annotated[CallStatus | None, Meta(description="How it ended", examples=["completed"])]
+    status: Annotated[CallStatus, Meta(description="How it ended", examples=["completed"])]
     agent_name: Annotated[str, Meta(description="The voice agent that spoke", examples=["Reception"])]
     started_at: Instant
     created_at: Instant
@@ -44,7 +44,9 @@ def read_filter(wanted: CallFilter) -> CallStatus | None:
 
 
 def show_call(call: Call) -> ShownCall:
-    """Write a call as the wire shows it."""
+    """Write a call that is over as the wire shows it."""
+    if call.status is None:
+        raise ValueError("the call is still running")
     return ShownCall(
         id=str(call.id),
         direction=call.direction,

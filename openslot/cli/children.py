@@ -12,6 +12,7 @@ from openslot.cli import lifeline, listening
 
 LIVED_AFTER = 5.0
 LONGEST_PAUSE = 10.0
+MOST_STARTS = 5
 
 
 class Child:
@@ -31,7 +32,7 @@ class Child:
         self._database_url = database_url
         self._lifeline: int | None = None
         self._pause = 0.5
-        self._has_lived = False
+        self._starts_left = MOST_STARTS
         self.start()
 
     def start(self) -> None:
@@ -65,16 +66,17 @@ class Child:
         return self._process.poll() is None
 
     def revive(self) -> bool:
-        """Start it again when it has died, with longer pauses the sooner it dies; False where it never lived."""
+        """Start it again when it has died, after longer pauses the sooner it dies; False where it never lives."""
         lived = time.monotonic() - self._began
         if lived >= LIVED_AFTER:
-            self._has_lived, self._pause = True, 0.5
+            self._pause, self._starts_left = 0.5, MOST_STARTS
         if self.is_running:
             return True
-        if not self._has_lived:
+        if self._starts_left == 0:
             return False
         if lived >= self._pause:
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
+            self._starts_left -= 1
             self.start()
         return True
 

@@ -75,7 +75,7 @@ class Supervisor:
         return False
 
     def watch(self, keep: Callable[[], None] | None = None) -> int:
-        """Revive what dies until a signal comes; give up on what never lived."""
+        """Revive what dies until a signal comes; give up on what never lives."""
         kept_at = time.monotonic()
         while all(child.revive() for child in self._children):
             time.sleep(LOOK_EVERY)
@@ -144,7 +144,7 @@ def serve_web_processes(settings: Settings, processes: int) -> int:
     with database(settings) as ready, _metrics_directory(processes) as metrics, Supervisor(ready) as supervisor:
         supervisor.start_web(processes, metrics_directory=metrics)
         supervisor.tell(ready.database_url or "")
-        return supervisor.watch()
+        return supervisor.watch() if supervisor.wait_for_answer() else 1
 
 
 def _serve(supervisor: Supervisor, settings: Settings, *, keep: Callable[[], None] | None, demo: bool) -> int:

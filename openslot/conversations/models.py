@@ -46,7 +46,7 @@ class Message(Struct, frozen=True):
     """When it was written, by the vendor's clock."""
 
 
-class KnownContact(Struct, frozen=True):
+class NamedContact(Struct, frozen=True):
     """The contact whose phone number it is."""
 
     id: UUID
@@ -69,5 +69,5 @@ class Conversation(Struct, frozen=True, kw_only=True):
     messages: tuple[Message, ...] = ()
     """The newest, oldest first among them."""
 
-    contact: KnownContact | None = None
+    contact: NamedContact | None = None
     """Found by phone at the moment of reading; of several, the one known longest."""

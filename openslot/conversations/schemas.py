@@ -18,7 +18,7 @@ class ShownMessage(Struct, frozen=True, kw_only=True):
     timestamp: Instant
 
 
-class ShownContact(Struct, frozen=True, kw_only=True):
+class ThreadContact(Struct, frozen=True, kw_only=True):
     """The contact whose phone number it is."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"])]
@@ -33,7 +33,7 @@ class ShownConversation(Struct, frozen=True, kw_only=True, rename="camel"):
     channel: Annotated[Channel, Meta(examples=["sms"])]
     messages: Annotated[list[ShownMessage], Meta(description="The newest 50, oldest first among them", max_length=50)]
     message_count: Annotated[int, Meta(description="How many there are in all", examples=[1])]
-    contact: Annotated[ShownContact | None, Meta(description="The contact with this phone number, if there is one")]
+    contact: Annotated[ThreadContact | None, Meta(description="The contact with this phone number, if there is one")]
     created_at: Instant
     updated_at: Instant
 
@@ -47,7 +47,7 @@ def show_conversation(conversation: Conversation) -> ShownConversation:
         channel=conversation.channel,
         messages=[_show_message(each) for each in conversation.messages],
         message_count=conversation.message_count,
-        contact=ShownContact(id=str(known.id), name=known.name) if known else None,
+        contact=ThreadContact(id=str(known.id), name=known.name) if known else None,
         created_at=iso(conversation.created_at),
         updated_at=iso(conversation.updated_at),
     )

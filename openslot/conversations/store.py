@@ -6,10 +6,10 @@ from uuid import UUID
 from openslot.conversations.models import (
     Channel,
     Conversation,
-    KnownContact,
     Message,
     MessageDirection,
     MessageStatus,
+    NamedContact,
 )
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
@@ -21,9 +21,11 @@ async def list_conversations(
     db: Db, owner_id: UUID, *, phone: str | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Conversation], int]:
     """List an owner's threads by last message with their newest messages, and how many threads there are in all."""
+    # Each its own statement: one plan for both would read every thread to find those of one number.
+    of_phone = "$2::text is null" if phone is None else "contact_phone = $2"
     rows = await db.fetch(
-        """with found as not materialized (
-            select * from conversations where owner_id = $1 and ($2::text is null or contact_phone = $2)
+        f"""with found as not materialized (
+            select * from conversations where owner_id = $1 and {of_phone}
                 and last_message_at >= coalesce($3::timestamptz, '-infinity')
                 and last_message_at < coalesce($4::timestamptz, 'infinity'))
         select t.total, c.*, known.id as contact_id, known.name as contact_name, array(
@@ -103,7 +105,7 @@ async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -
 
 
 def _to_conversation(row: Row) -> Conversation:
-    known = KnownContact(row["contact_id"], row["contact_name"]) if row["contact_id"] else None
+    known = NamedContact(row["contact_id"], row["contact_name"]) if row["contact_id"] else None
     return Conversation(
         id=row["id"],
         owner_id=row["owner_id"],

@@ -18,9 +18,15 @@ DOWN = (
     asyncpg.CrashShutdownError,
     asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # a statement on a connection that was killed a moment ago
 )
 
 Row = Mapping[str, Any]
+
+# Planning costs more than running here, and every statement's plan is the same for all arguments.
+DIRECT = {"application_name": "openslot", "timezone": "UTC", "jit": "off", "plan_cache_mode": "force_generic_plan"}
+# A pooler passes on no other settings.
+POOLED = {"application_name": "openslot", "timezone": "UTC"}
 
 
 class Db(Protocol):
@@ -64,7 +70,7 @@ async def open_pool(url: str, *, most: int, through_pooler: bool = False) -> Poo
             statement_cache_size=0 if through_pooler else 400,
             command_timeout=60,
             timeout=10,
-            server_settings={"application_name": "openslot", "timezone": "UTC", "jit": "off"},
+            server_settings=POOLED if through_pooler else DIRECT,
         )
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
         raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None

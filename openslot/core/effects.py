@@ -59,7 +59,7 @@ with finished as (
 select (select unfinished from left_lane) as unfinished from finished"""
 
 # A calendar needs only the newest state: with `collapses` the older ones that wait are passed over.
-PASS_OVER = """
+COLLAPSE = """
 with passed as (
     update effects set state = 'skipped', finished_at = $2, last_error = 'a newer change took its place'
     where lane = $1 and state = 'waiting'
@@ -168,7 +168,7 @@ async def finish_effect(
     if effect.lane is None or not row["unfinished"]:
         return True
     if reaction is not None and reaction.collapses:
-        await db.execute(PASS_OVER, effect.lane, now)
+        await db.execute(COLLAPSE, effect.lane, now)
     await _enqueue_rows(db, await db.fetch(RELEASE_NEXT, effect.lane, now))
     return True
 

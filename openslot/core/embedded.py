@@ -178,7 +178,7 @@ def _initialise(directory: Path) -> None:
 
 
 def _launch(directory: Path, options: Mapping[str, str]) -> str:
-    _forget_reused_pid(directory)
+    _forget_dead_server(directory)
     deadline = time.monotonic() + RECOVERY_WITHIN
     while True:
         log, begins_at = _open_log(directory)
@@ -356,16 +356,32 @@ def _postmaster(directory: Path) -> psutil.Process | None:
         return None
 
 
-def _forget_reused_pid(directory: Path) -> None:
-    """Remove a dead server's lock files where its pid is another program's by now: PostgreSQL would wait for it."""
+def _forget_dead_server(directory: Path) -> None:
+    """Remove a killed server's lock files where its pid is a zombie's or another program's: PostgreSQL would refuse."""
+    if child := _launched.pop(directory, None):
+        child.poll()
     try:
         process = psutil.Process(int(_postmaster_lines(directory)[0]))
-        is_another = process.status() == psutil.STATUS_ZOMBIE or str(directory) not in process.cmdline()
+        is_dead = process.status() == psutil.STATUS_ZOMBIE or str(directory) not in process.cmdline()
     except (IndexError, ValueError, psutil.Error):
         return
-    if is_another:
+    deadline = time.monotonic() + STOP_WITHIN
+    # With the files goes PostgreSQL's own guard against children that outlive it, so they are waited for here.
+    while is_dead and _has_survivors(directory):
+        if time.monotonic() > deadline:
+            raise StartupError(f"Processes of a killed database still work in {directory}; end them first.")
+        time.sleep(0.05)
+    if is_dead:
         (directory / "postmaster.pid").unlink(missing_ok=True)
         (_socket_directory(directory) / f".s.PGSQL.{PORT}.lock").unlink(missing_ok=True)
+
+
+def _has_survivors(directory: Path) -> bool:
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.name().startswith("postgres") and process.cwd() == str(directory):
+                return True
+    return False
 
 
 def _ends(process: psutil.Process, politeness: signal.Signals) -> bool:

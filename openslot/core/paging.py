@@ -3,7 +3,7 @@
 from typing import Annotated, Generic, TypeVar
 
 from litestar.params import QueryParameter
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 T = TypeVar("T")
 
@@ -15,10 +15,10 @@ ShortLimit = Annotated[int, QueryParameter(ge=1, le=50, description="Rows a page
 class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):
     """Where in the whole a page stands."""
 
-    page: int
-    limit: int
-    total: int
-    total_pages: int
+    page: Annotated[int, Meta(examples=[1])]
+    limit: Annotated[int, Meta(examples=[20])]
+    total: Annotated[int, Meta(description="Rows in all", examples=[42])]
+    total_pages: Annotated[int, Meta(description="0 where there is nothing", examples=[3])]
 
 
 class Listing(Struct, Generic[T], frozen=True, kw_only=True):

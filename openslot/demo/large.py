@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.access.keys import CredentialKind, new_key
+from openslot.contacts.folding import fold_contact
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint
 from openslot.event_types.models import Location, LocationKind, RollingWindow
@@ -136,19 +137,23 @@ def _key(host: LargeHost, now: datetime) -> dict[str, Any]:
 
 
 def _contacts(hosts: list[LargeHost], contacts: dict[UUID, list[UUID]], now: datetime) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": contact_id,
-            "owner_id": host.id,
-            "name": _name(host.number + n),
-            "email": f"contact{n}@large.example",
-            "company": f"{LAST_NAMES[n % 10]} & Co",
-            "created_at": now,
-            "updated_at": now,
-        }
-        for host in hosts
-        for n, contact_id in enumerate(contacts[host.id])
-    ]
+    return [_contact(host, contact_id, n, now) for host in hosts for n, contact_id in enumerate(contacts[host.id])]
+
+
+def _contact(host: LargeHost, contact_id: UUID, number: int, now: datetime) -> dict[str, Any]:
+    searched = {
+        "name": _name(host.number + number),
+        "email": f"contact{number}@large.example",
+        "company": f"{LAST_NAMES[number % 10]} & Co",
+    }
+    return {
+        "id": contact_id,
+        "owner_id": host.id,
+        **searched,
+        "search_text": fold_contact(**searched),
+        "created_at": now,
+        "updated_at": now,
+    }
 
 
 def _bookings(

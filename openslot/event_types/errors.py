@@ -21,6 +21,15 @@ class EventTypeSlugTaken(Conflict):
         super().__init__("Another of your event types has this slug", details={"slug": "is taken"})
 
 
+class EventTypeInUse(Conflict):
+    """An event type that was booked is part of somebody's history."""
+
+    code = "event_type_in_use"
+
+    def __init__(self) -> None:
+        super().__init__("This event type has bookings; switch it off instead")
+
+
 class HostNotFound(NotFound):
     """No such host, or the host's page is closed."""
 

@@ -11,7 +11,7 @@ from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
 from openslot.event_types import store
-from openslot.event_types.errors import EventTypeNotFound, EventTypeSlugTaken, HostNotFound
+from openslot.event_types.errors import EventTypeInUse, EventTypeNotFound, EventTypeSlugTaken, HostNotFound
 from openslot.event_types.models import EventType, HostPage
 from openslot.event_types.rules import find_event_type_faults
 from openslot.schedules import operations as schedules
@@ -118,8 +118,12 @@ async def reorder(work: Work, owner: User, order: list[UUID]) -> None:
 
 
 async def delete_event_type(work: Work, event_type: EventType) -> None:
-    """Stop offering something for good."""
-    if not await store.delete_event_type(work.db, event_type.owner_id, event_type.id):
+    """Stop offering something for good; what was booked before can only be switched off."""
+    try:
+        gone = await store.delete_event_type(work.db, event_type.owner_id, event_type.id)
+    except asyncpg.ForeignKeyViolationError:
+        raise EventTypeInUse from None
+    if not gone:
         raise EventTypeNotFound
 
 

@@ -1,5 +1,6 @@
 """Query parameters, checked before the handler is called: every wrong or missing one is named at once."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,11 +18,12 @@ from openslot.http.values import find_unfit
 from openslot.http.words import in_words
 
 
-class Parameter(Struct, frozen=True):
+class Parameter(Struct, frozen=True, kw_only=True):
     """A query parameter as its handler declares it."""
 
     name: str
     kind: Any
+    decode: Callable[[Any, Any], Any]
     is_required: bool
     is_list: bool
 
@@ -48,8 +50,9 @@ def _find_fault(parameter: Parameter, values: list[str]) -> str | None:
     # The decoder writes U+FFFD where the bytes were no UTF-8.
     if any(not is_line(value) or "\ufffd" in value for value in values):
         return "has characters that are not allowed"
+    given = values if parameter.is_list else values[0]
     try:
-        value = msgspec.convert(values if parameter.is_list else values[0], parameter.kind, strict=False)
+        value = msgspec.convert(given, parameter.kind, strict=False, dec_hook=parameter.decode)
     except msgspec.ValidationError as fault:
         return in_words(str(fault), parameter.kind).removesuffix(", not a string")
     return next((fault for _, fault in find_unfit(value)), None)
@@ -67,7 +70,13 @@ def _expected(handler: HTTPRouteHandler) -> tuple[tuple[Parameter, ...], bool]:
     fields = handler.parsed_fn_signature.parameters
     kinds = handler.signature_model.__annotations__
     parameters = tuple(
-        Parameter(field.kwarg_definition.name or name, kinds[name], field.is_required, field.is_non_string_sequence)
+        Parameter(
+            name=field.kwarg_definition.name or name,
+            kind=kinds[name],
+            decode=handler.default_deserializer,
+            is_required=field.is_required,
+            is_list=field.is_non_string_sequence,
+        )
         for name, field in fields.items()
         if isinstance(field.kwarg_definition, QueryParameter)
     )

@@ -3,6 +3,7 @@
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User, UserWanted
+from openslot.bookings import operations as bookings
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
@@ -19,13 +20,15 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:
-    """Take a user out of an organization: sessions end, the account stays."""
+    """Take a user out of an organization: upcoming bookings are cancelled, sessions end, the account stays."""
     if not await accounts.remove_member(work, organization, user):
         raise NotFound("This user is not a member")
+    await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
     await access.end_sessions(work, user)
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:
-    """Close an account: sign-in, keys and page are shut at once."""
+    """Close an account: sign-in, keys and page are shut at once, and upcoming bookings are cancelled."""
     if await accounts.disable_user(work, user, reason=reason):
+        await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")
         await access.end_sessions(work, user)

@@ -56,7 +56,8 @@ def refuse_with_page(refusal: Refusal, visit: Visit) -> Answer:
         message=refusal.message,
         wait=int(wait) if wait else None,
     )
-    headers = {"content-type": HTML, "x-error-code": refusal.code, **NOT_KEPT, **refusal.headers}
+    # In capitals, so that it is taken as it is: of a lower-case one the framework would name the charset again.
+    headers = {"Content-Type": HTML, "x-error-code": refusal.code, **NOT_KEPT, **refusal.headers}
     headers.pop("WWW-Authenticate", None)
     return Answer(status=refusal.status, headers=headers, body=body.encode())
 

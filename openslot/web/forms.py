@@ -42,11 +42,10 @@ EMPTY = Form(values={}, faults={})
 
 
 def read_form(request: PageRequest, *fields: Field) -> Form:
-    """Read the fields that are asked for; refuse a body that is no form at all."""
+    """Read a form and check the fields that a person fills; refuse a body that is no form at all."""
     sent = parse_form(visit_of(request.scope).body)
-    values = {field.name: sent.get(field.name, "") for field in fields}
-    faults = {field.name: fault for field in fields if (fault := _fault(field, values[field.name])) is not None}
-    return Form(values=values, faults=faults)
+    found = {field.name: _fault(field, sent.get(field.name, "")) for field in fields}
+    return Form(values=sent, faults={name: fault for name, fault in found.items() if fault is not None})
 
 
 def parse_form(body: bytes) -> dict[str, str]:

@@ -11,8 +11,7 @@ from openslot.web import words
 from openslot.web.assets import static_url
 
 PageRequest = Request[Any, Any, Any]
-# The framework adds the charset; a refusal at the edge goes without, and the page itself names it.
-HTML = "text/html"
+HTML = "text/html; charset=utf-8"
 # What is shown to one person is kept by no cache, the browser's own included.
 NOT_KEPT = {"cache-control": "no-store"}
 MOST_PARAMETERS = 50
@@ -35,12 +34,12 @@ def render(template: str, visit: Visit, **values: object) -> str:
 def page(request: PageRequest, template: str, *, status: int = 200, **values: object) -> Response[str]:
     """Answer with a page."""
     body = render(template, visit_of(request.scope), **values)
-    return Response(body, status_code=status, headers=NOT_KEPT, media_type=HTML)
+    return Response(body, status_code=status, headers={**NOT_KEPT, "Content-Type": HTML})
 
 
 def redirect(path: str) -> Response[str]:
     """Send the browser on to a page of ours, by GET."""
-    return Response("", status_code=303, headers={"location": path, **NOT_KEPT}, media_type=HTML)
+    return Response("", status_code=303, headers={"location": path, **NOT_KEPT})
 
 
 def query_of(request: PageRequest) -> dict[str, str]:

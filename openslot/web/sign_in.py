@@ -21,7 +21,6 @@ LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 FIELDS = (
     Field("email", 254, "Enter your e-mail address"),
     Field("password", 200, "Enter your password"),
-    Field("next", 1001),
 )
 
 

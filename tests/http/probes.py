@@ -11,6 +11,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from msgspec import Meta, Struct, to_builtins
 
 from openslot.core.ids import parse_id
+from openslot.core.moments import MOMENTS, To
 from openslot.core.paging import Limit, Page
 from openslot.core.text import Name, Prose
 from openslot.core.work import Work
@@ -71,7 +72,7 @@ async def send_note(data: JSONBody[Note | None] = None) -> dict[str, bool]:
     return {"given": data is not None}
 
 
-@get("/api/v1/probe")
+@get("/api/v1/probe", type_decoders=[MOMENTS])
 async def search(
     work: NamedDependency[Work],
     page: Page = 1,
@@ -83,10 +84,11 @@ async def search(
     number: Annotated[int, QueryParameter()] = 0,
     share: Annotated[float, QueryParameter()] = 0.0,
     tag: Annotated[list[str] | None, QueryParameter()] = None,
+    to: To = None,
 ) -> dict[str, Any]:
     """Take a query, and see whether PostgreSQL takes what is in it."""
     await work.db.fetchval("select $1::text || $2::bigint || $3::timestamptz || $4::float8", q, number, at, share)
-    return {"page": page, "limit": limit, "q": q, "colour": colour, "from": since, "tag": tag}
+    return {"page": page, "limit": limit, "q": q, "colour": colour, "from": since, "tag": tag, "to": to}
 
 
 @get("/api/v1/probe/needs")

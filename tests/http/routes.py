@@ -41,3 +41,4 @@ def operations() -> Iterator[Operation]:
 OPERATIONS = list(operations())
 REST = [one for one in OPERATIONS if one.path.startswith("/api/v1")]
 JSON_API = [one for one in OPERATIONS if one.path.startswith("/api/") and one.path != "/api/docs"]
+PUBLIC = [one for one in OPERATIONS if one.path.startswith(("/api/public/", "/api/bookings"))]

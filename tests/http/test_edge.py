@@ -204,9 +204,7 @@ async def test_a_path_that_only_looks_like_ours_is_404(probe: httpx2.AsyncClient
         (b"POST /api/v1/probe HTTP/1.1\r\nHost: x\r\nContent-Length: \xb2\r\n\r\n", {400}),
     ],
 )
-async def test_odd_requests_break_nothing(
-    probe: httpx2.AsyncClient, request_bytes: bytes, statuses: set[int]
-) -> None:
+async def test_odd_requests_break_nothing(probe: httpx2.AsyncClient, request_bytes: bytes, statuses: set[int]) -> None:
     answer = await send_raw(probe, request_bytes)
 
     assert answer.status in statuses
@@ -272,7 +270,9 @@ async def test_the_client_behind_a_trusted_proxy_is_counted_by_its_own_address(p
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(), st.datetimes()
 ).map(lambda value: value if isinstance(value, str | int | float | None) else str(value))
-names = st.sampled_from(["name", "seats", "number", "price", "on", "notes", "firstStop", "startsAt", "stops", "answers"])
+names = st.sampled_from(
+    ["name", "seats", "number", "price", "on", "notes", "firstStop", "startsAt", "stops", "answers"]
+)
 values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names | st.text(), inner))
 
 
@@ -289,7 +289,9 @@ async def test_no_body_breaks_anything(probe: httpx2.AsyncClient, body: bytes) -
 @given(
     query=st.dictionaries(
         st.sampled_from(["page", "limit", "q", "at", "from", "colour", "number", "share", "tag"]) | st.text(),
-        st.one_of(st.text(), st.integers().map(str), st.datetimes().map(str), st.floats().map(str), st.dates().map(str)),
+        st.one_of(
+            st.text(), st.integers().map(str), st.datetimes().map(str), st.floats().map(str), st.dates().map(str)
+        ),
     )
 )
 async def test_no_query_breaks_anything(probe: httpx2.AsyncClient, query: dict[str, str]) -> None:

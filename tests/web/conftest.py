@@ -7,7 +7,10 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, async_playwright
 
+from openslot.access import operations as access
 from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import House
 from tests.conftest import PASSWORD
 
 ARGUMENTS = (
@@ -25,7 +28,7 @@ ARGUMENTS = (
 
 async def sign_in(client: httpx2.AsyncClient, email: str, password: str = PASSWORD) -> httpx2.Response:
     """Send the sign-in form."""
-    return await client.post("/login", data={"email": email, "password": password})
+    return await client.post("/login", data={"email": email, "password": password}, timeout=60)
 
 
 @pytest.fixture
@@ -34,6 +37,14 @@ async def member(client: httpx2.AsyncClient, user: User) -> httpx2.AsyncClient:
     answer = await sign_in(client, user.email)
     assert answer.status_code == 303
     return client
+
+
+@pytest.fixture
+async def link(house: House) -> str:
+    """Make a fresh set-up link."""
+    async with house.writing(OPERATOR) as work:
+        token = await access.create_setup_link(work)
+    return f"/setup?token={token}"
 
 
 @pytest.fixture

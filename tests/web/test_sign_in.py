@@ -4,6 +4,7 @@ import asyncio
 import re
 
 import httpx2
+import pytest
 
 from openslot.accounts.models import User
 from openslot.app import create_app
@@ -11,6 +12,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.work import House
 from openslot.people import operations as people
+from openslot.web.sign_in import local_path
 from tests.conftest import PASSWORD
 from tests.live import serving
 from tests.web.conftest import sign_in
@@ -100,13 +102,18 @@ async def test_a_session_ends_when_its_user_is_disabled(member: httpx2.AsyncClie
     assert (await member.get("/account")).status_code == 303
 
 
-async def test_only_a_path_of_ours_is_where_one_lands(client: httpx2.AsyncClient, user: User) -> None:
-    for wanted, lands in NEXT:
-        assert (await client.get("/login", params={"next": wanted})).status_code == 200, wanted
+@pytest.mark.parametrize(("wanted", "lands"), NEXT)
+def test_only_a_path_of_ours_is_where_one_lands(wanted: str, lands: str) -> None:
+    assert local_path(wanted) == lands
+
+
+async def test_one_lands_on_the_page_that_was_asked_for(client: httpx2.AsyncClient, user: User) -> None:
+    for wanted, lands in (("/api/docs", "/api/docs"), ("/\t//evil.example", "/account")):
+        assert (await client.get("/login", params={"next": wanted})).status_code == 200
         sent = await client.post("/login", data={"email": user.email, "password": PASSWORD, "next": wanted})
-        assert (sent.status_code, sent.headers["location"]) == (303, lands), wanted
         again = await client.get("/login", params={"next": wanted})
-        assert (again.status_code, again.headers["location"]) == (303, lands), wanted
+        assert (sent.status_code, sent.headers["location"]) == (303, lands)
+        assert (again.status_code, again.headers["location"]) == (303, lands)
         client.cookies.clear()
 
 

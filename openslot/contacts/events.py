@@ -1,0 +1,32 @@
+"""What happened to contacts."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.contacts.models import Contact, KnownContact
+from openslot.contacts.schemas import show_detailed
+from openslot.core.events import Event
+
+
+class ContactCreated(Event, frozen=True, kw_only=True):
+    """A contact was added, by whichever door; the e-mail address was not known to the owner before."""
+
+    type: ClassVar[str] = "contact.created"
+    contact: Contact
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The owner's."""
+        return self.contact.owner_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The contact."""
+        return "contact", self.contact.id
+
+    def public(self) -> object | None:
+        """Show the contact as reading it does at this moment: with no meetings yet."""
+        return show_detailed(KnownContact(self.contact))
+
+
+CONTACT_EVENTS: tuple[type[Event], ...] = (ContactCreated,)

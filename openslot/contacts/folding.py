@@ -1,0 +1,25 @@
+"""Search without case: how texts are folded, and which trigrams of a search lead to its contacts."""
+
+from unicodedata import normalize
+
+GRAM = 3
+
+# What a capital İ folds to; without its second dot it meets the i that people type.
+_DOTTED_I = "i\u0307"
+
+
+def fold(text: str) -> str:
+    """Write a text so that two which differ in letter case or in their code points alone become equal."""
+    return normalize("NFKC", normalize("NFKC", text).casefold().replace(_DOTTED_I, "i"))
+
+
+def fold_contact(*, name: str, email: str, company: str | None) -> str:
+    """Write what a search looks into; a line break keeps it from matching across two fields."""
+    return "\n".join(fold(text) for text in (name, email, company or ""))
+
+
+def cover(folded: str) -> str:
+    """Pick trigrams that together touch every character, one a line; none where the text is too short to have one."""
+    last = len(folded) - GRAM
+    starts = [*range(0, last, GRAM), last] if last >= 0 else []
+    return "\n".join(folded[start : start + GRAM] for start in starts)

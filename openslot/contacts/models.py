@@ -1,0 +1,56 @@
+"""The nouns of contacts: a person who books, and the meetings that the two have or had."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class Contact(Struct, frozen=True, kw_only=True):
+    """Someone who has booked, or whom the owner has added."""
+
+    id: UUID
+    owner_id: UUID
+    name: str
+    email: str
+    created_at: datetime
+    updated_at: datetime
+    phone: str | None = None
+    """In E.164."""
+
+    company: str | None = None
+    notes: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class CountedContact(Struct, frozen=True):
+    """A contact and how many confirmed meetings there are."""
+
+    contact: Contact
+    meeting_count: int = 0
+
+
+class Meeting(Struct, frozen=True, kw_only=True):
+    """One booking of a contact, in short."""
+
+    id: UUID
+    starts_at: datetime
+    ends_at: datetime
+    status: str
+    event_type_id: UUID
+    event_type_name: str
+    event_type_slug: str
+
+
+class KnownContact(Struct, frozen=True):
+    """A contact with the meetings nearest to now on both sides."""
+
+    contact: Contact
+    meeting_count: int = 0
+    """All confirmed ones, listed here or not."""
+
+    upcoming: tuple[Meeting, ...] = ()
+    """Confirmed and not over, the soonest first."""
+
+    past: tuple[Meeting, ...] = ()
+    """Over, whether confirmed or cancelled, the latest first."""

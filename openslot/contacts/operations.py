@@ -1,0 +1,99 @@
+"""The verbs of contacts, the only writers of its table."""
+
+from uuid import UUID
+
+import asyncpg
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.contacts import store
+from openslot.contacts.errors import ContactEmailTaken, ContactNotFound
+from openslot.contacts.events import ContactCreated
+from openslot.contacts.models import Contact, CountedContact, KnownContact
+from openslot.contacts.rules import check_fields, find_phone
+from openslot.contacts.schemas import ContactChanges, ContactWanted
+from openslot.core.ids import new_id
+from openslot.core.work import Work
+
+
+async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact:
+    """Add someone whom the owner did not know yet."""
+    contact = Contact(id=new_id(), owner_id=owner.id, created_at=work.now, updated_at=work.now, **check_fields(wanted))
+    if not await store.insert_contact(work.db, contact):
+        raise ContactEmailTaken
+    await work.record(ContactCreated(contact=contact))
+    return contact
+
+
+async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None) -> Contact:
+    """Find who has an e-mail address or add them; of one who is known, only a missing phone number is filled in.
+
+    Name and address are checked by the caller; a text that is no phone number is left out.
+    """
+    fresh = Contact(
+        id=new_id(),
+        owner_id=owner_id,
+        name=name,
+        email=email,
+        phone=find_phone(phone),
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    contact, is_new = await store.find_or_insert(work.db, fresh)
+    if is_new:
+        await work.record(ContactCreated(contact=contact))
+    elif fresh.phone and not contact.phone:
+        contact = replace(contact, phone=fresh.phone, updated_at=work.now)
+        await store.fill_phone(work.db, contact)
+    return contact
+
+
+async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:
+    """Read one of an owner's contacts."""
+    contact = await store.find_contact(work.db, owner.id, contact_id)
+    if contact is None:
+        raise ContactNotFound
+    return contact
+
+
+async def get_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownContact:
+    """Read a contact together with past and upcoming meetings."""
+    known = await store.find_with_meetings(work.db, owner.id, contact_id, now=work.now)
+    if known is None:
+        raise ContactNotFound
+    return known
+
+
+async def find_by_phone(work: Work, owner_id: UUID, phone: str) -> Contact | None:
+    """Read who has a phone number, if anyone has."""
+    number = find_phone(phone)
+    return await store.find_by_phone(work.db, owner_id, number) if number else None
+
+
+async def list_contacts(
+    work: Work, owner: User, *, search: str = "", page: int = 1, limit: int = 20
+) -> tuple[list[CountedContact], int]:
+    """Read one page of an owner's contacts whose name, e-mail address or company has a text in it, newest first."""
+    return await store.list_contacts(work.db, owner.id, search=search, limit=limit, offset=(page - 1) * limit)
+
+
+async def change_contact(work: Work, owner: User, contact_id: UUID, changes: ContactChanges) -> Contact:
+    """Change what is given of a contact and leave the rest."""
+    contact = await store.lock_contact(work.db, owner.id, contact_id)
+    if contact is None:
+        raise ContactNotFound
+    changed = replace(contact, **check_fields(changes))
+    if changed == contact:
+        return contact
+    changed = replace(changed, updated_at=work.now)
+    try:
+        await store.update_contact(work.db, changed)
+    except asyncpg.UniqueViolationError:
+        raise ContactEmailTaken from None
+    return changed
+
+
+async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
+    """Forget a contact for good; bookings keep the invitee's name and e-mail address."""
+    if not await store.delete_contact(work.db, owner.id, contact_id):
+        raise ContactNotFound

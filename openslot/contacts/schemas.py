@@ -1,0 +1,152 @@
+"""The wire shapes of contacts."""
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
+from openslot.core.clock import iso
+from openslot.core.text import LINE, Line, Name, Prose, ShortLine
+
+_ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
+_TAGS = Meta(max_length=20, description="At most 20; the same one twice is kept once", examples=[["customer", "vip"]])
+
+Id = Annotated[str, Meta(examples=[_ID])]
+Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+NameField = Annotated[Name, Meta(examples=["Noor Haddad"])]
+EmailField = Annotated[
+    Line, Meta(max_length=254, description="Unique among your contacts", examples=["noor@haddad.example"])
+]
+PhoneField = Annotated[
+    Line, Meta(max_length=50, description="With + and the country code; kept as E.164", examples=["+49 30 12345678"])
+]
+CompanyField = Annotated[ShortLine, Meta(examples=["Haddad Design"])]
+NotesField = Annotated[Prose, Meta(examples=["Prefers mornings."])]
+Tag = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=50)]
+TagsField = Annotated[tuple[Tag, ...], _TAGS]
+
+
+class ContactWanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A contact to add."""
+
+    name: NameField
+    email: EmailField
+    phone: PhoneField | None = None
+    company: CompanyField | None = None
+    notes: NotesField | None = None
+    tags: TagsField | None = None
+
+
+class ContactChanges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """What is to be changed: a field that is left out stays, null clears one that may be empty."""
+
+    name: NameField | UnsetType = UNSET
+    email: EmailField | UnsetType = UNSET
+    phone: PhoneField | UnsetType | None = UNSET
+    company: CompanyField | UnsetType | None = UNSET
+    notes: NotesField | UnsetType | None = UNSET
+    tags: TagsField | UnsetType | None = UNSET
+
+
+class EmbeddedContact(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A contact inside another resource."""
+
+    id: Id
+    name: Annotated[str, Meta(examples=["Noor Haddad"])]
+    email: Annotated[str, Meta(examples=["noor@haddad.example"])]
+    phone: Annotated[str | None, Meta(description="E.164", examples=["+493012345678"])]
+    company: Annotated[str | None, Meta(examples=["Haddad Design"])]
+    notes: Annotated[str | None, Meta(examples=["Prefers mornings."])]
+
+
+class ListedContact(EmbeddedContact, frozen=True, kw_only=True, rename="camel"):
+    """A contact in a list."""
+
+    tags: Annotated[tuple[str, ...], Meta(examples=[["customer", "vip"]])]
+    meeting_count: Annotated[int, Meta(description="Confirmed meetings, past and upcoming", examples=[3])]
+    created_at: Instant
+    updated_at: Instant
+
+
+class MeetingEventType(Struct, frozen=True, kw_only=True):
+    """What was booked."""
+
+    id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
+    name: Annotated[str, Meta(examples=["Intro call"])]
+    slug: Annotated[str, Meta(examples=["intro-call"])]
+
+
+class ShownMeeting(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A meeting with a contact, in short."""
+
+    id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e92"])]
+    start_time: Instant
+    end_time: Instant
+    status: Annotated[str, Meta(description="CONFIRMED or CANCELLED", examples=["CONFIRMED"])]
+    event_type: MeetingEventType
+
+
+class DetailedContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
+    """A contact with its meetings, the 100 nearest to now on each side."""
+
+    upcoming_meetings: Annotated[list[ShownMeeting], Meta(description="Confirmed and not over, the soonest first")]
+    past_meetings: Annotated[list[ShownMeeting], Meta(description="Over, cancelled ones too, the latest first")]
+
+
+class Deleted(Struct, frozen=True):
+    """It is gone."""
+
+    success: Annotated[bool, Meta(examples=[True])] = True
+
+
+def embed_contact(contact: Contact) -> EmbeddedContact:
+    """Write a contact's six flat fields."""
+    return EmbeddedContact(**_flat(contact))
+
+
+def show_listed(counted: CountedContact) -> ListedContact:
+    """Write a contact for a list."""
+    return ListedContact(**_listed(counted.contact), meeting_count=counted.meeting_count)
+
+
+def show_detailed(known: KnownContact) -> DetailedContact:
+    """Write a contact with its meetings."""
+    return DetailedContact(
+        **_listed(known.contact),
+        meeting_count=known.meeting_count,
+        upcoming_meetings=[_show_meeting(each) for each in known.upcoming],
+        past_meetings=[_show_meeting(each) for each in known.past],
+    )
+
+
+def _show_meeting(meeting: Meeting) -> ShownMeeting:
+    event_type = MeetingEventType(
+        id=str(meeting.event_type_id), name=meeting.event_type_name, slug=meeting.event_type_slug
+    )
+    return ShownMeeting(
+        id=str(meeting.id),
+        start_time=iso(meeting.starts_at),
+        end_time=iso(meeting.ends_at),
+        status=meeting.status,
+        event_type=event_type,
+    )
+
+
+def _flat(contact: Contact) -> dict[str, Any]:
+    return {
+        "id": str(contact.id),
+        "name": contact.name,
+        "email": contact.email,
+        "phone": contact.phone,
+        "company": contact.company,
+        "notes": contact.notes,
+    }
+
+
+def _listed(contact: Contact) -> dict[str, Any]:
+    return {
+        **_flat(contact),
+        "tags": contact.tags,
+        "created_at": iso(contact.created_at),
+        "updated_at": iso(contact.updated_at),
+    }

@@ -1,0 +1,197 @@
+"""All SQL of contacts."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from openslot.contacts.folding import cover, fold, fold_contact
+from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
+from openslot.core.db import Db, Row
+
+MOST_MEETINGS = 100
+
+FIELDS = ("id", "owner_id", "name", "email", "phone", "company", "notes", "tags", "created_at", "updated_at")
+CONTACT_COLUMNS = ", ".join(f"c.{field} as c_{field}" for field in FIELDS)
+
+COUNT = "(select count(*) from bookings b where b.contact_id = c.id and b.status = 'CONFIRMED') as meeting_count"
+
+# The total decides whether there is a page to look for.
+LIST = f"""
+select {CONTACT_COLUMNS}, {COUNT}, t.total
+from (select count(*) as total from contacts where owner_id = $1 and {{match}}) t
+left join lateral (
+    select * from contacts where owner_id = $1 and {{match}} and t.total > $3
+    order by created_at desc, id desc limit $2 offset $3
+) c on true
+order by c.created_at desc, c.id desc"""
+LIST_ALL = LIST.format(match="true")
+LIST_MATCHING = LIST.format(match="strpos(search_text, $4) > 0")
+
+# The trigrams are the owner's own already; `is true` keeps the planner, who can't know how many contacts this owner
+# has, from walking through all of them.
+SEARCH = f"""
+with found as materialized (
+    select id, created_at from contacts
+    where contact_grams(owner_id, search_text) @> contact_grams($1, $5) and strpos(search_text, $4) > 0
+      and (owner_id = $1) is true
+), page as (select id from found order by created_at desc, id desc limit $2 offset $3)
+select {CONTACT_COLUMNS}, {COUNT}, t.total
+from (select count(*) as total from found) t left join (page join contacts c using (id)) on true
+order by c.created_at desc, c.id desc"""
+
+MEETINGS = """
+array(
+    select json_build_object('id', b.id, 'starts_at', b.starts_at, 'ends_at', b.ends_at, 'status', b.status,
+        'event_type_id', e.id, 'event_type_name', e.name, 'event_type_slug', e.slug)::text
+    from bookings b join event_types e on e.id = b.event_type_id
+    where b.contact_id = c.id and {which}
+    order by b.starts_at {order}, b.id {order} limit $4)"""
+UPCOMING = MEETINGS.format(which="b.status = 'CONFIRMED' and b.ends_at > $3", order="asc")
+PAST = MEETINGS.format(which="b.status in ('CONFIRMED', 'CANCELLED') and b.ends_at <= $3", order="desc")
+DETAIL = f"""
+select {CONTACT_COLUMNS}, {COUNT}, {UPCOMING} as upcoming, {PAST} as past
+from contacts c where c.owner_id = $1 and c.id = $2"""
+
+INSERT = """
+insert into contacts (id, owner_id, name, email, phone, company, notes, tags, search_text, updated_at, created_at)
+{values} on conflict (owner_id, lower(email)) do nothing returning *"""
+VALUES = "$1::uuid, $2::uuid, $3, $4, $5, $6, $7, $8::text[], $9, $10::timestamptz, $11::timestamptz"
+ADD = INSERT.format(values=f"values ({VALUES})")
+
+# What is found can't be deleted before the commit, so a booking may name it.
+FIND_OR_ADD = f"""
+with found as (
+    select * from contacts where owner_id = $2 and lower(email) = lower($4) for key share
+), added as (
+    {INSERT.format(values=f"select {VALUES} where not exists (select from found)")}
+)
+select {CONTACT_COLUMNS}, false as is_new from found c union all select {CONTACT_COLUMNS}, true from added c"""
+
+_meeting = msgspec.json.Decoder(Meeting)
+
+
+def to_contact(row: Row) -> Contact:
+    """Make a contact of a row that has `CONTACT_COLUMNS`."""
+    return Contact(
+        id=row["c_id"],
+        owner_id=row["c_owner_id"],
+        name=row["c_name"],
+        email=row["c_email"],
+        phone=row["c_phone"],
+        company=row["c_company"],
+        notes=row["c_notes"],
+        tags=tuple(row["c_tags"]),
+        created_at=row["c_created_at"],
+        updated_at=row["c_updated_at"],
+    )
+
+
+async def find_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
+    """Look an owner's contact up."""
+    row = await db.fetchrow(
+        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2", owner_id, contact_id
+    )
+    return to_contact(row) if row else None
+
+
+async def lock_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | None:
+    """Look an owner's contact up and keep others from changing it until the commit."""
+    row = await db.fetchrow(
+        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2 for no key update",
+        owner_id,
+        contact_id,
+    )
+    return to_contact(row) if row else None
+
+
+async def find_by_phone(db: Db, owner_id: UUID, phone: str) -> Contact | None:
+    """Look up who has a phone number: the first that was added, where several share it."""
+    row = await db.fetchrow(
+        f"""select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.phone = $2
+        order by c.created_at, c.id limit 1""",
+        owner_id,
+        phone,
+    )
+    return to_contact(row) if row else None
+
+
+async def find_with_meetings(db: Db, owner_id: UUID, contact_id: UUID, *, now: datetime) -> KnownContact | None:
+    """Look an owner's contact up with its meetings on both sides of now."""
+    row = await db.fetchrow(DETAIL, owner_id, contact_id, now, MOST_MEETINGS)
+    if row is None:
+        return None
+    upcoming, past = (tuple(_meeting.decode(each) for each in row[side]) for side in ("upcoming", "past"))
+    return KnownContact(to_contact(row), row["meeting_count"], upcoming, past)
+
+
+async def list_contacts(
+    db: Db, owner_id: UUID, *, search: str, limit: int, offset: int
+) -> tuple[list[CountedContact], int]:
+    """List an owner's contacts that a search finds, newest first, with how many there are in all."""
+    folded = fold(search)
+    grams = cover(folded)
+    asked = (owner_id, limit, offset)
+    if grams:
+        rows = await db.fetch(SEARCH, *asked, folded, grams)
+    elif folded:
+        rows = await db.fetch(LIST_MATCHING, *asked, folded)
+    else:
+        rows = await db.fetch(LIST_ALL, *asked)
+    found = [CountedContact(to_contact(row), row["meeting_count"]) for row in rows if row["c_id"] is not None]
+    return found, rows[0]["total"]
+
+
+async def insert_contact(db: Db, contact: Contact) -> bool:
+    """Write a new contact; False where the owner has one with its e-mail address."""
+    return await db.fetchrow(ADD, *_columns(contact), contact.created_at) is not None
+
+
+async def find_or_insert(db: Db, contact: Contact) -> tuple[Contact, bool]:
+    """Look up who has a contact's e-mail address, or write the contact; True where it is new."""
+    row = None
+    # No row means that another's insert has just come first; then the next look finds it.
+    while row is None:
+        row = await db.fetchrow(FIND_OR_ADD, *_columns(contact), contact.created_at)
+    return to_contact(row), row["is_new"]
+
+
+async def update_contact(db: Db, contact: Contact) -> None:
+    """Write what may change of a contact."""
+    await db.execute(
+        """update contacts set name = $3, email = $4, phone = $5, company = $6, notes = $7, tags = $8,
+            search_text = $9, updated_at = $10 where id = $1 and owner_id = $2""",
+        *_columns(contact),
+    )
+
+
+async def fill_phone(db: Db, contact: Contact) -> None:
+    """Write the phone number of a contact that has none."""
+    await db.execute(
+        "update contacts set phone = $3, updated_at = $4 where owner_id = $1 and id = $2 and phone is null",
+        contact.owner_id,
+        contact.id,
+        contact.phone,
+        contact.updated_at,
+    )
+
+
+async def delete_contact(db: Db, owner_id: UUID, contact_id: UUID) -> bool:
+    """Delete an owner's contact; False where there is none."""
+    gone = await db.fetchval("delete from contacts where owner_id = $1 and id = $2 returning id", owner_id, contact_id)
+    return gone is not None
+
+
+def _columns(contact: Contact) -> tuple[object, ...]:
+    return (
+        contact.id,
+        contact.owner_id,
+        contact.name,
+        contact.email,
+        contact.phone,
+        contact.company,
+        contact.notes,
+        contact.tags,
+        fold_contact(name=contact.name, email=contact.email, company=contact.company),
+        contact.updated_at,
+    )

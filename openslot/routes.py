@@ -1,0 +1,54 @@
+"""Every handler of the API, by door: what a key opens, and what needs none."""
+
+from litestar import Router
+
+from openslot.accounts.api import get_me
+from openslot.availability.api import get_offer, list_public_slots, list_slots
+from openslot.bookings.api import cancel_booking, create_booking, get_booking, list_bookings, reschedule_booking
+from openslot.bookings.public_api import (
+    cancel_managed_booking,
+    create_hold,
+    create_public_booking,
+    delete_hold,
+    get_managed_booking,
+    reschedule_managed_booking,
+)
+from openslot.calls.api import list_calls
+from openslot.contacts.api import create_contact, delete_contact, get_contact, list_contacts, update_contact
+from openslot.conversations.api import list_conversations
+from openslot.event_types.api import get_event_type, get_host_page, list_event_types
+from openslot.http.guards import limit_holds, limit_public_bookings, limit_public_reads
+
+REST = [
+    get_me,
+    list_bookings,
+    get_booking,
+    create_booking,
+    cancel_booking,
+    reschedule_booking,
+    list_contacts,
+    create_contact,
+    get_contact,
+    update_contact,
+    delete_contact,
+    list_event_types,
+    get_event_type,
+    list_slots,
+    list_conversations,
+    list_calls,
+]
+PUBLIC_READS = [get_host_page, get_offer, list_public_slots, get_managed_booking]
+PUBLIC_CHANGES = [create_public_booking]
+HOLDS = [create_hold, delete_hold]
+MANAGED_CHANGES = [cancel_managed_booking, reschedule_managed_booking]
+
+
+def api_routers() -> list[Router]:
+    """Put the handlers behind their paths and limits."""
+    return [
+        Router("/api/v1", route_handlers=REST, security=[{"apiKey": []}]),
+        Router("/api", route_handlers=PUBLIC_CHANGES, guards=[limit_public_bookings]),
+        Router("/api/public", route_handlers=PUBLIC_READS, guards=[limit_public_reads]),
+        Router("/api/public", route_handlers=HOLDS, guards=[limit_holds]),
+        Router("/api/public", route_handlers=MANAGED_CHANGES, guards=[limit_public_bookings]),
+    ]

@@ -1,0 +1,94 @@
+"""A Monday morning in March 2026, a host with an hour-long and a group event type, and a way to book."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import House
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.house import open_house
+from openslot.schedules import operations as schedules
+from tests.live import serving
+
+MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
+TEN = "2026-03-16T10:00:00Z"
+ELEVEN = "2026-03-16T11:00:00Z"
+
+Book = Callable[..., Awaitable[httpx2.Response]]
+
+
+class MovingClock:
+    """A clock that tests set."""
+
+    def __init__(self) -> None:
+        self.now = MONDAY
+
+    def __call__(self) -> datetime:
+        """Tell the time that was set."""
+        return self.now
+
+    def pass_time(self, **time: float) -> None:
+        """Let time pass."""
+        self.now += timedelta(**time)
+
+
+@pytest.fixture
+def clock() -> MovingClock:
+    """The clock of house and server."""
+    return MovingClock()
+
+
+@pytest.fixture
+async def house(settings: Settings, clock: MovingClock) -> AsyncIterator[House]:
+    """An open house on the moving clock."""
+    async with open_house(settings, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server on the moving clock."""
+    app = create_app(replace(settings, limit_key=10_000, limit_public=10_000), clock=clock)
+    async with serving(app) as base_url, httpx2.AsyncClient(base_url=base_url, timeout=30) as opened:
+        yield opened
+
+
+async def offer(house: House, owner: User, slug: str, **changes: Any) -> EventType:
+    """Offer something of one's own."""
+    async with house.writing(OPERATOR) as work:
+        schedule, *_ = await schedules.list_schedules(work, owner)
+        draft = event_types.draft(work, schedule, name=slug.title(), slug=slug, duration_minutes=30)
+        return await event_types.add_event_type(work, schedule, replace(draft, **changes))
+
+
+@pytest.fixture
+async def meeting(house: House, user: User) -> EventType:
+    """A plain meeting of 30 minutes."""
+    return await offer(house, user, "meeting")
+
+
+@pytest.fixture
+def book(client: httpx2.AsyncClient, bearer: dict[str, str], meeting: EventType) -> Book:
+    """Book by key."""
+
+    async def send(start: str = TEN, **changes: Any) -> httpx2.Response:
+        headers = {**bearer, **changes.pop("headers", {})}
+        body = {
+            "eventTypeSlug": meeting.slug,
+            "startTime": start,
+            "inviteeName": "Jonas Okafor",
+            "inviteeEmail": "jonas@okafor.example",
+            "inviteeTimezone": "Africa/Lagos",
+        }
+        return await client.post("/api/v1/bookings", json=body | changes, headers=headers)
+
+    return send

@@ -1,0 +1,217 @@
+"""The public side: booking, holding and managing without a key."""
+
+import asyncio
+from typing import Any
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.availability.jobs import expire_claims
+from openslot.core.actor import SYSTEM
+from openslot.core.config import Settings
+from openslot.core.ids import new_id
+from openslot.core.work import House
+from openslot.event_types.models import EventType
+from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer
+from tests.live import serving
+
+TAKEN = {"error": "This time is no longer available"}
+
+
+def body(event_type: EventType, start: str = TEN, **changes: Any) -> dict[str, Any]:
+    return {
+        "eventTypeId": str(event_type.id),
+        "startTime": start,
+        "inviteeName": "Li Wei",
+        "inviteeEmail": "li@wei.example",
+        "inviteeTimezone": "Asia/Shanghai",
+        **changes,
+    }
+
+
+async def hold(client: httpx2.AsyncClient, event_type: EventType, start: str = TEN) -> httpx2.Response:
+    return await client.post("/api/public/holds", json={"eventTypeId": str(event_type.id), "startTime": start})
+
+
+async def test_anyone_books_and_gets_a_link(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    answer = await client.post("/api/bookings", json=body(meeting))
+
+    assert answer.status_code == 200, answer.text
+    made = answer.json()
+    assert set(made) == {"bookingId", "status", "startTime", "endTime", "manageUrl"}
+    assert (made["status"], made["startTime"], made["endTime"]) == ("CONFIRMED", TEN, "2026-03-16T10:30:00Z")
+
+
+async def test_other_sites_may_book_for_their_visitors(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    asked = await client.options("/api/bookings", headers={"Origin": "https://shop.example"})
+    answer = await client.post("/api/bookings", json=body(meeting), headers={"Origin": "https://shop.example"})
+
+    assert asked.status_code == 204
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize("event_type_id", ["", "nonsense", str(new_id()), "a\u0000b", 5])
+async def test_an_unknown_event_type_is_not_found(
+    client: httpx2.AsyncClient, meeting: EventType, event_type_id: object
+) -> None:
+    answer = await client.post("/api/bookings", json=body(meeting) | {"eventTypeId": event_type_id})
+
+    assert answer.status_code == (404 if isinstance(event_type_id, str) and "\u0000" not in event_type_id else 400)
+
+
+async def test_a_link_reads_moves_and_cancels_its_booking_alone(
+    client: httpx2.AsyncClient, meeting: EventType, house: House
+) -> None:
+    made = (await client.post("/api/bookings", json=body(meeting))).json()
+    path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
+
+    found = (await client.get(path)).json()
+    assert (found["id"], found["host"]["name"], found["canChange"]) == (made["bookingId"], "Mara Lindqvist", True)
+    assert "inviteeEmail" not in found
+
+    moved = await client.post(f"{path}/reschedule", json={"newStartTime": ELEVEN})
+    assert moved.json() == {"success": True}
+    cancelled = await client.post(f"{path}/cancel", json={"reason": "Changed my mind"})
+    assert cancelled.json() == {"success": True}
+    found = (await client.get(path)).json()
+    assert (found["status"], found["startTime"], found["canChange"]) == ("CANCELLED", ELEVEN, False)
+    assert await house.pool.fetchval("select cancelled_by from bookings") == "invitee"
+
+
+async def test_a_forged_link_opens_nothing(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    made = (await client.post("/api/bookings", json=body(meeting))).json()
+    token = made["manageUrl"].rpartition("/")[2]
+    forged = [
+        token[:-1],
+        token + "A",
+        token[::-1],
+        token.swapcase(),
+        "A" * len(token),
+        "%00",
+        "é",
+        "x" * 3000,
+        made["bookingId"],
+    ]
+
+    for each in forged:
+        assert (await client.get(f"/api/public/manage/{each}")).status_code == 404
+        assert (await client.post(f"/api/public/manage/{each}/cancel")).status_code == 404
+
+
+async def test_a_held_slot_is_kept_for_its_holder(client: httpx2.AsyncClient, meeting: EventType, house: House) -> None:
+    held = (await hold(client, meeting)).json()
+    assert held["expiresAt"] == "2026-03-16T07:10:00Z"
+    assert (await client.post("/api/bookings", json=body(meeting))).json() == TAKEN
+
+    mine = await client.post("/api/bookings", json=body(meeting, holdId=held["holdId"]))
+    assert mine.status_code == 200, mine.text
+    assert [row["kind"] for row in await house.pool.fetch("select kind from claims where active")] == ["booking"]
+
+
+async def test_a_hold_runs_out_without_anyone_looking(
+    client: httpx2.AsyncClient, meeting: EventType, clock: MovingClock, house: House
+) -> None:
+    held = (await hold(client, meeting)).json()
+    clock.pass_time(minutes=10)
+
+    assert (await client.post("/api/bookings", json=body(meeting))).status_code == 200
+    late = await client.post("/api/bookings", json=body(meeting, holdId=held["holdId"]))
+    assert late.json() == TAKEN
+    async with house.writing(SYSTEM) as work:
+        assert await expire_claims(work) == "0 holds ran out"
+
+
+async def test_a_dropped_hold_is_free_at_once(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    held = (await hold(client, meeting)).json()
+
+    assert (await client.delete(f"/api/public/holds/{held['holdId']}")).json() == {"success": True}
+    assert (await client.delete(f"/api/public/holds/{held['holdId']}")).status_code == 404
+    assert (await client.post("/api/bookings", json=body(meeting))).status_code == 200
+
+
+async def test_a_hold_is_good_for_its_own_time_alone(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    held = (await hold(client, meeting)).json()
+    answer = await client.post("/api/bookings", json=body(meeting, ELEVEN, holdId=held["holdId"]))
+
+    assert (answer.status_code, answer.json()["details"]) == (400, {"holdId": "holds another time"})
+
+
+async def test_an_address_holds_three_slots_at_most(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    starts = [f"2026-03-16T{hour}:00:00Z" for hour in range(10, 16)]
+    answers = await asyncio.gather(*(hold(client, meeting, start) for start in starts))
+
+    assert sorted(answer.status_code for answer in answers) == [200] * 3 + [429] * 3
+
+
+async def test_an_address_books_ten_times_a_minute(settings: Settings, clock: MovingClock, meeting: EventType) -> None:
+    async with serving(create_app(settings, clock=clock)) as url, httpx2.AsyncClient(base_url=url) as client:
+        starts = [f"2026-03-{day}T{hour:02}:00:00Z" for day in (16, 17) for hour in range(9, 17)][:12]
+        answers = [await client.post("/api/bookings", json=body(meeting, start)) for start in starts]
+
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429] * 2
+    assert int(answers[-1].headers["retry-after"]) >= 1
+
+
+async def test_a_public_retry_books_once(client: httpx2.AsyncClient, meeting: EventType, house: House) -> None:
+    headers = {"Idempotency-Key": "again"}
+    first = await client.post("/api/bookings", json=body(meeting), headers=headers)
+    second = await client.post("/api/bookings", json=body(meeting), headers=headers)
+    other = await client.post(
+        "/api/bookings", json=body(meeting, ELEVEN, inviteeEmail="else@wei.example"), headers=headers
+    )
+
+    assert first.json() == second.json()
+    assert second.headers["idempotent-replayed"] == "true"
+    assert other.status_code == 200
+    assert await house.pool.fetchval("select count(*) from bookings") == 2
+
+
+async def test_seats_are_filled_to_the_last_and_freed_again(
+    client: httpx2.AsyncClient, house: House, user: User, book: Book, bearer: dict[str, str]
+) -> None:
+    group = await offer(house, user, "group", seats=3)
+    made = [await client.post("/api/bookings", json=body(group, inviteeEmail=f"p{n}@x.example")) for n in range(4)]
+    assert [answer.status_code for answer in made] == [200, 200, 200, 409]
+    assert (await book(TEN)).status_code == 409
+
+    first = made[0].json()["bookingId"]
+    await client.post(f"/api/v1/bookings/{first}/cancel", headers=bearer)
+    assert (await client.post("/api/bookings", json=body(group))).status_code == 200
+    for row in await house.pool.fetch("select id from bookings where status = 'CONFIRMED'"):
+        await client.post(f"/api/v1/bookings/{row['id']}/cancel", headers=bearer)
+    assert (await book(TEN)).status_code == 200
+
+
+async def test_a_seat_moves_to_another_session_or_takes_its_own_along(
+    client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
+) -> None:
+    group = await offer(house, user, "group", seats=2, duration_minutes=60, slot_interval_minutes=30)
+    one = (await client.post("/api/bookings", json=body(group, inviteeEmail="one@x.example"))).json()["bookingId"]
+
+    async def move(booking_id: str, start: str) -> int:
+        path = f"/api/v1/bookings/{booking_id}/reschedule"
+        return (await client.patch(path, json={"newStartTime": start}, headers=bearer)).status_code
+
+    assert await move(one, "2026-03-16T10:30:00Z") == 200
+    two = (await client.post("/api/bookings", json=body(group, ELEVEN.replace("11:00", "10:30")))).json()["bookingId"]
+    assert await move(two, "2026-03-16T13:00:00Z") == 200
+    assert await move(one, "2026-03-16T13:00:00Z") == 200
+    assert await house.pool.fetchval("select count(*) from claims where active") == 1
+    assert await house.pool.fetchval("select count(distinct claim_id) from bookings") == 1
+
+
+async def test_expired_seats_give_the_session_back(
+    client: httpx2.AsyncClient, house: House, user: User, book: Book, clock: MovingClock
+) -> None:
+    group = await offer(house, user, "group", seats=2)
+    held = await hold(client, group)
+    assert held.status_code == 200
+    assert (await book(TEN)).status_code == 409
+    clock.pass_time(minutes=11)
+
+    assert (await book(TEN)).status_code == 200
+    async with house.writing(SYSTEM) as work:
+        await expire_claims(work)
+    assert await house.pool.fetchval("select count(*) from claims where active") == 1

@@ -1,0 +1,1 @@
+"""The operator's terminal, as an operator uses it."""

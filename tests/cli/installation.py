@@ -1,0 +1,163 @@
+"""An installation of its own for a test: a data directory, a free port, and commands as an operator types them."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import httpx2
+import psutil
+
+READY_WITHIN = 60.0
+END_WITHIN = 50.0
+
+
+class Command(subprocess.Popen[bytes]):
+    """A command that writes to files: nobody has to read along to keep it going."""
+
+    def __init__(self, arguments: tuple[str, ...], environment: dict[str, str], user: int | None) -> None:
+        self._out, self._err = TemporaryFile("w+"), TemporaryFile("w+")  # noqa: SIM115 - closed when it was read
+        super().__init__(
+            [sys.executable, "-m", "openslot", *arguments],
+            stdout=self._out,
+            stderr=self._err,
+            env=environment,
+            cwd="/",
+            start_new_session=True,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
+        )
+
+    def said(self) -> tuple[str, str]:
+        """Tell what it has written, once."""
+        told = []
+        for file in (self._out, self._err):
+            if not file.closed:
+                file.seek(0)
+                told.append(file.read())
+                file.close()
+        return (told[0], told[1]) if told else ("", "")
+
+
+class Installation:
+    """One data directory, and everything that runs on it."""
+
+    def __init__(self, data_dir: Path, **environment: str) -> None:
+        self.data_dir = data_dir
+        self.port = free_port()
+        ours = ("OPENSLOT_", "DATABASE_URL", "PG")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        self.environment = {
+            **kept,
+            "OPENSLOT_DATA_DIR": str(data_dir),
+            "OPENSLOT_PORT": str(self.port),
+            "OPENSLOT_LOG_LEVEL": "warning",
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+            **environment,
+        }
+        self._started: list[Command] = []
+
+    @property
+    def base_url(self) -> str:
+        """Where the service answers."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self, *arguments: str, user: int | None = None) -> Command:
+        """Start a command in a foreground process group of its own, as a shell does."""
+        command = Command(arguments, self.environment, user)
+        self._started.append(command)
+        return command
+
+    def run(self, *arguments: str, user: int | None = None) -> tuple[int, str, str]:
+        """Run a command to its end; tell its code and what it said."""
+        return ended(self.start(*arguments, user=user))
+
+    def told(self, *arguments: str) -> Any:
+        """Run a command for its JSON."""
+        code, out, err = self.run(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    def wait_until_ready(self, path: str = "/readyz", within: float = READY_WITHIN) -> None:
+        """Wait until database, migrations and a worker are there."""
+        deadline = time.monotonic() + within
+        answer = None
+        while time.monotonic() < deadline:
+            assert self._started[-1].poll() is None, self._started[-1].said()
+            try:
+                answer = httpx2.get(self.base_url + path, timeout=10)
+                if answer.status_code == 200:
+                    return
+            except httpx2.HTTPError:
+                pass
+            time.sleep(0.05)
+        raise AssertionError(f"not ready: {answer.text if answer else 'no answer'}")
+
+    def processes(self) -> list[psutil.Process]:
+        """Every process that belongs to this data directory: ours by environment, PostgreSQL's by arguments."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.status() == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
+                    continue
+                is_ours = process.environ().get("OPENSLOT_DATA_DIR") == str(self.data_dir)
+                if is_ours or str(self.data_dir / "postgres") in process.cmdline():
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return found
+
+    def postmaster(self) -> int:
+        """Tell the embedded server's pid."""
+        return int((self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+
+    def wait_until_gone(self, within: float = END_WITHIN) -> None:
+        """Wait until no process is left."""
+        deadline = time.monotonic() + within
+        while left := self.processes():
+            assert time.monotonic() < deadline, [process.cmdline() for process in left]
+            time.sleep(0.05)
+
+    def clean_up(self) -> None:
+        """Kill whatever a failed test has left."""
+        for process in self.processes():
+            process.kill()
+        for command in self._started:
+            command.kill()
+            command.wait()
+            command.said()
+
+
+@contextmanager
+def installed(data_dir: Path, **environment: str) -> Iterator[Installation]:
+    """Lend an installation, and leave no process behind."""
+    installation = Installation(data_dir, **environment)
+    try:
+        yield installation
+    finally:
+        installation.clean_up()
+
+
+def interrupt(process: Command) -> None:
+    """Press Ctrl-C: the signal goes to the whole foreground process group."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def ended(process: Command) -> tuple[int, str, str]:
+    """Wait for a process's end and tell its code and what it said."""
+    return process.wait(END_WITHIN), *process.said()
+
+
+def free_port() -> int:
+    """Find a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])

@@ -1,0 +1,291 @@
+"""A backup brings everything back, or changes nothing."""
+
+import asyncio
+import tarfile
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import pytest
+
+from openslot.accounts.models import User
+from openslot.cli.backup_archive import DUMP, MANIFEST, Backup, Manifest, checksum_of, read_backup, write_archive
+from openslot.cli.backup_create import count_rows, create_backup
+from openslot.cli.backup_programs import ServerKind, address, get_program
+from openslot.cli.backup_restore import Restored, check_known, restore_backup
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.ids import new_id
+from openslot.core.migrate import migrate
+from openslot.core.secrets import KEY_FILE, SealBroken, load_secrets
+from openslot.core.work import House
+from tests.cli.installation import Installation, installed
+from tests.conftest import database_at
+
+ANOTHER_KEY = "another key of more than thirty-two characters"
+
+
+@pytest.fixture
+async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
+    """Lend settings of an installation that is empty in every way."""
+    name = f"elsewhere_{new_id().hex}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"create database {name}")
+    yield msgspec.structs.replace(settings, database_url=database_at(postgres, name), data_dir=tmp_path / "elsewhere")
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+@pytest.fixture
+async def sealed(house: House, user: User) -> str:
+    """Seal a secret into the database."""
+    await house.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
+    await house.pool.execute("insert into probe_secrets values ($1, $2)", user.id, house.secrets.seal("open sesame"))
+    return "open sesame"
+
+
+@pytest.fixture
+async def backup(settings: Settings, sealed: str) -> Backup:
+    """Make a backup of a house where somebody lives."""
+    assert sealed
+    path, _ = await create_backup(settings, None)
+    return read_backup(path)
+
+
+async def restored(settings: Settings, backup: Backup) -> Restored:
+    return await asyncio.to_thread(restore_backup, settings, backup)
+
+
+async def rows_of(settings: Settings) -> dict[str, int]:
+    connection = await asyncpg.connect(settings.database_url)
+    try:
+        return await count_rows(connection)
+    finally:
+        await connection.close()
+
+
+async def opened_secret(settings: Settings) -> str:
+    connection = await asyncpg.connect(settings.database_url)
+    try:
+        found: bytes = await connection.fetchval("select sealed from probe_secrets")
+    finally:
+        await connection.close()
+    return load_secrets(settings.secret_key, settings.data_dir).open(found)
+
+
+async def test_a_restore_brings_back_every_row_and_opens_what_was_sealed(
+    settings: Settings, backup: Backup, elsewhere: Settings, sealed: str
+) -> None:
+    told = await restored(elsewhere, backup)
+    assert await rows_of(elsewhere) == await rows_of(settings) == backup.manifest.rows
+    assert (told.rows, told.applied) == (sum(backup.manifest.rows.values()), [])
+    assert backup.manifest.rows["users"] == 1
+    assert await opened_secret(elsewhere) == sealed
+    assert (elsewhere.data_dir / KEY_FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_without_the_restored_key_what_was_sealed_stays_closed(backup: Backup, elsewhere: Settings) -> None:
+    await restored(elsewhere, backup)
+    (elsewhere.data_dir / KEY_FILE).unlink()
+    with pytest.raises(SealBroken):
+        await opened_secret(elsewhere)
+
+
+async def test_a_key_that_is_there_already_is_kept_behind(backup: Backup, elsewhere: Settings) -> None:
+    elsewhere.data_dir.mkdir()
+    (elsewhere.data_dir / KEY_FILE).write_text(f"{ANOTHER_KEY.replace(' ', '-')}\n")
+    await restored(elsewhere, backup)
+    keys = (elsewhere.data_dir / KEY_FILE).read_text().split()
+    assert keys == [*(backup.secret_key or "").split(), ANOTHER_KEY.replace(" ", "-")]
+
+
+async def test_a_key_from_the_environment_is_neither_kept_nor_written(
+    settings: Settings, sealed: str, elsewhere: Settings
+) -> None:
+    ours = load_secrets(None, settings.data_dir)
+    assert ours
+    key = (settings.data_dir / KEY_FILE).read_text().strip()
+    path, manifest = await create_backup(msgspec.structs.replace(settings, secret_key=key), None)
+    assert not manifest.has_secret_key
+    assert key not in path.read_bytes().decode("latin-1")
+    named = msgspec.structs.replace(elsewhere, secret_key=key)
+    told = await restored(named, read_backup(path))
+    assert told.secret_key == "set by OPENSLOT_SECRET_KEY; no file was written"
+    assert not (elsewhere.data_dir / KEY_FILE).exists()
+    assert await opened_secret(named) == sealed
+
+
+async def test_another_key_in_the_environment_is_noticed(backup: Backup, elsewhere: Settings) -> None:
+    told = await restored(msgspec.structs.replace(elsewhere, secret_key=ANOTHER_KEY), backup)
+    assert "did not seal this backup: add the old key behind it" in told.secret_key
+
+
+async def test_a_backup_taken_while_others_write_is_one_moment(
+    settings: Settings, house: House, sealed: str, elsewhere: Settings
+) -> None:
+    assert sealed
+
+    async def write() -> None:
+        while True:
+            await house.pool.execute("insert into probe_secrets select user_id, 'x' from probe_secrets limit 10")
+
+    writing = asyncio.create_task(write())
+    path, manifest = await create_backup(settings, None)
+    writing.cancel()
+    await restored(elsewhere, read_backup(path))
+    assert (await rows_of(elsewhere))["probe_secrets"] == manifest.rows["probe_secrets"]
+
+
+async def test_a_backup_is_private_and_never_overwrites(settings: Settings, tmp_path: Path) -> None:
+    target = tmp_path / "elsewhere" / "mine.tar"
+    path, manifest = await create_backup(settings, target)
+    assert (path, path.stat().st_mode & 0o777) == (target, 0o600)
+    assert "rate_log" not in manifest.rows
+    assert [file.name for file in target.parent.iterdir()] == ["mine.tar"]
+    with pytest.raises(StartupError, match="exists already"):
+        await create_backup(settings, target)
+
+
+async def test_an_unused_start_makes_room(backup: Backup, elsewhere: Settings) -> None:
+    await migrate(elsewhere.database_url or "")
+    await restored(elsewhere, backup)
+    assert await rows_of(elsewhere) == backup.manifest.rows
+
+
+async def test_a_place_where_somebody_lives_is_refused(settings: Settings, backup: Backup) -> None:
+    with pytest.raises(StartupError, match="The database has 1 account already"):
+        await restored(settings, backup)
+
+
+async def test_a_place_that_is_in_use_is_refused(elsewhere: Settings, backup: Backup) -> None:
+    connection = await asyncpg.connect(elsewhere.database_url)
+    with pytest.raises(StartupError, match=r"The database is in use \(1 other connection\)"):
+        await restored(elsewhere, backup)
+    await connection.close()
+
+
+async def test_a_place_with_anothers_tables_is_refused(elsewhere: Settings, backup: Backup) -> None:
+    connection = await asyncpg.connect(elsewhere.database_url)
+    await connection.execute("create table recipes (title text)")
+    await connection.close()
+    with pytest.raises(StartupError, match="tables that are not Openslot's"):
+        await restored(elsewhere, backup)
+
+
+def test_a_backup_of_a_newer_version_is_refused(backup: Backup) -> None:
+    newer = msgspec.structs.replace(backup.manifest, migrations={**backup.manifest.migrations, "9999_future.sql": ""})
+    with pytest.raises(StartupError, match="which is newer: it knows 9999_future.sql. Upgrade first"):
+        check_known(msgspec.structs.replace(backup, manifest=newer))
+    check_known(backup)
+
+
+def test_a_backup_of_another_history_is_refused(backup: Backup) -> None:
+    other = msgspec.structs.replace(backup.manifest, migrations={"0001_accounts.sql": "another"})
+    with pytest.raises(StartupError, match="0001_accounts.sql is another one in the backup"):
+        check_known(msgspec.structs.replace(backup, manifest=other))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def cut_to_the_manifest(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:4096])
+
+
+def flip_a_byte(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def write_prose(path: Path) -> None:
+    path.write_text("Once upon a time. " * 1000)
+
+
+def empty_it(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def put_another_tar(path: Path) -> None:
+    with tarfile.open(path, "w") as tar:
+        tar.add(__file__, MANIFEST)
+
+
+@pytest.mark.parametrize("harm", [cut, cut_to_the_manifest, flip_a_byte, write_prose, empty_it, put_another_tar])
+def test_a_damaged_or_foreign_file_is_told_in_one_sentence(backup: Backup, harm: Callable[[Path], None]) -> None:
+    harm(backup.path)
+    with pytest.raises(StartupError, match="(damaged|not a backup of Openslot).* Nothing was changed"):
+        read_backup(backup.path)
+
+
+def altered(backup: Backup, *, dump: Path, manifest: Manifest) -> Backup:
+    """Write the backup again with another manifest, the seals in order."""
+    path = backup.path.with_name("altered.tar")
+    with dump.open("rb") as file:
+        sealed = msgspec.structs.replace(manifest, checksums={**manifest.checksums, DUMP: checksum_of(file)})
+        write_archive(path, sealed, dump=file, secret_key=backup.secret_key)
+    return read_backup(path)
+
+
+@pytest.fixture
+def dump(backup: Backup, tmp_path: Path) -> Path:
+    """Take the dump out of a backup."""
+    with tarfile.open(backup.path) as tar:
+        tar.extract(DUMP, tmp_path, filter="data")
+    return tmp_path / DUMP
+
+
+async def test_rows_that_are_not_as_promised_undo_everything(backup: Backup, dump: Path, elsewhere: Settings) -> None:
+    promised = msgspec.structs.replace(backup.manifest, rows={**backup.manifest.rows, "users": 2})
+    with pytest.raises(StartupError, match="table users has not the rows that were backed up"):
+        await restored(elsewhere, altered(backup, dump=dump, manifest=promised))
+    assert await rows_of(elsewhere) == {}
+    assert not (elsewhere.data_dir / KEY_FILE).exists()
+
+
+async def test_a_dump_that_ends_early_undoes_everything(backup: Backup, dump: Path, elsewhere: Settings) -> None:
+    dump.write_bytes(dump.read_bytes()[:-2000])
+    with pytest.raises(StartupError, match="can't be restored: .* Nothing was changed"):
+        await restored(elsewhere, altered(backup, dump=dump, manifest=backup.manifest))
+    assert await rows_of(elsewhere) == {}
+
+
+def test_a_program_that_does_not_fit_the_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert get_program("pg_dump", ServerKind(15, encrypted=False)).endswith("pg_dump")
+    with pytest.raises(StartupError, match="PostgreSQL 99, newer than the pg_dump 18"):
+        get_program("pg_dump", ServerKind(99, encrypted=False))
+    with pytest.raises(StartupError, match="connection to the database is encrypted"):
+        get_program("pg_dump", ServerKind(16, encrypted=True))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "password"),
+    [
+        ("postgresql://ada:p%40ss@db:5433/x?sslmode=require", "postgresql://ada@db:5433/x?sslmode=require", "p@ss"),
+        ("postgresql:///x?host=/run/my%20db&password=p", "postgresql:///x?host=/run/my%20db", "p"),
+        ("postgresql://postgres@/x?host=/data", "postgresql://postgres@/x?host=/data", None),
+    ],
+)
+def test_no_password_is_among_a_programs_arguments(
+    url: str, shown: str, password: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    told = address(url)
+    assert (told.url, told.environment.get("PGPASSWORD")) == (shown, password)
+
+
+def test_an_operator_moves_house_with_two_commands(home: Installation, tmp_path: Path) -> None:
+    made = home.told("backup", "create")
+    assert home.told("backup", "list") == {"backups": [made]}
+    with installed(tmp_path / "new") as new:
+        told = new.told("backup", "restore", made["file"])
+        assert (told["rows"], told["tables"]) == (made["rows"], made["tables"])
+        assert new.told("user", "list") == home.told("user", "list")
+        assert (new.data_dir / KEY_FILE).read_text() == (home.data_dir / KEY_FILE).read_text()
+        code, _, err = new.run("backup", "restore", made["file"])
+        assert code == 1
+        assert err.startswith("openslot: The database has 3 accounts already.")
+        new.wait_until_gone(within=0.5)

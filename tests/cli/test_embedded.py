@@ -1,0 +1,147 @@
+"""The embedded server starts from whatever state it is found in, as whoever runs it."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from openslot.core.embedded import SYSTEM_USER, find_server, keep_server, postgres_program, start_server, stop_server
+from openslot.core.errors import StartupError
+from tests.cli.installation import Installation, installed
+
+for_root = pytest.mark.skipif(os.geteuid() != 0, reason="PostgreSQL takes every user but root as it is")
+
+
+async def people(url: str) -> int:
+    connection = await asyncpg.connect(url)
+    try:
+        return int(await connection.fetchval("select count(*) from users"))
+    finally:
+        await connection.close()
+
+
+async def test_a_lock_whose_pid_is_another_programs_by_now_does_not_keep_it_from_starting(home: Installation) -> None:
+    stale = f"{os.getpid()}\n{home.data_dir}/postgres\n1\n5432\n{home.data_dir}/postgres\n\n0 0\nready   \n"
+    (home.data_dir / "postgres" / "postmaster.pid").write_text(stale)
+    (home.data_dir / "postgres" / ".s.PGSQL.5432.lock").write_text(stale)
+    assert find_server(home.data_dir) is None
+    server = start_server(home.data_dir)
+    try:
+        assert await people(server.url) == 3
+    finally:
+        stop_server(home.data_dir)
+    assert find_server(home.data_dir) is None
+
+
+async def test_a_second_opener_leaves_the_server_to_its_owner(home: Installation) -> None:
+    first = start_server(home.data_dir)
+    try:
+        assert first.owned
+        assert home.told("user", "list")["total"] == 3
+        second = start_server(home.data_dir)
+        assert not second.owned
+        assert keep_server(home.data_dir, second) == second
+        assert await people(first.url) == 3
+    finally:
+        stop_server(home.data_dir)
+    home.wait_until_gone(within=0.5)
+
+
+async def test_a_path_too_long_for_a_socket_and_full_of_odd_signs_works(
+    furnished: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    odd = tmp_path / ("long " * 25) / "ünd, 100%"
+    shutil.copytree(furnished[0], odd)
+    server = start_server(odd)
+    try:
+        assert await people(server.url) == 3
+    finally:
+        stop_server(odd)
+
+
+def test_a_cluster_of_another_version_is_refused(home: Installation) -> None:
+    (home.data_dir / "postgres" / "PG_VERSION").write_text("15\n")
+    with pytest.raises(StartupError, match="was made by PostgreSQL 15; this version of Openslot brings 18"):
+        start_server(home.data_dir)
+
+
+def test_a_server_that_does_not_start_says_why(home: Installation) -> None:
+    (home.data_dir / "postgres" / "postgresql.conf").write_text("max_connections = many\n")
+    with pytest.raises(StartupError, match="does not start: .*max_connections|configuration file .* contains errors"):
+        start_server(home.data_dir)
+    assert home.processes() == []
+
+
+@pytest.fixture
+def public_place(furnished: tuple[Path, dict[str, Any]]) -> Iterator[Path]:
+    """Lend a copy of the furnished data directory in a place that every user can pass through."""
+    with tempfile.TemporaryDirectory(prefix="openslot-test-") as place:
+        os.chmod(place, 0o755)  # noqa: PTH101
+        shutil.copytree(furnished[0], Path(place) / "data")
+        os.chmod(Path(place) / "data", 0o755)  # noqa: PTH101
+        yield Path(place) / "data"
+
+
+@pytest.fixture
+def without_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Take `unshare` away, and remove the system user afterwards where the test has made it."""
+    programs = {name: shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin") for name in ("useradd", "userdel")}
+    for name, path in programs.items():
+        if path is None:
+            pytest.skip(f"there is no {name} on this machine")
+        (tmp_path / name).symlink_to(path)
+    existed = any(user.pw_name == SYSTEM_USER for user in pwd.getpwall())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    yield
+    if not existed and any(user.pw_name == SYSTEM_USER for user in pwd.getpwall()):
+        subprocess.run(["userdel", SYSTEM_USER], check=True, capture_output=True)
+
+
+@for_root
+@pytest.mark.usefixtures("without_namespaces")
+async def test_without_namespaces_root_uses_a_system_user_and_can_go_back(
+    public_place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if any(not parent.stat().st_mode & 1 for parent in Path(postgres_program("postgres")).parents):
+        pytest.skip("the environment is in a private place, where no other user can start a program")
+    server = start_server(public_place)
+    try:
+        assert (public_place / "postgres").owner() == SYSTEM_USER
+        assert await people(server.url) == 3
+    finally:
+        stop_server(public_place)
+    monkeypatch.setenv("PATH", os.defpath)
+    server = start_server(public_place)
+    try:
+        assert await people(server.url) == 3
+    finally:
+        stop_server(public_place)
+
+
+@for_root
+@pytest.mark.usefixtures("without_namespaces")
+def test_without_namespaces_root_is_refused_a_private_place(home: Installation) -> None:
+    (home.data_dir.parent).chmod(0o700)
+    with pytest.raises(StartupError, match="its own user can't pass through .*run Openslot as an ordinary user"):
+        start_server(home.data_dir)
+    assert (home.data_dir / "postgres").stat().st_uid == 0
+
+
+@for_root
+def test_an_ordinary_user_needs_nothing_special() -> None:
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory(prefix="openslot-test-") as place:
+        os.chown(place, nobody, nobody)
+        with installed(Path(place) / "data") as installation:
+            code, out, err = installation.run("user", "list", user=nobody)
+            assert (code, err) == (0, "")
+            assert out.startswith("No accounts yet.")
+            assert (installation.data_dir / "secret.key").stat().st_mode & 0o777 == 0o600
+            installation.wait_until_gone(within=0.5)

@@ -1,0 +1,127 @@
+"""What can't be started ends with one clear sentence, a code and nothing left running."""
+
+import socket
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.cli import stub_postgres
+from tests.cli.installation import Installation, installed
+from tests.conftest import database_at
+
+
+def sentence(installation: Installation, *arguments: str) -> str:
+    """Run a command that must fail, and give the one sentence that it ends with."""
+    code, out, err = installation.run(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("openslot: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    installation.wait_until_gone(within=0.5)
+    return err.removeprefix("openslot: ").strip()
+
+
+def test_a_port_in_use(empty: Installation) -> None:
+    with socket.create_server(("127.0.0.1", empty.port)):
+        said = sentence(empty, "serve")
+    assert said == f"Port {empty.port} on 127.0.0.1 is in use; choose another with OPENSLOT_PORT."
+    assert not empty.data_dir.exists()
+
+
+def test_a_data_directory_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with installed(tmp_path / "file" / "data") as installation:
+        said = sentence(installation, "serve")
+    assert said == f"The data directory {tmp_path}/file/data can't be written: Not a directory."
+
+
+def test_a_secret_key_that_cannot_be_kept(tmp_path: Path, postgres: str) -> None:
+    (tmp_path / "file").touch()
+    with installed(tmp_path / "file" / "data", DATABASE_URL=postgres) as installation:
+        assert (
+            sentence(installation, "web") == f"The secret key in {tmp_path}/file/data can't be used: Not a directory."
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("OPENSLOT_PORT", "http", "OPENSLOT_PORT is wrong: Expected `int`, got `str`."),
+        ("OPENSLOT_BASE_URL", "example.com", "OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://."),
+        ("DATABASE_URL", "mysql://somewhere/db", "The database can't be reached at mysql://somewhere/db: invalid DSN"),
+        ("DATABASE_URL", "postgresql://u:p@nowhere.invalid/db", "reached at postgresql://u:…@nowhere.invalid/db: "),
+        ("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/db", "reached at postgresql://u:…@127.0.0.1:1/db: "),
+    ],
+)
+def test_a_setting_that_leads_nowhere(empty: Installation, name: str, value: str, words: str) -> None:
+    empty.environment[name] = value
+    assert words in sentence(empty, "serve")
+
+
+def test_a_key_that_is_too_short(empty: Installation, postgres: str) -> None:
+    empty.environment.update(DATABASE_URL=postgres, OPENSLOT_SECRET_KEY="short")
+    assert sentence(empty, "web") == "OPENSLOT_SECRET_KEY is wrong: each key needs 32 characters or more."
+
+
+def test_a_database_that_does_not_exist(empty: Installation, postgres: str) -> None:
+    empty.environment["DATABASE_URL"] = database_at(postgres, "nowhere")
+    assert sentence(empty, "serve").endswith('database "nowhere" does not exist.')
+
+
+def test_a_wrong_password(empty: Installation) -> None:
+    with stub_postgres.listening(stub_postgres.wrong_password()) as url:
+        empty.environment["DATABASE_URL"] = url
+        said = sentence(empty, "serve")
+    assert said.endswith('password authentication failed for user "somebody".')
+    assert "open-sesame" not in said
+
+
+@pytest.mark.parametrize("command", ["serve", "web", "worker", "migrate"])
+def test_a_server_that_is_too_old(empty: Installation, command: str) -> None:
+    with stub_postgres.listening(stub_postgres.too_old()) as url:
+        empty.environment["DATABASE_URL"] = url
+        assert sentence(empty, command) == "PostgreSQL 15 or newer is needed; the database is version 9."
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            "insert into migrations (name, checksum) values ('9999_future.sql', '')",
+            "The database is newer than this version of Openslot: it knows 9999_future.sql. Upgrade first.",
+        ),
+        (
+            "update migrations set checksum = 'edited' where name = '0001_accounts.sql'",
+            "The migration 0001_accounts.sql was changed after it had been applied. Restore the original file.",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("user")
+async def test_a_database_of_another_shape(empty: Installation, database_url: str, change: str, words: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    await connection.execute(change)
+    await connection.close()
+    empty.environment["DATABASE_URL"] = database_url
+    assert sentence(empty, "serve") == words
+
+
+async def test_a_database_where_nothing_may_be_made(empty: Installation, postgres: str) -> None:
+    connection = await asyncpg.connect(postgres)
+    await connection.execute("create role stranger login")
+    try:
+        await connection.execute("create database closed")
+        empty.environment["DATABASE_URL"] = database_at(postgres, "closed").replace("postgres@", "stranger@")
+        said = sentence(empty, "serve")
+    finally:
+        await connection.execute("drop database closed with (force)")
+        await connection.execute("drop role stranger")
+        await connection.close()
+    assert said == "The database can't be brought to this version's shape: permission denied for schema public."
+
+
+def test_a_refusal_names_what_is_wrong_with_each_field(home: Installation) -> None:
+    code, _, err = home.run("user", "add", "no-address", "--name", "Nobody")
+    assert code == 1
+    assert err.startswith("openslot: ")
+    assert "\n  email " in err

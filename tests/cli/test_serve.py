@@ -1,0 +1,164 @@
+"""serve: starts with one command, survives what kills its parts, and leaves nothing behind."""
+
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+import httpx2
+import psutil
+
+from tests.cli.installation import Installation, ended, free_port, installed, interrupt
+
+
+def me(installation: Installation, key: str) -> int:
+    headers = {"Authorization": f"Bearer {key}"}
+    return httpx2.get(f"{installation.base_url}/api/v1/me", headers=headers, timeout=30).status_code
+
+
+def test_a_second_start_keeps_the_data_and_ctrl_c_leaves_no_process(home: Installation, seeded: dict[str, Any]) -> None:
+    serve = home.start("serve", "--demo")
+    home.wait_until_ready()
+    assert me(home, seeded["apiKey"]) == 200
+    interrupt(serve)
+    code, out, err = ended(serve)
+    assert (code, err) == (0, "")
+    assert "Openslot is ready" in out
+    assert "svc_live_" not in out
+    home.wait_until_gone(within=0.5)
+
+
+def test_commands_beside_a_running_service_leave_it_running(home: Installation, seeded: dict[str, Any]) -> None:
+    serve = home.start("serve")
+    home.wait_until_ready()
+    again = home.told("seed")
+    assert (again["user"], again["admin"]) == (seeded["user"], seeded["admin"])
+    assert again["apiKey"] != seeded["apiKey"]
+    assert [me(home, again["apiKey"]), me(home, seeded["apiKey"])] == [200, 200]
+    findings = {finding["name"]: finding["state"] for finding in home.told("doctor")["findings"]}
+    assert findings["worker"] == "ok"
+    assert "problem" not in findings.values()
+    home.told("backup", "create")
+    assert me(home, seeded["apiKey"]) == 200
+    serve.terminate()
+    assert ended(serve)[0] == 0
+    home.wait_until_gone(within=0.5)
+
+
+def test_the_first_start_prints_a_one_time_link_that_works(empty: Installation) -> None:
+    serve = empty.start("serve")
+    empty.wait_until_ready()
+    serve.send_signal(signal.SIGHUP)
+    code, out, err = ended(serve)
+    assert (code, err) == (0, "")
+    assert f"{empty.base_url}/setup?token=" in out
+    empty.wait_until_gone(within=0.5)
+
+
+def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty: Installation) -> None:
+    serve = empty.start("serve")
+    while not (empty.data_dir / "postgres.new").exists():
+        time.sleep(0.005)
+    interrupt(serve)
+    assert ended(serve)[0] == 0
+    empty.wait_until_gone(within=2)
+    assert empty.told("user", "list") == {"users": [], "total": 0}
+
+
+def test_a_request_in_flight_is_answered_before_the_end(home: Installation) -> None:
+    serve = home.start("serve")
+    home.wait_until_ready("/healthz")
+    body = b"email=nobody@example.com&password=not-the-password"
+    head = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    with socket.create_connection(("127.0.0.1", home.port)) as asking:
+        asking.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:10])
+        time.sleep(0.3)
+        serve.terminate()
+        time.sleep(0.5)
+        asking.sendall(body[10:])
+        answer = asking.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 4")
+    assert ended(serve)[0] == 0
+    home.wait_until_gone(within=0.5)
+
+
+def test_what_is_killed_comes_back(home: Installation, seeded: dict[str, Any]) -> None:
+    serve = home.start("serve")
+    home.wait_until_ready()
+    before = {process.pid for process in psutil.Process(serve.pid).children()}
+    os.kill(home.postmaster(), signal.SIGKILL)
+    time.sleep(0.2)
+    home.wait_until_ready(within=20)
+    for child in psutil.Process(serve.pid).children():
+        if "openslot.cli.child" in child.cmdline():
+            child.kill()
+    # The socket stays open while the web is away: a request waits and is not refused.
+    assert me(home, seeded["apiKey"]) == 200
+    home.wait_until_ready()
+    assert before.isdisjoint(process.pid for process in psutil.Process(serve.pid).children())
+    serve.terminate()
+    assert ended(serve)[0] == 0
+    home.wait_until_gone(within=0.5)
+
+
+def test_killed_without_warning_the_next_start_takes_over_and_cleans_up(
+    home: Installation, seeded: dict[str, Any]
+) -> None:
+    first = home.start("serve")
+    home.wait_until_ready()
+    server = home.postmaster()
+    first.kill()
+    ended(first)
+    deadline = time.monotonic() + 30
+    while any("openslot.cli.child" in process.cmdline() for process in home.processes()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    second = home.start("serve")
+    home.wait_until_ready()
+    assert home.postmaster() == server
+    for process in home.processes():
+        process.kill()
+    ended(second)
+    third = home.start("serve")
+    home.wait_until_ready()
+    assert me(home, seeded["apiKey"]) == 200
+    third.terminate()
+    assert ended(third)[0] == 0
+    home.wait_until_gone(within=0.5)
+
+
+def test_two_services_on_one_data_directory_share_the_database_and_the_last_one_stops_it(
+    home: Installation, seeded: dict[str, Any]
+) -> None:
+    first = home.start("serve")
+    home.wait_until_ready()
+    with installed(home.data_dir, OPENSLOT_PORT=str(free_port())) as other:
+        other.port = int(other.environment["OPENSLOT_PORT"])
+        second = other.start("serve")
+        other.wait_until_ready("/healthz")
+        assert [me(home, seeded["apiKey"]), me(other, seeded["apiKey"])] == [200, 200]
+        first.terminate()
+        assert ended(first)[0] == 0
+        other.wait_until_ready(within=20)
+        assert me(other, seeded["apiKey"]) == 200
+        second.terminate()
+        assert ended(second)[0] == 0
+        other.wait_until_gone(within=0.5)
+
+
+def test_several_web_processes_share_one_socket_and_end_with_the_one_that_started_them(
+    postgres: str, empty: Installation
+) -> None:
+    empty.environment["DATABASE_URL"] = postgres
+    web = empty.start("web", "--workers", "2")
+    empty.wait_until_ready("/healthz")
+    assert len(psutil.Process(web.pid).children()) == 2
+    web.kill()
+    ended(web)
+    empty.wait_until_gone()
+    again = empty.start("web", "--workers", "2")
+    empty.wait_until_ready("/healthz")
+    interrupt(again)
+    assert ended(again)[0] == 0
+    empty.wait_until_gone(within=0.5)

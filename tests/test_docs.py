@@ -1,0 +1,107 @@
+"""The documentation tells of everything that is there, and of nothing that is not."""
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+import openslot
+from openslot.cli import app
+from openslot.core.config import Settings, environment_name
+from openslot.core.errors import all_refusals
+from openslot.core.migrate import known_migrations
+from openslot.wiring import WIRING
+
+ROOT = Path(__file__).parents[1]
+MODULES = [
+    module.name for module in pkgutil.walk_packages(openslot.__path__, "openslot.") if "__main__" not in module.name
+]
+
+
+def read(path: str) -> str:
+    return (ROOT / path).read_text("utf-8")
+
+
+def codes() -> set[str]:
+    for module in MODULES:
+        importlib.import_module(module)
+    return {refusal.code for refusal in all_refusals()}
+
+
+def commands() -> list[str]:
+    def walk(command: object, path: str) -> list[str]:
+        if not isinstance(command, TyperGroup):
+            return [path]
+        with command.make_context("openslot", [], resilient_parsing=True) as context:
+            names = command.list_commands(context)
+            return [found for name in names for found in walk(command.get_command(context, name), f"{path} {name}")]
+
+    return walk(get_command(app), "openslot")
+
+
+@pytest.mark.parametrize("field", Settings.__struct_fields__)
+def test_every_setting_is_documented(field: str) -> None:
+    assert f"`{environment_name(field)}`" in read("docs/operations.md")
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    known = {environment_name(field) for field in Settings.__struct_fields__}
+    told = set(re.findall(r"^\| `((?:OPENSLOT|DATABASE)_[A-Z_]+)`", read("docs/operations.md"), re.MULTILINE))
+
+    assert told == known
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_is_documented(command: str) -> None:
+    assert f"`{command}" in read("docs/operations.md")
+
+
+def test_every_error_code_is_documented_and_no_other() -> None:
+    told = set(re.findall(r"^\| `([a-z_]+)` \|", read("docs/errors.md"), re.MULTILINE))
+
+    assert told == codes()
+
+
+def test_every_event_is_documented_and_no_other() -> None:
+    told = set(re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \|", read("docs/events.md"), re.MULTILINE))
+
+    assert told == {event.type for event in WIRING.events} | {job.name for job in WIRING.periodic}
+
+
+def test_every_module_says_what_lives_in_it() -> None:
+    silent = [name for name in MODULES if not (importlib.import_module(name).__doc__ or "").strip()]
+
+    assert silent == []
+
+
+def test_every_decision_has_a_number_of_its_own() -> None:
+    numbers = [path.name[:4] for path in sorted((ROOT / "docs/decisions").glob("*.md"))]
+
+    assert numbers == [f"{n:04}" for n in range(1, len(numbers) + 1)]
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    broken = []
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", document.read_text("utf-8")):
+            if not (document.parent / target).exists():
+                broken.append(f"{document.name}: {target}")
+
+    assert broken == []
+
+
+def test_the_architecture_page_names_every_floor() -> None:
+    floors = {path.name for path in (ROOT / "openslot").iterdir() if path.is_dir() and not path.name.startswith("_")}
+    picture = read("docs/architecture.md")
+
+    assert [
+        floor for floor in floors - {"migrations"} if not re.search(rf"^ .*\b{floor}\b", picture, re.MULTILINE)
+    ] == []
+
+
+def test_migrations_are_named_by_number_and_purpose() -> None:
+    assert all(re.fullmatch(r"\d{4}_[a-z_]+\.sql", name) for name in known_migrations())

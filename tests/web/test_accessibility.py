@@ -1,0 +1,95 @@
+"""Every page, light and dark: no fault for axe, nothing wider than a phone, nothing too small for a finger."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, ViewportSize
+
+from openslot.access import operations as access
+from openslot.access.passwords import hash_password
+from openslot.accounts.models import UserWanted
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.work import House
+from openslot.people import operations as people
+from tests.conftest import PASSWORD
+
+PHONE = ViewportSize(width=390, height=844)
+WIDE = ViewportSize(width=1280, height=800)
+TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, textarea, summary')]
+  .filter(one => one.checkVisibility() && getComputedStyle(one).display !== 'inline' && !one.matches('.skip'))
+  .filter(one => { const box = one.getBoundingClientRect(); return box.width < 24 || box.height < 24; })
+  .map(one => one.outerHTML)"""
+OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
+
+
+async def visit(page: Page, house: House) -> AsyncIterator[str]:
+    """Go through every page and every state of it that looks different."""
+    async with house.writing(OPERATOR) as work:
+        token = await access.create_setup_link(work)
+    for path in (f"/setup?token={token}", "/setup?token=x", "/nothing", "/api/docs"):
+        await page.goto(path)
+        yield path
+    async with house.writing(OPERATOR) as work:
+        wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", plan=Plan.PRO)
+        user = await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+    await page.goto("/login")
+    yield "sign-in"
+    await page.fill("#email", user.email)
+    await page.fill("#password", "wrong")
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector("[role=alert]")
+    yield "wrong sign-in"
+    await page.fill("#password", PASSWORD)
+    await page.keyboard.press("Enter")
+    await page.wait_for_selector(".nothing")
+    yield "account without keys"
+    await page.fill("#name", "Website with a rather long name for a key")
+    await page.click("form[action='/account/keys'] button")
+    await page.wait_for_selector("#new-key")
+    yield "new key"
+    await page.click("a[href$='/revoke']")
+    await page.wait_for_selector(".button-bad")
+    yield "revoke"
+    await page.click(".button-bad")
+    await page.wait_for_selector("[role=status]")
+    yield "revoked"
+    await page.fill("#current", "x")
+    await page.fill("#password", "short")
+    await page.click("form[action='/account/password'] button")
+    await page.wait_for_selector(".fault")
+    yield "wrong password"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_on_any_page(
+    browser: Browser, client: httpx2.AsyncClient, house: House, scheme: Literal["light", "dark"]
+) -> None:
+    context = await browser.new_context(base_url=str(client.base_url), color_scheme=scheme, viewport=WIDE)
+    page = await context.new_page()
+    async for name in visit(page, house):
+        found = await Axe().run(page, options={"rules": {"target-size": {"enabled": True}}})
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+async def test_every_page_fits_a_phone_and_a_finger(
+    browser: Browser, client: httpx2.AsyncClient, house: House, direction: str
+) -> None:
+    context = await browser.new_context(base_url=str(client.base_url), viewport=PHONE)
+    page = await context.new_page()
+    async for name in visit(page, house):
+        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+        assert await page.evaluate(OVERFLOW) <= 0, name
+        assert await page.evaluate(TOO_SMALL) == [], name
+
+
+async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, client: httpx2.AsyncClient) -> None:
+    context = await browser.new_context(base_url=str(client.base_url), reduced_motion="reduce")
+    page = await context.new_page()
+    await page.goto("/login")
+
+    assert await page.evaluate("getComputedStyle(document.querySelector('button')).transitionDuration") == "0s"
