@@ -19,8 +19,8 @@ from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.work import House, Work
 from openslot.house import open_house
-from openslot.http.bodies import StrictRequest
-from openslot.http.doors import Door, Headers, enter_freely, refuse_with_json, visit_of
+from openslot.http.bodies import StrictRequest, invitee_of
+from openslot.http.doors import Door, Headers, Visit, enter_freely, refuse_with_json, visit_of
 from openslot.http.edge import Edge
 from openslot.http.faults import answer_exception
 from openslot.http.health import health_router
@@ -105,7 +105,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             refuse=refuse_with_json,
             media_types=JSON,
             headers=api,
-            keeps_answers=True,
+            retried_by=_credential,
         ),
         Door(
             name="public",
@@ -115,6 +115,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             media_types=JSON,
             headers=api,
             open_to_other_origins=True,
+            retried_by=invitee_of,
         ),
         Door(
             name="service",
@@ -126,6 +127,10 @@ def doors(settings: Settings) -> tuple[Door, ...]:
         ),
         *web_doors(settings),
     )
+
+
+def _credential(visit: Visit) -> str | None:
+    return str(visit.entry.actor.credential_id)
 
 
 async def _enter_with_key(house: House, headers: Headers, address: str) -> Entry:

@@ -14,10 +14,7 @@ from openslot.core.paging import Listing, Page, ShortLimit, paginate
 from openslot.core.responses import ERRORS
 from openslot.core.work import Work
 
-Status = Annotated[
-    CallFilter,
-    QueryParameter(description="How the calls ended, in any letter case", schema_extra={"examples": ["COMPLETED"]}),
-]
+Status = Annotated[CallFilter, QueryParameter(description="How the calls ended, in any letter case")]
 
 
 @get(

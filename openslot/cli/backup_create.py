@@ -40,7 +40,7 @@ async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Mani
     secret_key = _read_key(settings)
     connection = await connect(direct_url(settings))
     try:
-        with tempfile.TemporaryFile(dir=path.parent) as dump:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".dump-") as dump:
             applied, rows = await _dump(connection, direct_url(settings), dump)
             manifest = _describe(settings, dump, applied, rows, secret_key)
             write_archive(path, manifest, dump=dump, secret_key=secret_key)
@@ -105,7 +105,7 @@ async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tu
         command += ["--no-owner", "--no-privileges", *(f"--exclude-table-data=public.{name}" for name in left_out)]
         if major_of(program) >= 17:
             command.append("--exclude-extension=*")
-        await _run(command, where.environment, dump, rows)
+        await _run([*command, f"--file={dump.name}"], where.environment, rows)
     return applied, rows
 
 
@@ -120,10 +120,8 @@ async def count_rows(connection: asyncpg.Connection) -> dict[str, int]:
     return counted
 
 
-async def _run(command: list[str], environment: dict[str, str], dump: IO[bytes], rows: dict[str, int]) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=dump.fileno(), stderr=asyncio.subprocess.PIPE, env=environment
-    )
+async def _run(command: list[str], environment: dict[str, str], rows: dict[str, int]) -> None:
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE, env=environment)
     last = ""
     try:
         with progress("Dumping", sum(rows.values())) as advance:

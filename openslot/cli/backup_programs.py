@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import asyncpg
 from msgspec import Struct
@@ -65,5 +65,6 @@ def address(url: str) -> Address:
     user, _, password = credentials.partition(":")
     asked = dict(parse_qsl(parts.query))
     password = unquote(password) or asked.pop("password", "")
-    shown = urlunsplit(parts._replace(netloc=user + at + place, query=urlencode(asked, quote_via=quote)))
+    query = f"?{urlencode(asked, quote_via=quote, safe='/')}" if asked else ""
+    shown = f"{parts.scheme}://{user}{at}{place}{parts.path}{query}"
     return Address(shown, {**os.environ, **({"PGPASSWORD": password} if password else {})})

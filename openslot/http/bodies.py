@@ -12,7 +12,7 @@ from litestar import Request
 from msgspec import NODEFAULT, Struct
 
 from openslot.core.errors import Invalid
-from openslot.http.doors import visit_of
+from openslot.http.doors import Visit, visit_of
 from openslot.http.values import Fault, find_unfit, join, shown
 from openslot.http.words import in_words
 
@@ -135,3 +135,19 @@ def _not_json(fault: str = "is not valid JSON") -> Invalid:
 @lru_cache(maxsize=512)
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
+
+
+class _Invitee(Struct, frozen=True, rename="camel"):
+    """What tells one public booking's invitee from another's."""
+
+    event_type_id: str
+    invitee_email: str
+
+
+def invitee_of(visit: Visit) -> str | None:
+    """Name who books in public, for recognising a retry; None where the body does not say it."""
+    try:
+        invitee = _decoder(_Invitee).decode(visit.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"

@@ -47,7 +47,8 @@ class Door(Struct, frozen=True, kw_only=True):
     media_types: tuple[str, ...] = ()
     headers: RawHeaders = ()
     open_to_other_origins: bool = False
-    keeps_answers: bool = False
+    retried_by: Callable[["Visit"], str | None] = lambda _: None
+    """Whose retries are recognised: the scope of an Idempotency-Key, or None where there is none."""
 
 
 class Visit:

@@ -169,9 +169,9 @@ class Edge:
 
 def _idempotent_request(visit: Visit, scope: Scope) -> idempotency.Request | None:
     key = visit.headers.get("idempotency-key")
-    caller = visit.entry.actor.credential_id
-    if key is None or caller is None or not visit.door.keeps_answers or visit.method not in {"POST", "PATCH"}:
+    if key is None or visit.method not in {"POST", "PATCH"}:
         return None
-    return idempotency.read_request(
-        caller=str(caller), method=visit.method, path=scope["path"], key=key, body=visit.body
-    )
+    caller = visit.door.retried_by(visit)
+    if caller is None:
+        return None
+    return idempotency.read_request(caller=caller, method=visit.method, path=scope["path"], key=key, body=visit.body)

@@ -103,8 +103,6 @@ async def test_a_key_that_is_there_already_is_kept_behind(backup: Backup, elsewh
 async def test_a_key_from_the_environment_is_neither_kept_nor_written(
     settings: Settings, sealed: str, elsewhere: Settings
 ) -> None:
-    ours = load_secrets(None, settings.data_dir)
-    assert ours
     key = (settings.data_dir / KEY_FILE).read_text().strip()
     path, manifest = await create_backup(msgspec.structs.replace(settings, secret_key=key), None)
     assert not manifest.has_secret_key
@@ -175,23 +173,23 @@ async def test_a_place_with_anothers_tables_is_refused(elsewhere: Settings, back
 
 def test_a_backup_of_a_newer_version_is_refused(backup: Backup) -> None:
     newer = msgspec.structs.replace(backup.manifest, migrations={**backup.manifest.migrations, "9999_future.sql": ""})
-    with pytest.raises(StartupError, match="which is newer: it knows 9999_future.sql. Upgrade first"):
+    with pytest.raises(StartupError, match=r"which is newer: it knows 9999_future.sql. Upgrade first"):
         check_known(msgspec.structs.replace(backup, manifest=newer))
     check_known(backup)
 
 
 def test_a_backup_of_another_history_is_refused(backup: Backup) -> None:
     other = msgspec.structs.replace(backup.manifest, migrations={"0001_accounts.sql": "another"})
-    with pytest.raises(StartupError, match="0001_accounts.sql is another one in the backup"):
+    with pytest.raises(StartupError, match=r"0001_accounts.sql is another one in the backup"):
         check_known(msgspec.structs.replace(backup, manifest=other))
 
 
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+def cut(path: Path, keeping: int = 50_000) -> None:
+    path.write_bytes(path.read_bytes()[:keeping])
 
 
 def cut_to_the_manifest(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:4096])
+    cut(path, keeping=4096)
 
 
 def flip_a_byte(path: Path) -> None:
@@ -216,7 +214,7 @@ def put_another_tar(path: Path) -> None:
 @pytest.mark.parametrize("harm", [cut, cut_to_the_manifest, flip_a_byte, write_prose, empty_it, put_another_tar])
 def test_a_damaged_or_foreign_file_is_told_in_one_sentence(backup: Backup, harm: Callable[[Path], None]) -> None:
     harm(backup.path)
-    with pytest.raises(StartupError, match="(damaged|not a backup of Openslot).* Nothing was changed"):
+    with pytest.raises(StartupError, match=r"(damaged|not a backup of Openslot).* Nothing was changed"):
         read_backup(backup.path)
 
 
@@ -246,8 +244,8 @@ async def test_rows_that_are_not_as_promised_undo_everything(backup: Backup, dum
 
 
 async def test_a_dump_that_ends_early_undoes_everything(backup: Backup, dump: Path, elsewhere: Settings) -> None:
-    dump.write_bytes(dump.read_bytes()[:-2000])
-    with pytest.raises(StartupError, match="can't be restored: .* Nothing was changed"):
+    cut(dump, keeping=-100)
+    with pytest.raises(StartupError, match=r"can't be restored: .* Nothing was changed"):
         await restored(elsewhere, altered(backup, dump=dump, manifest=backup.manifest))
     assert await rows_of(elsewhere) == {}
 

@@ -25,7 +25,7 @@ from tests.live import serving
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client with a key, on a server that has the probes beside the real routes."""
+    """Serve the probes beside the real routes, to a client with a key."""
     name = f"probe_{new_id().hex}"
     connection = await asyncpg.connect(postgres)
     await connection.execute(f"create database {name} template {TEMPLATE} strategy file_copy")

@@ -79,7 +79,10 @@ FAULTS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"name": "Mara", "stops": {}}, {"stops": "must be a list, not an object"}),
     ({"name": "Mara", "stops": [STOP] * 4}, {"stops": "must have at most 3 entries"}),
     ({"name": "Mara", "stops": [STOP, {"startsAt": "x"}]}, {"stops.1.startsAt": ISO}),
-    ({"name": "Mara", "tags": ["a", 1, "b", None]}, {"tags.1": "must be a string, not an integer", "tags.3": "must be a string, not null"}),
+    (
+        {"name": "Mara", "tags": ["a", 1, "b", None]},
+        {"tags.1": "must be a string, not an integer", "tags.3": "must be a string, not null"},
+    ),
     ({"name": "Mara", "answers": {"a": "x", "b": 2}}, {"answers.b": "must be a string, not an integer"}),
     ({"name": "Mara", "nmae": 1}, {"nmae": "is not a known field"}),
     ({"name": "Mara", "first_stop": STOP}, {"first_stop": "is not a known field"}),
@@ -95,7 +98,7 @@ FAULTS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"name": "Mara", "tags": ["ok", "\x00"]}, {"tags.1": NOT_ALLOWED}),
     ({"name": "Mara", "answers": {"a\x00": "x"}}, {"answers.a\\x00": NOT_ALLOWED}),
     ({"name": "Mara", "x\x00y": 1}, {"x\\x00y": "is not a known field"}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("body", "details"), FAULTS)

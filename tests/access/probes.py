@@ -1,0 +1,52 @@
+"""Handlers that write a row, so that one can count how often they ran."""
+
+from litestar import get, patch, post
+from litestar.di import NamedDependency
+from litestar.params import FromPath, JSONBody
+from msgspec import Struct
+
+from openslot.core.errors import Conflict
+from openslot.core.work import Work
+
+TABLE = "create table probe_rows (id bigint generated always as identity, note text not null)"
+
+
+class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to write, and how it should end."""
+
+    note: str
+    seconds: float = 0.0
+    ending: str = "good"
+
+
+@post("/api/v1/probe/rows", status_code=201)
+async def add_row(data: JSONBody[Row], work: NamedDependency[Work]) -> dict[str, object]:
+    """Write a row, slowly if asked, and end as asked."""
+    return await _add(work, data)
+
+
+@patch("/api/v1/probe/rows/{row:str}")
+async def change_row(row: FromPath[str], data: JSONBody[Row], work: NamedDependency[Work]) -> dict[str, object]:
+    """Write a row under another path."""
+    return {**await _add(work, data), "row": row}
+
+
+@get("/api/v1/probe/rows")
+async def count_rows(work: NamedDependency[Work]) -> dict[str, int]:
+    """Tell how many rows there are."""
+    return {"rows": await work.db.fetchval("select count(*) from probe_rows")}
+
+
+async def _add(work: Work, data: Row) -> dict[str, object]:
+    number = await work.db.fetchval("insert into probe_rows (note) values ($1) returning id", data.note)
+    await work.db.execute("select pg_sleep($1)", data.seconds)
+    if data.ending == "refused":
+        raise Conflict("The row was not wanted")
+    if data.ending == "broken":
+        raise RuntimeError("after the row was written")
+    if data.ending == "killed":
+        await work.db.execute("select pg_terminate_backend(pg_backend_pid())")
+    return {"id": number, "note": data.note}
+
+
+PROBES = (add_row, change_row, count_rows)

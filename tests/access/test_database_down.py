@@ -1,0 +1,143 @@
+"""A database that goes away: JSON and Retry-After while it is gone, and everything as before when it is back."""
+
+import asyncio
+import os
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import parse_qs, urlsplit
+
+import asyncpg
+import httpx2
+import msgspec
+
+from openslot.app import create_app
+from openslot.core.config import Settings
+from tests.access.probes import PROBES, TABLE
+from tests.live import serving
+
+ME = "/api/v1/me"
+NAME = ".s.PGSQL.5432"
+
+
+class Cord:
+    """The line to PostgreSQL, which can be cut."""
+
+    def __init__(self, there: str, here: str) -> None:
+        self._there, self._here = there, here
+        self._server: asyncio.Server | None = None
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def mend(self) -> None:
+        """Let connections through."""
+        self._server = await asyncio.start_unix_server(self._connect, self._here)
+
+    async def cut(self) -> None:
+        """End every connection and take no new one."""
+        assert self._server is not None
+        self._server.close()
+        os.unlink(self._here)
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        far_reader, far_writer = await asyncio.open_unix_connection(self._there)
+        try:
+            with suppress(asyncio.CancelledError, ConnectionError):
+                await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        finally:
+            for end in (writer, far_writer):
+                end.transport.abort()
+            self._running.discard(task)
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
+    raise ConnectionError
+
+
+@asynccontextmanager
+async def corded(settings: Settings) -> AsyncIterator[tuple[Cord, Settings]]:
+    """Put a cord between the service and its database."""
+    assert settings.database_url is not None
+    (folder,) = parse_qs(urlsplit(settings.database_url).query)["host"]
+    with tempfile.TemporaryDirectory() as here:
+        cord = Cord(f"{folder}/{NAME}", f"{here}/{NAME}")
+        await cord.mend()
+        yield cord, msgspec.structs.replace(settings, database_url=settings.database_url.replace(folder, here))
+        await cord.cut()
+
+
+async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
+    settings: Settings, bearer: dict[str, str]
+) -> None:
+    async with (
+        corded(settings) as (cord, cut_off),
+        serving(create_app(cut_off)) as url,
+        httpx2.AsyncClient(base_url=url) as client,
+    ):
+        before = await client.get(ME, headers=bearer)
+        await cord.cut()
+        gone = [
+            await client.get(ME, headers=bearer),
+            await client.post(ME, json={}, headers=bearer),
+            await client.get(ME),
+            await client.get("/readyz"),
+            await client.get("/metrics"),
+        ]
+        alive = await client.get("/healthz")
+        await cord.mend()
+        after = [await client.get(ME, headers=bearer) for _ in range(3)]
+
+    assert before.status_code == alive.status_code == 200
+    for answer in gone:
+        assert answer.status_code == 503
+        assert answer.headers["retry-after"] == "2"
+        assert answer.json() == {"error": "The service is not available right now"}
+    assert [answer.status_code for answer in after] == [200] * 3
+
+
+async def test_connections_killed_under_load_give_an_answer_or_503(
+    settings: Settings, bearer: dict[str, str], database_url: str
+) -> None:
+    roomy = msgspec.structs.replace(settings, limit_key=1_000_000)
+    operator = await asyncpg.connect(database_url)
+    await operator.execute(TABLE)
+    statuses: Counter[int] = Counter()
+
+    async def hammer(client: httpx2.AsyncClient) -> None:
+        for n in range(30):
+            write = {"method": "POST", "url": "/api/v1/probe/rows", "json": {"note": "x"}}
+            answer = await client.request(**(write if n % 2 else {"method": "GET", "url": ME}), headers=bearer)
+            statuses[answer.status_code] += 1
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.status_code != 503 or answer.headers["retry-after"]
+
+    async def kill() -> None:
+        while True:
+            await operator.execute(
+                """select pg_terminate_backend(pid) from pg_stat_activity
+                where datname = current_database() and pid <> pg_backend_pid()"""
+            )
+            await asyncio.sleep(0.05)
+
+    app = create_app(roomy, more_routes=PROBES)
+    async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
+        killing = asyncio.create_task(kill())
+        await asyncio.gather(*(hammer(client) for _ in range(6)))
+        killing.cancel()
+        await asyncio.gather(killing, return_exceptions=True)
+        after = [(await client.get(ME, headers=bearer)).status_code for _ in range(12)]
+        written = await operator.fetchval("select count(*) from probe_rows")
+        await operator.close()
+
+    assert statuses.keys() <= {200, 201, 503}
+    assert statuses[201] <= written <= statuses[201] + statuses[503]
+    assert after[-1] == 200

@@ -1,0 +1,217 @@
+"""Safe retries: one Idempotency-Key, one change, one answer."""
+
+import asyncio
+import time
+
+import httpx2
+import pytest
+
+from openslot.access import operations as access
+from openslot.access.idempotency import forget_old_answers
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import House
+from tests.access.probes import TABLE
+
+ROWS = "/api/v1/probe/rows"
+Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
+
+
+class Retrying:
+    """A client that can send the same thing again, to either server."""
+
+    def __init__(self, pair: Pair, house: House, bearer: dict[str, str]) -> None:
+        self.pair = pair
+        self.house = house
+        self.bearer = bearer
+
+    async def send(
+        self,
+        key: str | bytes,
+        body: object = None,
+        *,
+        method: str = "POST",
+        path: str = ROWS,
+        server: int = 0,
+        bearer: dict[str, str] | None = None,
+    ) -> httpx2.Response:
+        """Send a row with an Idempotency-Key."""
+        headers = {**(bearer or self.bearer), "Idempotency-Key": key}
+        return await self.pair[server].request(method, path, json=body or {"note": "a"}, headers=headers)  # type: ignore[arg-type]
+
+    async def rows(self) -> int:
+        """Count what was written."""
+        count: int = await self.house.pool.fetchval("select count(*) from probe_rows")
+        return count
+
+    async def kept(self) -> int:
+        """Count the answers that are kept."""
+        count: int = await self.house.pool.fetchval("select count(*) from idempotency")
+        return count
+
+
+@pytest.fixture
+async def retrying(pair: Pair, house: House, bearer: dict[str, str]) -> Retrying:
+    """Make a client with a key, and a table to write to."""
+    await house.pool.execute(TABLE)
+    return Retrying(pair, house, bearer)
+
+
+async def test_a_repeat_gets_the_first_answer_again_from_any_server(retrying: Retrying) -> None:
+    first = await retrying.send("k")
+    repeats = [await retrying.send("k", server=server) for server in (0, 1)]
+
+    assert (first.status_code, first.headers.get("idempotent-replayed")) == (201, None)
+    for repeat in repeats:
+        assert (repeat.status_code, repeat.content) == (201, first.content)
+        assert repeat.headers["idempotent-replayed"] == "true"
+        assert repeat.headers["content-type"] == first.headers["content-type"]
+        assert repeat.headers["x-request-id"] != first.headers["x-request-id"]
+    assert await retrying.rows() == 1
+
+
+async def test_without_a_key_every_request_counts(retrying: Retrying) -> None:
+    for _ in range(2):
+        await retrying.pair[0].post(ROWS, json={"note": "a"}, headers=retrying.bearer)
+
+    assert (await retrying.rows(), await retrying.kept()) == (2, 0)
+
+
+async def test_another_body_under_the_same_key_is_409(retrying: Retrying) -> None:
+    await retrying.send("k", {"note": "a"})
+    other = await retrying.send("k", {"note": "b"}, server=1)
+
+    assert other.status_code == 409
+    assert other.json() == {"error": "This Idempotency-Key was used with another request body"}
+    assert await retrying.rows() == 1
+
+
+async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Retrying) -> None:
+    async def send(n: int) -> tuple[httpx2.Response, float]:
+        began = time.monotonic()
+        answer = await retrying.send("k", {"note": "a", "seconds": 1.5}, server=n % 2)
+        return answer, time.monotonic() - began
+
+    answers = await asyncio.gather(*(send(n) for n in range(16)))
+    won = [answer for answer, _ in answers if answer.status_code == 201]
+    refused = [(answer, took) for answer, took in answers if answer.status_code == 409]
+
+    assert (len(won), len(refused)) == (1, 15)
+    assert {answer.json()["error"] for answer, _ in refused} == {"A request with this Idempotency-Key is still running"}
+    assert all(took < 1.4 for _, took in refused)
+    assert await retrying.rows() == 1
+    assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
+
+
+async def test_quick_equal_requests_at_once_write_one_row(retrying: Retrying) -> None:
+    for n in range(5):
+        answers = await asyncio.gather(*(retrying.send(f"k{n}", server=each % 2) for each in range(8)))
+        ran = [
+            answer for answer in answers if answer.status_code == 201 and "idempotent-replayed" not in answer.headers
+        ]
+
+        assert {answer.status_code for answer in answers} <= {201, 409}
+        assert len(ran) == 1
+        assert await retrying.rows() == n + 1
+
+
+@pytest.mark.parametrize(("ending", "status"), [("refused", 409), ("broken", 500), ("killed", 503)])
+async def test_a_refusal_or_a_crash_leaves_nothing_and_the_key_stays_free(
+    retrying: Retrying, ending: str, status: int
+) -> None:
+    failed = await retrying.send("k", {"note": "a", "ending": ending})
+    left = (await retrying.rows(), await retrying.kept())
+    again = await retrying.send("k", {"note": "a"})
+
+    assert (failed.status_code, left) == (status, (0, 0))
+    assert (again.status_code, await retrying.rows()) == (201, 1)
+
+
+async def test_a_wrong_body_is_not_kept(retrying: Retrying) -> None:
+    wrong = await retrying.send("k", {"nota": "a"})
+    right = await retrying.send("k", {"note": "a"})
+
+    assert (wrong.status_code, right.status_code) == (400, 201)
+
+
+async def test_the_same_key_is_another_one_for_another_method_path_or_credential(
+    retrying: Retrying, house: House, user: User
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        second, _ = await access.create_api_key(work, user, name="second")
+    answers = [
+        await retrying.send("k"),
+        await retrying.send("k", method="PATCH", path=f"{ROWS}/1"),
+        await retrying.send("k", method="PATCH", path=f"{ROWS}/2"),
+        await retrying.send("k", bearer={"Authorization": f"Bearer {second}"}),
+    ]
+
+    assert [answer.status_code for answer in answers] == [201, 200, 200, 201]
+    assert not [answer for answer in answers if "idempotent-replayed" in answer.headers]
+    assert await retrying.rows() == 4
+
+
+async def test_another_spelling_of_the_path_is_the_same_request(retrying: Retrying) -> None:
+    await retrying.send("k")
+    repeat = await retrying.send("k", path=f"{ROWS}/")
+
+    assert repeat.headers["idempotent-replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    "key", ["k", "x" * 255, "with spaces, signs: ;=/", "é", "8e03978e-40d5-43dd-bc93-6894a57f9324"]
+)
+async def test_a_key_may_be_any_line_of_255_characters(retrying: Retrying, key: str) -> None:
+    answers = [await retrying.send(key.encode("latin-1")) for _ in range(2)]
+
+    assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"]
+
+
+@pytest.mark.parametrize("key", [b"", b"x" * 256, b"a\x85b", b"a\tb"])
+async def test_any_other_key_is_400(retrying: Retrying, key: bytes) -> None:
+    answer = await retrying.send(key)
+
+    assert answer.status_code == 400
+    assert answer.json()["details"] == {"Idempotency-Key": "must be 1 to 255 characters"}
+    assert await retrying.rows() == 0
+
+
+async def test_an_answer_is_kept_for_a_day(retrying: Retrying) -> None:
+    async def let_pass(hours: float) -> None:
+        await retrying.house.pool.execute(
+            "update idempotency set created_at = created_at - $1::float8 * interval '1 hour'", hours
+        )
+
+    first = await retrying.send("k")
+    await let_pass(23.9)
+    repeat = await retrying.send("k")
+    await let_pass(0.2)
+    fresh = await retrying.send("k", {"note": "other"})
+    repeat_of_fresh = await retrying.send("k", {"note": "other"})
+
+    assert repeat.content == first.content
+    assert "idempotent-replayed" not in fresh.headers
+    assert repeat_of_fresh.content == fresh.content
+    assert (await retrying.rows(), await retrying.kept()) == (2, 1)
+
+
+async def test_what_is_kept_for_nobody_is_removed(retrying: Retrying, house: House) -> None:
+    await retrying.send("old")
+    await house.pool.execute("update idempotency set created_at = created_at - interval '25 hours'")
+    await retrying.send("young")
+    forgotten = await forget_old_answers(house.pool, now=house.clock())
+
+    assert (forgotten, await retrying.kept()) == (1, 1)
+
+
+async def test_a_read_takes_no_notice_of_a_key(retrying: Retrying) -> None:
+    headers = {**retrying.bearer, "Idempotency-Key": "x" * 300}
+    answers = [await retrying.pair[0].get(ROWS, headers=headers) for _ in range(2)]
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+
+
+async def test_a_replay_counts_against_the_limit(retrying: Retrying) -> None:
+    answers = [await retrying.send("k") for _ in range(3)]
+
+    assert [answer.headers["ratelimit-remaining"] for answer in answers] == ["59", "58", "57"]

@@ -1,0 +1,101 @@
+"""What was issued is found nowhere again: not in the database, not in the logs, not in an answer."""
+
+import asyncio
+import os
+import socket
+import sys
+from pathlib import Path
+
+import httpx2
+
+from openslot.access import operations as access
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.work import House
+from tests.conftest import PASSWORD
+
+SERVE = """
+import sys, uvicorn
+from openslot.app import create_app_from_environment
+uvicorn.run(create_app_from_environment, factory=True, port=int(sys.argv[1]), log_config=None)
+"""
+
+
+async def issue(house: House, user: User) -> dict[str, str]:
+    """Issue one credential of every kind."""
+    async with house.writing(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        return {
+            "api key": (await access.create_api_key(work, user, name="k"))[0],
+            "scim token": (await access.create_scim_token(work, organization, name="t"))[0],
+            "agent key": (await access.create_agent_key(work, "support", name="a"))[0],
+            "session": await access.begin_session(work, user, user_agent="test"),
+            "password": PASSWORD,
+        }
+
+
+async def dump(house: House) -> str:
+    """Write every row of every table as text."""
+    tables = await house.pool.fetch("select format('%I.%I', schemaname, tablename) as name from pg_tables "
+                                    "where schemaname not in ('pg_catalog', 'information_schema')")  # fmt: skip
+    rows = [await house.pool.fetch(f"select t::text as row from {table['name']} t") for table in tables]
+    return "\n".join(row["row"] for each in rows for row in each)
+
+
+async def test_the_database_holds_no_secret_in_the_clear(client: httpx2.AsyncClient, house: House, user: User) -> None:
+    issued = await issue(house, user)
+    await client.get("/api/v1/me", headers={"Authorization": f"Bearer {issued['api key']}"})
+    await client.get("/account", headers={"Cookie": f"openslot_session={issued['session']}"})
+    written = await dump(house)
+
+    assert user.email in written
+    for kind, secret in issued.items():
+        assert secret not in written, kind
+        assert secret.encode().hex() not in written, kind
+
+
+async def test_the_most_talkative_logs_hold_no_secret(house: House, user: User, tmp_path: Path) -> None:
+    issued = await issue(house, user)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    environment = {
+        **os.environ,
+        "DATABASE_URL": house.settings.database_url or "",
+        "OPENSLOT_DATA_DIR": str(tmp_path),
+        "OPENSLOT_LOG_LEVEL": "debug",
+    }
+    server = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", SERVE, str(port), env=environment, stdout=-1, stderr=asyncio.subprocess.STDOUT
+    )
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+        answers = await _use_everything(client, issued)
+    server.terminate()
+    logs = (await server.communicate())[0].decode()
+
+    assert '"route": "/api/v1/me"' in logs
+    for kind, secret in issued.items():
+        assert secret not in logs, kind
+        assert not [answer for answer in answers if secret in answer.text + str(answer.headers)], kind
+
+
+async def _use_everything(client: httpx2.AsyncClient, issued: dict[str, str]) -> list[httpx2.Response]:
+    for _ in range(400):
+        try:
+            await client.get("/healthz")
+            break
+        except httpx2.ConnectError:
+            await asyncio.sleep(0.05)
+    bearers = [{"Authorization": f"Bearer {secret}"} for secret in issued.values()]
+    cookie = {"Cookie": f"openslot_session={issued['session']}"}
+    form = {"email": "mara@lindqvist.example", "password": issued["password"]}
+    return [
+        *[await client.get("/api/v1/me", headers=headers) for headers in bearers],
+        *[await client.get(f"/api/v1/nowhere/{secret}", headers=bearers[0]) for secret in issued.values()],
+        *[await client.post("/api/v1/me", json={"key": secret}, headers=bearers[0]) for secret in issued.values()],
+        await client.get(f"/api/v1/me?key={issued['api key']}", headers=bearers[0]),
+        await client.get("/account", headers=cookie),
+        await client.post("/login", data={**form, "email": "nobody@nowhere.example"}),
+        await client.get(f"/setup?token={issued['session']}"),
+    ]

@@ -1,0 +1,83 @@
+"""What the common path costs: one statement, and none at all for a key that can't be one."""
+
+from typing import Any
+
+import httpx2
+import pytest
+
+from openslot.access.keys import CredentialKind, new_key
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import House
+from tests.live import serving
+
+
+class CountingPool:
+    """A pool that remembers what it was asked."""
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._pool, name)
+
+        def noted(*arguments: Any, **named: Any) -> Any:
+            self.asked.append(str(arguments[0]) if arguments else name)
+            return method(*arguments, **named)
+
+        return noted
+
+
+@pytest.fixture
+def counting(house: House) -> CountingPool:
+    """Count what the house asks its database."""
+    pool = CountingPool(house.pool)
+    house.pool = pool
+    return pool
+
+
+async def statements(
+    settings: Settings, house: House, pool: CountingPool, authorization: str, *, again: bool = False
+) -> tuple[int, list[str]]:
+    app = create_app(settings)
+    app._house = lambda: house
+    async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
+        for _ in range(2 if again else 1):
+            pool.asked.clear()
+            answer = await client.get("/api/v1/me", headers={"Authorization": authorization})
+    return answer.status_code, pool.asked
+
+
+async def test_me_is_one_statement(settings: Settings, house: House, counting: CountingPool, api_key: str) -> None:
+    status, asked = await statements(settings, house, counting, f"Bearer {api_key}", again=True)
+
+    assert (status, len(asked)) == (200, 1)
+
+
+async def test_the_first_use_in_a_minute_is_noted_with_a_second_one(
+    settings: Settings, house: House, counting: CountingPool, api_key: str
+) -> None:
+    status, asked = await statements(settings, house, counting, f"Bearer {api_key}")
+
+    assert status == 200
+    assert ["update api_keys set last_used_at" in one for one in asked] == [False, True]
+
+
+@pytest.mark.parametrize("mistake", ["", "x", "0"])
+async def test_a_mistyped_key_is_charged_without_being_looked_up(
+    settings: Settings, house: House, counting: CountingPool, api_key: str, mistake: str
+) -> None:
+    wrong = api_key[: -len(mistake)] + mistake if mistake and not api_key.endswith(mistake) else api_key[:-1]
+    status, asked = await statements(settings, house, counting, f"Bearer {wrong}")
+
+    assert (status, len(asked)) == (401, 1)
+    assert "api_keys" not in asked[0]
+
+
+async def test_an_unknown_key_is_looked_up_and_then_charged(
+    settings: Settings, house: House, counting: CountingPool
+) -> None:
+    status, asked = await statements(settings, house, counting, f"Bearer {new_key(CredentialKind.API_KEY)}")
+
+    assert (status, len(asked)) == (401, 2)

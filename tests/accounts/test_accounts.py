@@ -1,0 +1,173 @@
+"""Accounts: what they must look like, what is taken, and who may not be shut out."""
+
+import asyncio
+
+import pytest
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.errors import (
+    AlreadyMember,
+    DomainTaken,
+    EmailTaken,
+    LastAdministrator,
+    SlugTaken,
+    UsernameTaken,
+    UserNotFound,
+)
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.usernames import RESERVED, find_fault, suggest
+from openslot.core.actor import OPERATOR
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.work import House
+from openslot.people import operations as people
+
+
+def wanted(email: str = "new@person.example", *, name: str = "New Person", username: str | None = None) -> UserWanted:
+    return UserWanted(email=email, name=name, username=username)
+
+
+async def add(house: House, person: UserWanted) -> User:
+    async with house.writing(OPERATOR) as work:
+        return await accounts.add_user(work, person)
+
+
+@pytest.mark.parametrize("email", ["mara@lindqvist.example", "Mara@Lindqvist.Example", "MARA@LINDQVIST.EXAMPLE"])
+async def test_an_e_mail_address_is_taken_in_any_letter_case(house: House, user: User, email: str) -> None:
+    with pytest.raises(EmailTaken):
+        await add(house, wanted(email))
+    async with house.writing(OPERATOR) as work:
+        assert (await accounts.get_user_by_email(work, email)).id == user.id
+
+
+@pytest.mark.parametrize("username", ["mara", "MARA", " Mara "])
+async def test_a_username_is_taken_in_any_letter_case(house: House, user: User, username: str) -> None:
+    with pytest.raises(UsernameTaken):
+        await add(house, wanted(username=username))
+    assert user.username == "mara"
+
+
+async def test_of_equal_accounts_at_once_one_is_opened(house: House) -> None:
+    results = await asyncio.gather(*(add(house, wanted(username="one")) for _ in range(8)), return_exceptions=True)
+
+    assert len([result for result in results if isinstance(result, User)]) == 1
+    assert all(isinstance(result, User | EmailTaken | UsernameTaken) for result in results)
+
+
+async def test_a_username_that_nobody_chose_is_a_free_one(house: House) -> None:
+    people_added = [await add(house, wanted(f"p{n}@x.example", name="Anna Ek")) for n in range(3)]
+
+    assert [one.username for one in people_added] == ["anna-ek", "anna-ek-2", "anna-ek-3"]
+
+
+@pytest.mark.parametrize("username", sorted(RESERVED))
+def test_no_reserved_word_becomes_a_username(username: str) -> None:
+    assert find_fault(username) is not None
+    assert suggest(username, f"{username}@x.example") not in RESERVED
+
+
+@pytest.mark.parametrize("username", ["a", "a-b", "a1", "1", "x" * 50, "mara-lindqvist"])
+def test_letters_digits_and_inner_hyphens_make_a_username(username: str) -> None:
+    assert find_fault(username) is None
+
+
+@pytest.mark.parametrize(
+    "username", ["", "-a", "a-", "A", "ä", "a b", "a/b", "a.b", "x" * 51, "a\n", "a\x00", "\u0661"]
+)
+def test_anything_else_does_not(username: str) -> None:
+    assert find_fault(username) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "email", "username"),
+    [
+        ("Mara Lindqvist", "m@x.example", "mara-lindqvist"),
+        ("Jürgen Groß", "j@x.example", "jurgen-gro"),
+        ("漢字", "kanji@x.example", "kanji"),
+        ("Admin", "sales@x.example", "sales"),
+        ("漢字", "admin@x.example", "host"),
+        ("-", "---@x.example", "host"),
+        ("x" * 200, "m@x.example", "x" * 40),
+    ],
+)
+def test_a_username_is_suggested_from_the_name_or_the_address(name: str, email: str, username: str) -> None:
+    assert suggest(name, email) == username
+    assert find_fault(suggest(name, email)) is None
+
+
+async def test_every_fault_of_an_account_is_named_at_once(house: House) -> None:
+    with pytest.raises(Invalid) as refused:
+        await add(house, UserWanted(email="nobody", name="two\nlines", username="admin", zone="Mars/Base"))
+
+    assert refused.value.details == {
+        "email": "is not a valid e-mail address",
+        "name": "must be 1 to 200 characters on one line",
+        "username": "is reserved",
+        "timezone": "is not a time zone",
+    }
+
+
+@pytest.mark.parametrize("email", ["a@b", "a b@x.example", "a\x00@x.example", "x" * 250 + "@x.example"])
+async def test_what_is_no_e_mail_address_is_refused(house: House, email: str) -> None:
+    with pytest.raises(Invalid):
+        await add(house, wanted(email))
+
+
+async def test_a_disabled_user_can_be_opened_again(house: House, user: User) -> None:
+    async with house.writing(OPERATOR) as work:
+        await people.disable_user(work, user, reason="left")
+        closed = await accounts.get_user(work, user.id)
+        again = await accounts.disable_user(work, user, reason="left")
+        await accounts.enable_user(work, closed)
+        opened = await accounts.get_user(work, user.id)
+        events = await work.db.fetch("select type from events where type like 'user.%abled' order by no")
+
+    assert closed.disabled_at is not None
+    assert (again, opened.disabled_at) == (False, None)
+    assert [event["type"] for event in events] == ["user.disabled", "user.enabled"]
+
+
+async def test_the_last_administrator_can_be_neither_disabled_nor_unmade(house: House, admin: User, user: User) -> None:
+    async with house.writing(OPERATOR) as work:
+        with pytest.raises(LastAdministrator):
+            await people.disable_user(work, admin)
+        with pytest.raises(LastAdministrator):
+            await accounts.set_admin(work, admin, is_admin=False)
+        second = await accounts.set_admin(work, user, is_admin=True)
+        await people.disable_user(work, admin)
+        with pytest.raises(LastAdministrator):
+            await accounts.set_admin(work, second, is_admin=False)
+
+
+async def test_two_administrators_who_disable_each_other_at_once_leave_one(
+    house: House, admin: User, user: User
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        second = await accounts.set_admin(work, user, is_admin=True)
+
+    async def disable(one: User) -> None:
+        async with house.writing(OPERATOR) as work:
+            await people.disable_user(work, one)
+
+    results = await asyncio.gather(disable(admin), disable(second), return_exceptions=True)
+
+    assert sorted(type(result).__name__ for result in results) == ["LastAdministrator", "NoneType"]
+    assert await house.pool.fetchval("select count(*) from users where is_admin and disabled_at is null") == 1
+
+
+async def test_slugs_domains_and_memberships_are_had_once(house: House, user: User) -> None:
+    async with house.writing(OPERATOR) as work:
+        first = await accounts.add_organization(work, name="One", slug="one")
+        second = await accounts.add_organization(work, name="Two", slug="two")
+        await accounts.add_domain(work, first, "Lindqvist.example", verified=True)
+        await accounts.add_member(work, first, user)
+    tries = [
+        (SlugTaken, lambda work: accounts.add_organization(work, name="Other", slug="ONE")),
+        (DomainTaken, lambda work: accounts.add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
+        (AlreadyMember, lambda work: accounts.add_member(work, first, user)),
+        (UserNotFound, lambda work: accounts.get_user(work, new_id())),
+    ]
+    for refusal, attempt in tries:
+        with pytest.raises(refusal):
+            async with house.writing(OPERATOR) as work:
+                await attempt(work)

@@ -1,0 +1,80 @@
+"""Which plan counts: the highest of one's own, a running trial, and those of active memberships."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan, effective_plan
+from openslot.core.actor import OPERATOR
+from openslot.core.work import House
+
+NOW = datetime(2026, 3, 16, 9, tzinfo=UTC)
+BEFORE, AFTER = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)
+FREE, PRO, BUSINESS = Plan.FREE, Plan.PRO, Plan.BUSINESS
+Term = tuple[Plan, datetime | None]
+NONE = (None, None)
+
+
+@pytest.mark.parametrize(
+    ("own", "trial", "organizations", "counts"),
+    [
+        ((FREE, None), NONE, [], FREE),
+        ((PRO, None), NONE, [], PRO),
+        ((BUSINESS, None), NONE, [], BUSINESS),
+        ((PRO, AFTER), NONE, [], PRO),
+        ((PRO, NOW), NONE, [], FREE),
+        ((PRO, BEFORE), NONE, [], FREE),
+        ((FREE, BEFORE), NONE, [], FREE),
+        ((FREE, None), (PRO, AFTER), [], PRO),
+        ((FREE, None), (PRO, NOW), [], FREE),
+        ((FREE, None), (BUSINESS, BEFORE), [], FREE),
+        ((PRO, None), (BUSINESS, AFTER), [], BUSINESS),
+        ((BUSINESS, None), (PRO, AFTER), [], BUSINESS),
+        ((PRO, BEFORE), (BUSINESS, AFTER), [], BUSINESS),
+        ((FREE, None), NONE, [(BUSINESS, None)], BUSINESS),
+        ((FREE, None), NONE, [(BUSINESS, AFTER)], BUSINESS),
+        ((FREE, None), NONE, [(BUSINESS, NOW)], FREE),
+        ((PRO, None), NONE, [(BUSINESS, BEFORE)], PRO),
+        ((PRO, None), NONE, [(FREE, None)], PRO),
+        ((FREE, None), NONE, [(FREE, None), (PRO, None), (BUSINESS, BEFORE)], PRO),
+        ((PRO, BEFORE), (PRO, BEFORE), [(PRO, BEFORE)], FREE),
+    ],
+)
+def test_the_highest_plan_that_still_runs_counts(
+    own: Term, trial: tuple[Plan | None, datetime | None], organizations: list[Term], counts: Plan
+) -> None:
+    assert effective_plan(own, trial, organizations, now=NOW) is counts
+
+
+LEFT = "update memberships set active = false"
+ON_TRIAL = "update users set trial_plan = 'PRO', trial_until = now()"
+
+
+@pytest.mark.parametrize(
+    ("change", "counts"),
+    [
+        ("select 1", BUSINESS),
+        (LEFT, FREE),
+        ("update organizations set plan_until = now() - interval '1 second'", FREE),
+        ("update organizations set plan_until = now() + interval '1 hour'", BUSINESS),
+        ("update organizations set plan = 'PRO'", PRO),
+        ("delete from memberships", FREE),
+        ("update users set plan = 'PRO', plan_until = now() + interval '1 hour'", BUSINESS),
+        (f"{LEFT}; update users set plan = 'PRO'", PRO),
+        (f"{LEFT}; {ON_TRIAL} + interval '1 hour'", PRO),
+        (f"{LEFT}; {ON_TRIAL} - interval '1 second'", FREE),
+    ],
+)
+async def test_the_database_brings_every_plan_that_may_count(
+    house: House, user: User, change: str, counts: Plan
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        await accounts.change_plan(work, user, FREE)
+        organization = await accounts.add_organization(work, name="Org", slug="org", plan=BUSINESS)
+        await accounts.add_member(work, organization, user)
+        await work.db.execute(change)
+        seen = await accounts.get_user(work, user.id)
+
+    assert seen.effective_plan is counts
