@@ -23,6 +23,7 @@ from openslot.http.bodies import StrictRequest, invitee_of
 from openslot.http.doors import Door, Headers, Visit, enter_freely, refuse_with_json, visit_of
 from openslot.http.edge import Edge
 from openslot.http.faults import answer_exception
+from openslot.http.guards import count_public
 from openslot.http.health import health_router
 from openslot.http.openapi import describe, openapi_json
 from openslot.http.queries import check_parameters
@@ -115,6 +116,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             media_types=JSON,
             headers=api,
             open_to_other_origins=True,
+            count=count_public,
             retried_by=invitee_of,
         ),
         Door(

@@ -17,7 +17,6 @@ from openslot.calls.api import list_calls
 from openslot.contacts.api import create_contact, delete_contact, get_contact, list_contacts, update_contact
 from openslot.conversations.api import list_conversations
 from openslot.event_types.api import get_event_type, get_host_page, list_event_types
-from openslot.http.guards import limit_holds, limit_public_bookings, limit_public_reads
 
 REST = [
     get_me,
@@ -37,18 +36,22 @@ REST = [
     list_conversations,
     list_calls,
 ]
-PUBLIC_READS = [get_host_page, get_offer, list_public_slots, get_managed_booking]
-PUBLIC_CHANGES = [create_public_booking]
-HOLDS = [create_hold, delete_hold]
-MANAGED_CHANGES = [cancel_managed_booking, reschedule_managed_booking]
+PUBLIC = [
+    get_host_page,
+    get_offer,
+    list_public_slots,
+    create_hold,
+    delete_hold,
+    get_managed_booking,
+    cancel_managed_booking,
+    reschedule_managed_booking,
+]
 
 
 def api_routers() -> list[Router]:
-    """Put the handlers behind their paths and limits."""
+    """Put the handlers behind their paths."""
     return [
         Router("/api/v1", route_handlers=REST, security=[{"apiKey": []}]),
-        Router("/api", route_handlers=PUBLIC_CHANGES, guards=[limit_public_bookings]),
-        Router("/api/public", route_handlers=PUBLIC_READS, guards=[limit_public_reads]),
-        Router("/api/public", route_handlers=HOLDS, guards=[limit_holds]),
-        Router("/api/public", route_handlers=MANAGED_CHANGES, guards=[limit_public_bookings]),
+        Router("/api", route_handlers=[create_public_booking]),
+        Router("/api/public", route_handlers=PUBLIC),
     ]

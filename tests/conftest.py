@@ -30,13 +30,24 @@ TEMPLATE = "template_openslot"
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the tests' PostgreSQL keeps its data and its log."""
+    return tmp_path_factory.mktemp("postgres")
+
+
+@pytest.fixture(scope="session")
+def postgres_log(postgres_dir: Path) -> Path:
+    """What the tests' PostgreSQL has to say."""
+    return postgres_dir / "postgres.log"
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_dir: Path) -> Iterator[str]:
     """A PostgreSQL server with one migrated database to copy from."""
-    data_dir = tmp_path_factory.mktemp("postgres")
-    server = start_server(data_dir, options=UNSAFE_AND_FAST)
+    server = start_server(postgres_dir, options=UNSAFE_AND_FAST)
     asyncio.run(_make_template(server.url))
     yield server.url
-    stop_server(data_dir)
+    stop_server(postgres_dir)
 
 
 async def _make_template(url: str) -> None:

@@ -37,6 +37,13 @@ class Enter(Protocol):
         """Authenticate and count."""
 
 
+class Count(Protocol):
+    """Takes a place in a limit, or refuses."""
+
+    def __call__(self, visit: "Visit", path: str) -> Awaitable[None]:
+        """Count one request."""
+
+
 class Door(Struct, frozen=True, kw_only=True):
     """One way in."""
 
@@ -47,6 +54,8 @@ class Door(Struct, frozen=True, kw_only=True):
     media_types: tuple[str, ...] = ()
     headers: RawHeaders = ()
     open_to_other_origins: bool = False
+    count: Count | None = None
+    """A limit by address; taken before the work has a connection, so that nobody holds one and waits for a second."""
     retried_by: Callable[["Visit"], str | None] = lambda _: None
     """Whose retries are recognised: the scope of an Idempotency-Key, or None where there is none."""
 

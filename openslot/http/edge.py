@@ -100,6 +100,8 @@ class Edge:
             await sender.answer(await self._options(visit, scope))
             return
         visit.entry = await visit.door.enter(self._house(), visit.headers, visit.address)
+        if visit.door.count is not None:
+            await visit.door.count(visit, scope["path"])
         check_target(scope)
         if visit.method in SAFE:
             visit.work = self._house().reading(visit.entry.actor)

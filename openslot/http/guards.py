@@ -1,34 +1,26 @@
-"""Guards that stand before whole groups of handlers."""
-
-from typing import Any
-
-from litestar.connection import ASGIConnection
-from litestar.handlers import BaseRouteHandler
+"""Limits by address, for the door that asks for no key."""
 
 from openslot.access import limits
-from openslot.http.doors import visit_of
+from openslot.core.config import Settings
+from openslot.http.doors import Visit
 
 READS_A_MINUTE = 120
 HOLDS_A_MINUTE = 10
+HOLDS = "/api/public/holds"
 
 
-async def limit_public_bookings(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:  # noqa: ARG001
-    """Let an address book in public as often in any minute as the operator allows."""
-    await _limit(connection, "book", None)
-
-
-async def limit_holds(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:  # noqa: ARG001
-    """Let an address hold slots 10 times in any minute."""
-    await _limit(connection, "hold", HOLDS_A_MINUTE)
-
-
-async def limit_public_reads(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """Let an address read public things 120 times in any minute."""
-    await _limit(connection, "read", READS_A_MINUTE)
-
-
-async def _limit(connection: ASGIConnection[Any, Any, Any, Any], what: str, most: int | None) -> None:
-    visit = visit_of(connection.scope)
+async def count_public(visit: Visit, path: str) -> None:
+    """Let an address read, hold and book in public only so often in any minute."""
     house = visit.work.house
-    verdict = await limits.take(house.pool, f"{what}:{visit.address}", most or house.settings.limit_public)
+    what, most = public_limit(visit.method, path, house.settings)
+    verdict = await limits.take(house.pool, f"{what}:{visit.address}", most)
     verdict.check()
+
+
+def public_limit(method: str, path: str, settings: Settings) -> tuple[str, int]:
+    """Tell what a public request is counted as, and how often that may be."""
+    if method in {"GET", "HEAD"}:
+        return "read", READS_A_MINUTE
+    if path == HOLDS or path.startswith(f"{HOLDS}/"):
+        return "hold", HOLDS_A_MINUTE
+    return "book", settings.limit_public

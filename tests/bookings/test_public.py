@@ -66,7 +66,9 @@ async def test_a_link_reads_moves_and_cancels_its_booking_alone(
     made = (await client.post("/api/bookings", json=body(meeting))).json()
     path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
 
-    found = (await client.get(path)).json()
+    answer = await client.get(path)
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
     assert (found["id"], found["host"]["name"], found["canChange"]) == (made["bookingId"], "Mara Lindqvist", True)
     assert "inviteeEmail" not in found
 

@@ -5,7 +5,6 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,7 +101,7 @@ def without_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setenv("PATH", str(tmp_path))
     yield
     if not existed and any(user.pw_name == SYSTEM_USER for user in pwd.getpwall()):
-        subprocess.run(["userdel", SYSTEM_USER], check=True, capture_output=True)
+        subprocess.run([tmp_path / "userdel", SYSTEM_USER], check=True, capture_output=True)
 
 
 @for_root
@@ -143,19 +142,19 @@ def test_an_ordinary_user_needs_nothing_special() -> None:
         # A fork, because the interpreter itself may be in a place where only root can start it.
         child = os.fork()
         if child == 0:
-            os._exit(_start_and_stop_as(nobody, Path(place) / "data"))
+            code = 2
+            try:
+                code = _start_and_stop_as(nobody, Path(place) / "data")
+            finally:
+                os._exit(code)
         assert os.waitpid(child, 0)[1] == 0
         assert (Path(place) / "data" / "postgres" / "PG_VERSION").owner() == "nobody"
 
 
 def _start_and_stop_as(user: pwd.struct_passwd, data_dir: Path) -> int:
-    try:
-        os.setgroups([])
-        os.setgid(user.pw_gid)
-        os.setuid(user.pw_uid)
-        was_ready = start_server(data_dir).owned and find_server(data_dir) is not None
-        stop_server(data_dir)
-        return 0 if was_ready and find_server(data_dir) is None else 1
-    except BaseException:
-        traceback.print_exc()
-        return 2
+    os.setgroups([])
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+    was_ready = start_server(data_dir).owned and find_server(data_dir) is not None
+    stop_server(data_dir)
+    return 0 if was_ready and find_server(data_dir) is None else 1

@@ -48,8 +48,6 @@ def test_a_secret_key_that_cannot_be_kept(tmp_path: Path, postgres: str) -> None
     ("name", "value", "words"),
     [
         ("OPENSLOT_PORT", "http", "OPENSLOT_PORT is wrong: Expected `int`, got `str`."),
-        ("OPENSLOT_BASE_URL", "example.com", "OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://."),
-        ("DATABASE_URL", "mysql://somewhere/db", "The database can't be reached at mysql://somewhere/db: invalid DSN"),
         ("DATABASE_URL", "postgresql://u:p@nowhere.invalid/db", "reached at postgresql://u:…@nowhere.invalid/db: "),
         ("DATABASE_URL", "postgresql://u:p@127.0.0.1:1/db", "reached at postgresql://u:…@127.0.0.1:1/db: "),
     ],
@@ -77,7 +75,7 @@ def test_a_wrong_password(empty: Installation) -> None:
     assert "open-sesame" not in said
 
 
-@pytest.mark.parametrize("command", ["serve", "web", "worker", "migrate"])
+@pytest.mark.parametrize("command", ["serve", "worker"])
 def test_a_server_that_is_too_old(empty: Installation, command: str) -> None:
     with stub_postgres.listening(stub_postgres.too_old()) as url:
         empty.environment["DATABASE_URL"] = url

@@ -17,21 +17,12 @@ def me(installation: Installation, key: str) -> int:
     return httpx2.get(f"{installation.base_url}/api/v1/me", headers=headers, timeout=30).status_code
 
 
-def test_a_second_start_keeps_the_data_and_ctrl_c_leaves_no_process(home: Installation, seeded: dict[str, Any]) -> None:
+def test_a_second_start_keeps_the_data_and_other_commands_leave_it_running(
+    home: Installation, seeded: dict[str, Any]
+) -> None:
     serve = home.start("serve", "--demo")
     home.wait_until_ready()
     assert me(home, seeded["apiKey"]) == 200
-    interrupt(serve)
-    code, out, err = ended(serve)
-    assert (code, err) == (0, "")
-    assert "Openslot is ready" in out
-    assert "svc_live_" not in out
-    home.wait_until_gone(within=0.5)
-
-
-def test_commands_beside_a_running_service_leave_it_running(home: Installation, seeded: dict[str, Any]) -> None:
-    serve = home.start("serve")
-    home.wait_until_ready()
     again = home.told("seed")
     assert (again["user"], again["admin"]) == (seeded["user"], seeded["admin"])
     assert again["apiKey"] != seeded["apiKey"]
@@ -41,8 +32,11 @@ def test_commands_beside_a_running_service_leave_it_running(home: Installation, 
     assert "problem" not in findings.values()
     home.told("backup", "create")
     assert me(home, seeded["apiKey"]) == 200
-    serve.terminate()
-    assert ended(serve)[0] == 0
+    interrupt(serve)
+    code, out, err = ended(serve)
+    assert (code, err) == (0, "")
+    assert "Openslot is ready" in out
+    assert "svc_live_" not in out
     home.wait_until_gone(within=0.5)
 
 

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,25 @@ LETTERS = "aAbBiI\u0130\u0131ßsSéÉe\u0301Σ\u03c3\u03c2\ufb03fK\u212a%_\\.'@ 
 TEXTS = st.text(LETTERS, max_size=12)
 PEOPLE = st.lists(st.tuples(TEXTS, TEXTS, st.none() | TEXTS), max_size=6)
 SEARCHES = st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=4)
+
+PEOPLES_SEARCHES: list[tuple[str, set[str]]] = [
+    ("noor", {"Noor Haddad"}),
+    ("HADDAD", {"Noor Haddad"}),
+    ("o", {"Noor Haddad", "Jörg Groß", "100% Co_op"}),
+    ("GROSS", {"Jörg Groß"}),
+    ("jÖrg", {"Jörg Groß"}),
+    ("istanbul", {"Ayşe"}),
+    ("@istanbul", set()),
+    ("100%", {"100% Co_op"}),
+    ("o_o", {"100% Co_op"}),
+    ("_", {"100% Co_op"}),
+    ("%", {"100% Co_op"}),
+    ("\\", set()),
+    ("o%d", set()),
+    ("x.example", {"Noor Haddad", "Jörg Groß", "Ayşe", "100% Co_op"}),
+    ("haddad noor", set()),
+    ("", {"Noor Haddad", "Jörg Groß", "Ayşe", "100% Co_op"}),
+]
 
 
 async def find(house: House, owner: User, search: str) -> set[str]:
@@ -61,34 +79,14 @@ async def test_a_search_finds_what_looking_at_everyone_finds(
         assert total == len(naive)
 
 
-@pytest.mark.parametrize(
-    ("search", "names"),
-    [
-        ("noor", {"Noor Haddad"}),
-        ("HADDAD", {"Noor Haddad"}),
-        ("o", {"Noor Haddad", "Jörg Groß", "100% Co_op"}),
-        ("GROSS", {"Jörg Groß"}),
-        ("jÖrg", {"Jörg Groß"}),
-        ("istanbul", {"Ayşe"}),
-        ("@istanbul", set()),
-        ("100%", {"100% Co_op"}),
-        ("o_o", {"100% Co_op"}),
-        ("_", {"100% Co_op"}),
-        ("%", {"100% Co_op"}),
-        ("\\", set()),
-        ("o%d", set()),
-        ("x.example", {"Noor Haddad", "Jörg Groß", "Ayşe", "100% Co_op"}),
-        ("haddad noor", set()),
-        ("", {"Noor Haddad", "Jörg Groß", "Ayşe", "100% Co_op"}),
-    ],
-)
-async def test_searches_people_make(house: House, user: User, add: Add, search: str, names: set[str]) -> None:
+async def test_searches_people_make(house: House, user: User, add: Add) -> None:
     await add("Noor Haddad", "n@x.example")
     await add("Jörg Groß", "j@x.example")
     await add("Ayşe", "a@x.example", company="İSTANBUL Ltd")
     await add("100% Co_op", "c@x.example")
 
-    assert await find(house, user, search) == names
+    for search, names in PEOPLES_SEARCHES:
+        assert await find(house, user, search) == names, search
 
 
 async def test_notes_phones_and_tags_are_not_searched(house: House, user: User, add: Add) -> None:

@@ -1,0 +1,50 @@
+"""Limits of those who need no key: by address, and never at the price of a connection that others wait for."""
+
+import asyncio
+from collections import Counter
+
+import httpx2
+import msgspec
+import pytest
+
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import House
+from tests.live import serving
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "most"),
+    [
+        ("GET", "/api/public/nobody", 120),
+        ("GET", "/api/public/nobody/nothing/slots", 120),
+        ("GET", "/api/public/manage/nothing", 120),
+        ("POST", "/api/bookings", 10),
+        ("POST", "/api/public/manage/nothing/cancel", 10),
+        ("POST", "/api/public/holds", 10),
+        ("DELETE", "/api/public/holds/nothing", 10),
+    ],
+)
+async def test_an_address_may_ask_so_often_in_a_minute_and_no_more(
+    client: httpx2.AsyncClient, method: str, path: str, most: int
+) -> None:
+    answers = await asyncio.gather(*(client.request(method, path) for _ in range(most + 5)))
+    refused = [answer for answer in answers if answer.status_code == 429]
+
+    assert len(refused) == 5
+    assert all(1 <= int(answer.headers["retry-after"]) <= 60 for answer in refused)
+    assert {answer.headers["access-control-allow-origin"] for answer in answers} == {"*"}
+
+
+async def test_what_is_refused_by_its_body_has_been_counted(client: httpx2.AsyncClient, house: House) -> None:
+    await client.post("/api/bookings", content=b"{", headers={"Content-Type": "application/json"})
+
+    assert await house.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'book:%'") == 1
+
+
+async def test_more_writers_than_connections_all_get_their_answer(settings: Settings) -> None:
+    narrow = msgspec.structs.replace(settings, database_connections=2, limit_public=1000)
+    async with serving(create_app(narrow)) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+        answers = await asyncio.gather(*(client.post("/api/bookings", json={}) for _ in range(30)))
+
+    assert Counter(answer.status_code for answer in answers) == {400: 30}

@@ -1,0 +1,160 @@
+"""Nothing is booked twice: many clients, two web processes, one database."""
+
+import asyncio
+import os
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from openslot.access import operations as access
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import House
+from openslot.house import open_house
+from tests.bookings.conftest import offer
+from tests.bookings.racing import ASTRAY, OVERLAPS, web_processes
+
+LONG = bool(os.environ.get("OPENSLOT_LONG"))
+ROUNDS, CLIENTS = (200, 50) if LONG else (6, 50)
+MIXED = 3000 if LONG else 240
+SEAT_ROUNDS = 50 if LONG else 3
+
+Clients = list[httpx2.AsyncClient]
+
+
+@pytest.fixture
+async def house(settings: Settings) -> AsyncIterator[House]:
+    """A house on the real clock, as the web processes have it."""
+    async with open_house(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def clients(settings: Settings) -> AsyncIterator[Clients]:
+    """One client for each of two web processes."""
+    with web_processes(settings) as urls:
+        async with AsyncExitStack() as stack:
+            limits = httpx2.Limits(max_connections=100)
+            yield [
+                await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=60, limits=limits))
+                for url in urls
+            ]
+
+
+@pytest.fixture
+async def key(house: House, user: User) -> dict[str, str]:
+    """A key of the host."""
+    async with house.writing(OPERATOR) as work:
+        made, _ = await access.create_api_key(work, user, name="race")
+        return {"Authorization": f"Bearer {made}"}
+
+
+def workday(number: int) -> datetime:
+    """Tell nine o'clock of the n-th workday from next Monday on."""
+    today = datetime.now(UTC).replace(hour=9, minute=0, second=0, microsecond=0)
+    monday = today + timedelta(days=7 - today.weekday())
+    return monday + timedelta(days=number // 5 * 7 + number % 5)
+
+
+def iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def wish(slug: str, start: datetime, number: int) -> dict[str, str]:
+    return {
+        "eventTypeSlug": slug,
+        "startTime": iso(start),
+        "inviteeName": f"Client {number}",
+        "inviteeEmail": f"client{number}@race.example",
+        "inviteeTimezone": "UTC",
+    }
+
+
+async def check_order(house: House) -> None:
+    assert await house.pool.fetchval(OVERLAPS) == 0
+    assert await house.pool.fetchval(ASTRAY) == 0
+
+
+async def test_of_many_clients_one_gets_the_slot(clients: Clients, key: dict[str, str], house: House) -> None:
+    for number in range(ROUNDS):
+        start = workday(number // 16 % 40) + timedelta(minutes=30 * (number % 16))
+        sent = [
+            clients[n % 2].post("/api/v1/bookings", json=wish("30min", start, n), headers=key) for n in range(CLIENTS)
+        ]
+        statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
+        assert statuses == {200: 1, 409: CLIENTS - 1}
+    await check_order(house)
+    assert await house.pool.fetchval("select count(*) from bookings") == ROUNDS
+
+
+async def test_shifted_lengths_buffers_moves_and_cancels_never_overlap(
+    clients: Clients, key: dict[str, str], house: House, user: User, postgres_log: Path
+) -> None:
+    await offer(house, user, "short", duration_minutes=15, slot_interval_minutes=15)
+    await offer(house, user, "long", duration_minutes=90, slot_interval_minutes=15, buffer_after=15)
+    await offer(house, user, "padded", duration_minutes=30, slot_interval_minutes=15, buffer_before=15)
+    chance = random.Random(7)  # noqa: S311 - a seed, not a secret
+    made: list[str] = []
+
+    async def act(number: int) -> int:
+        client = clients[number % 2]
+        start = workday(chance.randrange(2)) + timedelta(minutes=15 * chance.randrange(28))
+        choice = chance.random()
+        if choice < 0.5 or not made:
+            slug = chance.choice(["short", "long", "padded"])
+            answer = await client.post("/api/v1/bookings", json=wish(slug, start, number), headers=key)
+            if answer.status_code == 200:
+                made.append(answer.json()["bookingId"])
+        elif choice < 0.8:
+            path = f"/api/v1/bookings/{chance.choice(made)}/reschedule"
+            answer = await client.patch(path, json={"newStartTime": iso(start)}, headers=key)
+        else:
+            answer = await client.post(f"/api/v1/bookings/{chance.choice(made)}/cancel", headers=key)
+        return answer.status_code
+
+    statuses: Counter[int] = Counter()
+    for begin in range(0, MIXED, 40):
+        statuses.update(await asyncio.gather(*(act(begin + n) for n in range(40))))
+        await check_order(house)
+    assert set(statuses) <= {200, 400, 409}, statuses
+    assert statuses[200] > MIXED // 10
+    assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
+
+
+async def test_seats_are_given_out_exactly(clients: Clients, key: dict[str, str], house: House, user: User) -> None:
+    await offer(house, user, "group", seats=7)
+    for number in range(SEAT_ROUNDS):
+        start = workday(number)
+        sent = [clients[n % 2].post("/api/v1/bookings", json=wish("group", start, n), headers=key) for n in range(100)]
+        statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
+        assert statuses == {200: 7, 409: 93}
+    await check_order(house)
+
+
+async def test_two_bookings_that_want_each_others_time_hold_one_slot_each(
+    clients: Clients, key: dict[str, str], house: House
+) -> None:
+    starts = [workday(0) + timedelta(minutes=30 * n) for n in range(3)]
+    made = []
+    for n in range(2):
+        answer = await clients[0].post("/api/v1/bookings", json=wish("30min", starts[n], n), headers=key)
+        made.append(answer.json()["bookingId"])
+    for _ in range(500 if LONG else 25):
+        moves = [
+            clients[n].patch(
+                f"/api/v1/bookings/{made[n]}/reschedule",
+                json={"newStartTime": iso(random.choice(starts))},  # noqa: S311
+                headers=key,
+            )
+            for n in range(2)
+        ]
+        assert {answer.status_code for answer in await asyncio.gather(*moves)} <= {200, 409}
+        await check_order(house)
+    assert await house.pool.fetchval("select count(distinct starts_at) from bookings") == 2

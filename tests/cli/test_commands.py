@@ -1,0 +1,96 @@
+"""Every command explains itself, every listing speaks JSON, and people's names are printed as they are."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from openslot.accounts.models import User
+from openslot.cli.commands import COMMANDS, GROUPS, app
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.secrets import KEY_FILE, read_key_file
+
+
+def every_command() -> Iterator[tuple[str, ...]]:
+    """Name all commands, groups included."""
+    top = get_command(app)
+    for name in (*COMMANDS, *GROUPS):
+        yield (name,)
+        found = top.get_command(None, name)  # type: ignore[attr-defined]
+        if isinstance(found, TyperGroup):
+            yield from ((name, inner) for inner in found.commands)
+
+
+@pytest.fixture
+def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Lend the command line on a database of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+
+    def run(*arguments: str) -> Any:
+        result = CliRunner().invoke(app, arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("command", [(), *every_command()], ids=" ".join)
+def test_each_command_explains_itself(command: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*command, "--help"])
+    assert result.exit_code == 0
+    assert "Usage: openslot" in result.stdout.replace("root", "openslot")
+    assert "!" not in result.stdout
+
+
+def test_each_listing_speaks_json(cli: Any, user: User) -> None:
+    assert [one["email"] for one in cli("user", "list", "--json")["users"]] == [user.email]
+    made = cli("key", "create", "--user", user.email, "--json")
+    (listed,) = cli("key", "list", "--user", user.email, "--json")["keys"]
+    assert (listed["id"], listed["active"]) == (made["id"], True)
+    assert cli("key", "revoke", made["id"], "--user", user.email, "--json") == {"revoked": made["id"]}
+    assert cli("backup", "list", "--json") == {"backups": []}
+    assert cli("effect", "list", "--json") == {"effects": []}
+    assert cli("effect", "retry", "--all", "--json") == {"revived": 0}
+    assert cli("migrate", "--json") == {"applied": []}
+    assert {event["event"] for event in cli("events", "--json")["events"]} >= {"user.added"}
+    assert set(cli("version", "--json")) == {"openslot", "python"}
+
+
+def test_names_are_printed_as_they_are_and_never_cut(cli: Any) -> None:
+    name = "[bold]Ada[/nothing] " + "of the very long name " * 3
+    cli("user", "add", "ada@example.com", "--name", name.strip())
+    assert name.strip() in cli("user", "list")
+
+
+def test_an_account_goes_through_its_life(cli: Any, user: User) -> None:
+    cli("user", "add", "ada@example.com", "--name", "Ada", "--admin")
+    assert cli("user", "plan", user.email, "BUSINESS", "--json")["plan"] == "BUSINESS"
+    assert cli("user", "disable", user.email, "--json")["disabled"] is True
+    assert cli("user", "enable", user.email, "--json")["disabled"] is False
+    assert cli("user", "admin", user.email, "--json")["admin"] is True
+    assert len(cli("user", "password", user.email, "--json")["password"]) == 20
+
+
+def test_a_new_key_is_put_in_front_and_the_old_one_stays(cli: Any, settings: Settings) -> None:
+    with pytest.raises(StartupError, match="the first start makes one"):
+        cli("secret", "rotate")
+    before = read_key_file(settings.data_dir / KEY_FILE)
+    assert cli("secret", "rotate", "--json")["keys"] == 2
+    assert read_key_file(settings.data_dir / KEY_FILE)[1:] == before
+
+
+def test_a_key_in_the_environment_is_not_rotated_here(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENSLOT_SECRET_KEY", "x" * 40)
+    with pytest.raises(StartupError, match="put a new one in front of it there"):
+        cli("secret", "rotate")

@@ -1,0 +1,203 @@
+"""The doctor names what is wrong, and the command that mends it."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import pytest
+
+from openslot.cli.backup_archive import private_file
+from openslot.cli.doctor import examine
+from openslot.cli.doctor_database import look_at_database
+from openslot.cli.doctor_machine import (
+    find_unknown_variables,
+    look_at_address,
+    look_at_backups,
+    look_at_directory,
+    look_at_key,
+    look_at_proxies,
+    look_at_space,
+)
+from openslot.cli.finding import Finding, State
+from openslot.core.config import Settings, load_settings
+from openslot.core.ids import new_id
+from openslot.core.secrets import KEY_FILE, load_secrets
+
+NOW = datetime(2026, 11, 15, 3, 15, tzinfo=UTC)
+
+
+def chosen(tmp_path: Path, **settings: object) -> Settings:
+    return load_settings({"data_dir": tmp_path, **settings}, environ={}, dotenv=tmp_path / "none")
+
+
+def test_a_mistyped_variable_is_noticed_and_announced_ones_are_not(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENSLOT_PROT=8001\nOTHER=1\n")
+    environ = {"OPENSLOT_SMTP_URL": "smtp://", "OPENSLOT_HOST": "::", "PATH": ""}
+    finding = find_unknown_variables(environ, tmp_path / ".env")
+    assert finding.state is State.WARNING
+    assert finding.meaning == "Nothing reads OPENSLOT_PROT. Meant was perhaps OPENSLOT_PORT."
+    assert find_unknown_variables(environ, tmp_path / "none").state is State.OK
+
+
+@pytest.mark.parametrize(
+    ("settings", "state"),
+    [
+        ({}, State.OK),
+        ({"host": "0.0.0.0"}, State.WARNING),
+        ({"host": "::1"}, State.OK),
+        ({"base_url": "http://book.example.com"}, State.WARNING),
+        ({"base_url": "http://app.localhost:8000"}, State.OK),
+        ({"host": "0.0.0.0", "base_url": "https://book.example.com"}, State.OK),
+    ],
+)
+def test_whatever_leaves_the_machine_wants_https(tmp_path: Path, settings: dict[str, object], state: State) -> None:
+    assert look_at_address(chosen(tmp_path, **settings)).state is state
+
+
+@pytest.mark.parametrize(
+    ("proxies", "base_url", "state"),
+    [
+        ("", None, State.OK),
+        ("", "https://book.example.com", State.WARNING),
+        ("127.0.0.1", "https://book.example.com", State.OK),
+        ("8.8.8.0/24", "https://book.example.com", State.WARNING),
+        ("10.0.0.0/8, 0.0.0.0/0", "https://book.example.com", State.PROBLEM),
+        ("::/0", None, State.PROBLEM),
+    ],
+)
+def test_only_real_proxies_are_believed(tmp_path: Path, proxies: str, base_url: str | None, state: State) -> None:
+    assert look_at_proxies(chosen(tmp_path, trusted_proxies=proxies, base_url=base_url)).state is state
+
+
+def test_a_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
+    settings = chosen(tmp_path)
+    assert look_at_key(settings).state is State.OK
+    load_secrets(None, tmp_path)
+    assert look_at_key(settings).state is State.OK
+    (tmp_path / KEY_FILE).chmod(0o644)
+    assert look_at_key(settings).mend == f"chmod 600 {tmp_path / KEY_FILE}"
+    (tmp_path / KEY_FILE).unlink()
+    assert look_at_key(chosen(tmp_path, database_url="postgresql://x")).state is State.WARNING
+    assert look_at_key(chosen(tmp_path, secret_key="short")).state is State.PROBLEM
+    assert look_at_key(chosen(tmp_path, secret_key=f"{'new' * 20}, {'old' * 20}")).state is State.OK
+
+
+def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
+    assert look_at_directory(tmp_path).state is State.OK
+    assert look_at_directory(tmp_path / "later").state is State.WARNING
+    assert not (tmp_path / "later").exists()
+    tmp_path.chmod(0o777)
+    assert look_at_directory(tmp_path).mend == f"chmod o-w {tmp_path}"
+    (tmp_path / "file").touch()
+    assert look_at_directory(tmp_path / "file").state is State.PROBLEM
+    assert look_at_space(tmp_path / "a" / "b").meaning.endswith(f"free at {tmp_path}.")
+
+
+async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
+    from openslot.cli.backup_create import create_backup
+
+    assert look_at_backups(settings, now=NOW).mend == "openslot backup create"
+    _, manifest = await create_backup(settings, None)
+    assert look_at_backups(settings, now=manifest.created_at + timedelta(days=7)).state is State.OK
+    assert look_at_backups(settings, now=manifest.created_at + timedelta(days=8)).state is State.WARNING
+    with private_file(settings.data_dir / "backups" / "openslot-broken.tar") as file:
+        file.write(b"broken")
+    assert look_at_backups(settings, now=manifest.created_at).state is State.OK
+
+
+async def inside(settings: Settings, *, is_asleep: bool = False) -> dict[str, Finding]:
+    return {finding.name: finding for finding in await look_at_database(settings, is_asleep=is_asleep)}
+
+
+async def change(settings: Settings, *statements: str) -> None:
+    connection = await asyncpg.connect(settings.database_url)
+    for statement in statements:
+        await connection.execute(statement)
+    await connection.close()
+
+
+async def test_an_empty_service_that_is_not_running_has_no_problem(settings: Settings) -> None:
+    found = await inside(settings, is_asleep=True)
+    assert found["worker"].mend == "openslot serve"
+    assert found["administrator"].mend == "openslot user add EMAIL --name NAME --admin"
+    assert not [finding for finding in found.values() if finding.state is State.PROBLEM]
+
+
+@pytest.mark.usefixtures("user")
+async def test_what_stands_still_is_found(settings: Settings) -> None:
+    event = new_id()
+    long_ago = "now() - interval '6 minutes'"
+    states = f"('queued', {long_ago}), ('dead', now()), ('queued', now()), ('done', {long_ago})"
+    await change(
+        settings,
+        f"""insert into events (id, type, at, actor, subject_kind, fact)
+            values ('{event}', 'x', now(), '{{}}', 'x', '{{}}')""",
+        f"""insert into effects (id, event_id, reaction, state, next_try_at, created_at)
+            select gen_random_uuid(), '{event}', 'mail', s.state, s.at, now() from (values {states}) s(state, at)""",
+        """insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status, result)
+           values ('queue.tidy', '* * * * *', now(), now(), 0, 'failed', 'OSError: the disk is full')""",
+    )
+    found = await look_at_database(settings, is_asleep=False)
+    told = {(finding.name, finding.meaning.partition(" ")[0], finding.mend) for finding in found}
+    assert ("worker", "No", "openslot worker") in told
+    assert ("effects", "1", "openslot worker") in told
+    assert ("effects", "1", "openslot effect retry --all") in told
+    assert ("administrator", "Nobody", "openslot user admin EMAIL") in told
+    assert any("OSError: the disk is full" in finding.meaning for finding in found)
+
+
+@pytest.mark.usefixtures("admin")
+async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Settings) -> None:
+    await change(
+        settings,
+        "insert into worker_beats values (gen_random_uuid(), 'here', 1, now(), now())",
+        """insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status)
+           values ('effects.sweep', '* * * * *', now(), now(), 0, 'ok')""",
+    )
+    assert {finding.state for finding in (await inside(settings)).values()} == {State.OK}
+    await change(settings, "update periodic_runs set started_at = now() - interval '7 minutes'")
+    assert (await inside(settings))["periodic jobs"].meaning == "Late: effects.sweep."
+
+
+@pytest.mark.parametrize(
+    ("statement", "mend"),
+    [
+        ("delete from migrations where name = '0003_events.sql'", "openslot migrate"),
+        (
+            "insert into migrations (name, checksum) values ('9999_future.sql', '')",
+            "Install the version of Openslot that the database was last used with",
+        ),
+        (
+            "update migrations set checksum = 'edited'",
+            "Install the version of Openslot that the database was last used with",
+        ),
+    ],
+)
+async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statement: str, mend: str) -> None:
+    await change(settings, statement)
+    found = (await inside(settings))["migrations"]
+    assert (found.state, found.mend) == (State.PROBLEM, mend)
+
+
+async def test_a_pooler_is_looked_through_as_well(settings: Settings) -> None:
+    pooled = msgspec.structs.replace(
+        settings, direct_database_url=settings.database_url, database_url="postgresql://u:p@127.0.0.1:1/x"
+    )
+    found = await inside(pooled)
+    assert (found["database"].state, found["pooler"].state) == (State.OK, State.PROBLEM)
+
+
+def test_a_wrong_setting_is_the_first_thing_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENSLOT_PORT", "http")
+    first = examine()[0]
+    assert (first.name, first.state) == ("settings", State.PROBLEM)
+
+
+def test_nothing_is_made_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(tmp_path / "data"))
+    assert {finding.name: finding.mend for finding in examine()}["database"] == "openslot serve"
+    assert list(tmp_path.iterdir()) == []
