@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import IO, cast
 
 from openslot.cli.backup_archive import CHUNK, Backup, opened_dump
-from openslot.cli.backup_programs import ServerKind, address, get_program
+from openslot.cli.backup_programs import ServerKind, address, get_newest, get_program
 from openslot.cli.progress import progress
 from openslot.core.errors import StartupError
 from openslot.core.migrate import LOCK
@@ -55,21 +55,21 @@ def pour(url: str, kind: ServerKind, backup: Backup) -> None:
         ):
             script = cast("IO[bytes]", writing.stdin)
             script.write(f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{MAKE_ROOM}".encode())
-            is_whole = _write_dump(script, kind, backup)
+            is_whole = _write_dump(script, kind, backup, faults)
             script.write(f"{_row_checks(backup)}commit;\n".encode() if is_whole else b"rollback;\n")
         if writing.returncode != 0 or not is_whole:
             faults.seek(0)
             raise StartupError(f"The backup can't be restored: {_first_fault(faults)}. Nothing was changed.")
 
 
-def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup) -> bool:
+def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[bytes]) -> bool:
     """Write the dump as a script; False where PostgreSQL's own program can't read it to the end."""
-    command = [get_program("pg_restore", kind), "--no-owner", "--no-privileges", "--file=-"]
+    command = [get_newest("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
     with (
         opened_dump(backup.path) as dump,
         progress("Restoring", sum(backup.manifest.rows.values())) as advance,
         subprocess.Popen(  # noqa: S603 - our own program with our own arguments
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=faults
         ) as reading,
     ):
         feeding = threading.Thread(target=_feed, args=(dump, cast("IO[bytes]", reading.stdin)))

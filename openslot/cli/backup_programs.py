@@ -51,6 +51,12 @@ def get_program(name: str, kind: ServerKind) -> str:
     )
 
 
+def get_newest(name: str) -> str:
+    """Find the program that reads most files, for work that needs no server."""
+    brought, installed = postgres_program(name), shutil.which(name)
+    return brought if installed is None or major_of(brought) >= major_of(installed) else installed
+
+
 def major_of(program: str) -> int:
     """Tell a program's major version."""
     told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603

@@ -17,6 +17,7 @@ COMMANDS = {
     "migrate": "data",
     "seed": "data",
     "doctor": "doctor",
+    "explain": "explain",
     "events": "inspect",
     "version": "inspect",
 }

@@ -1,12 +1,18 @@
 """migrate and seed: what is in the database."""
 
 import asyncio
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
 
 from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json
+
+if TYPE_CHECKING:
+    from openslot.core.work import House
+
+HOSTS, BOOKINGS = 1_000, 100_000
 
 app = typer.Typer(add_completion=False)
 
@@ -25,14 +31,28 @@ def migrate(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def seed(as_json: AsJson = False) -> None:
+def seed(
+    large: Annotated[bool, typer.Option("--large", help="Add 1,000 hosts with 100,000 bookings as well")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Make demo data: the same people every time, new keys, nothing deleted."""
     from openslot.cli.banner import sign_in_lines
-    from openslot.cli.running import with_work
+    from openslot.cli.running import with_house, with_work
     from openslot.demo.seed import seed as make
 
     seeded = with_work(make)
+    if large:
+        with_house(_make_large)
     if as_json:
         print_json(seeded)
         return
     console.print("\n".join(sign_in_lines(msgspec.to_builtins(seeded))))
+
+
+async def _make_large(house: "House") -> None:
+    from openslot.cli.progress import progress
+    from openslot.demo.large import make_large
+
+    with progress("Hosts and bookings", total=HOSTS + BOOKINGS) as advance:
+        async with house.pool.acquire() as connection:
+            await make_large(connection, hosts=HOSTS, bookings=BOOKINGS, now=house.clock(), progress=advance)

@@ -18,8 +18,8 @@ def fold_contact(*, name: str, email: str, company: str | None) -> str:
     return "\n".join(fold(text) for text in (name, email, company or ""))
 
 
-def cover(folded: str) -> str:
-    """Pick trigrams that together touch every character, one a line; none where the text is too short to have one."""
+def cover(folded: str) -> list[str]:
+    """Pick trigrams that together touch every character; none where the text is too short to have one."""
     last = len(folded) - GRAM
     starts = [*range(0, last, GRAM), last] if last >= 0 else []
-    return "\n".join(folded[start : start + GRAM] for start in starts)
+    return [folded[start : start + GRAM] for start in starts]

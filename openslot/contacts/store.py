@@ -33,8 +33,8 @@ LIST_MATCHING = LIST.format(match="strpos(search_text, $4) > 0")
 SEARCH = f"""
 with found as materialized (
     select id, created_at from contacts
-    where contact_grams(owner_id, search_text) @> contact_grams($1, $5) and strpos(search_text, $4) > 0
-      and (owner_id = $1) is true
+    where contact_grams(owner_id, search_text) @> array(select contact_gram($1, gram) from unnest($5::text[]) gram)
+      and strpos(search_text, $4) > 0 and (owner_id = $1) is true
 ), page as (select id from found order by created_at desc, id desc limit $2 offset $3)
 select {CONTACT_COLUMNS}, {COUNT}, t.total
 from (select count(*) as total from found) t left join (page join contacts c using (id)) on true

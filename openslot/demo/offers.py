@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
+from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import (
     BusinessDaysWindow,
@@ -54,7 +55,8 @@ async def make_second_offers(work: Work, host: User) -> None:
 async def _make_hours(work: Work, host: User, schedule: Schedule) -> None:
     hours = replace(schedule, weekly_hours=MARAS_WEEK, holidays=HolidayCalendar("DE", "BE"))
     await schedules.change_schedule(work, hours)
-    monday = (work.now + timedelta(days=7 * 6 - work.now.weekday())).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = work.now.astimezone(get_zone(host.zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = today + timedelta(days=7 * 6 - today.weekday())
     await schedules.add_out_of_office(work, host, OutOfOffice(monday, monday + timedelta(days=5), "Sailing"))
 
 

@@ -3,8 +3,10 @@
 from msgspec import Struct
 
 from openslot.core.work import Work
+from openslot.demo.meetings import make_meetings
 from openslot.demo.offers import make_offers, make_second_offers
 from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people
+from openslot.demo.talks import make_talks
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):
@@ -32,6 +34,8 @@ async def seed(work: Work) -> Seeded:
     host, host_sign_in = people[HOST.username]
     offers = await make_offers(work, host)
     await make_second_offers(work, people[SECOND_HOST.username][0])
+    await make_meetings(work, host, offers)
+    await make_talks(work, host)
     api_key, scim_token, agent_keys = await make_keys(work, host)
     return Seeded(
         base_url=work.house.settings.public_url,

@@ -117,7 +117,7 @@ async def test_a_search_goes_by_the_index_however_many_contacts_an_owner_has(hou
     for plan in ("force_custom_plan", "force_generic_plan"):
         async with house.pool.acquire() as connection:
             await connection.execute(f"set plan_cache_mode = {plan}")
-            rows = await connection.fetch(f"explain {store.SEARCH}", user.id, 20, 0, "299@x", "299\n9@x")
+            rows = await connection.fetch(f"explain {store.SEARCH}", user.id, 20, 0, "299@x", ["299", "9@x"])
             await connection.execute("reset plan_cache_mode")
         assert "Bitmap Index Scan on contacts_search" in "\n".join(row[0] for row in rows)
 

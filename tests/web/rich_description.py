@@ -68,7 +68,7 @@ DESCRIPTION: dict[str, Any] = {
                 "security": [{"apiKey": []}],
                 "parameters": [
                     {"name": "status", "in": "query", "schema": ref("Status")},
-                    {"name": "q", "in": "query", "required": True, "schema": {"type": ["string", "null"]}},
+                    {"name": "searchFor", "in": "query", "required": True, "schema": {"type": ["string", "null"]}},
                 ],
                 "responses": {
                     "200": {

@@ -92,7 +92,7 @@ def test_commands_can_be_pasted_into_a_shell(reference: Reference) -> None:
     listing, book = entry(reference, "listBookings").command, entry(reference, "book").command
     change = entry(reference, "PATCH-api-v1-bookings-bookingId").command
 
-    assert listing.startswith("curl 'https://slots.example/api/v1/bookings?q=")
+    assert listing.startswith("curl 'https://slots.example/api/v1/bookings?searchFor=SEARCH_FOR'")
     assert '-H "Authorization: Bearer $OPENSLOT_KEY"' in listing
     assert "it'\"'\"'s-a-call" in book
     assert "{bookingId}" not in change

@@ -1,6 +1,7 @@
 """Examples: the description's own where it has them, sensible ones elsewhere, and the command that sends them."""
 
 import json
+import re
 import shlex
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
@@ -18,6 +19,7 @@ TEXTS = {
     "uuid": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f",
     "uri": "https://example.com",
 }
+UNKNOWN = "…"
 KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
@@ -43,9 +45,11 @@ def content_example(content: Content, schemas: Schemas) -> object:
 
 
 def parameter_example(parameter: Parameter, schemas: Schemas) -> str:
-    """Write a parameter's value as it stands in an address."""
+    """Write a parameter's value as it stands in an address; one that can't be known is named in capitals."""
     found = _of_examples(parameter.example, parameter.examples)
     value = example_of(parameter.schema, schemas) if found is UNSET else found
+    if value is None or value == UNKNOWN:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])|\W+", "_", parameter.name).upper()
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -108,4 +112,4 @@ def _made(schema: Schema, schemas: Schemas, trail: tuple[str, ...]) -> object:
         return int(schema.minimum) if schema.minimum is not None else 1
     if kind == "boolean":
         return True
-    return TEXTS.get(schema.format or "", "…") if kind == "string" else None
+    return TEXTS.get(schema.format or "", UNKNOWN) if kind == "string" else None

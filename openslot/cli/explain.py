@@ -1,0 +1,68 @@
+"""explain: why a start or a day can be booked, or can't, and what would open it."""
+
+from datetime import UTC, date, datetime
+from typing import Annotated
+from zoneinfo import ZoneInfo
+
+import typer
+
+from openslot.accounts.operations import get_user_by_email
+from openslot.availability import operations
+from openslot.availability.models import DayExplained, Reason, StartExplained
+from openslot.availability.store import OfOwner
+from openslot.cli.output import AsJson, console, print_json
+from openslot.cli.running import with_work
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.core.zones import get_zone
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def explain(
+    user: Annotated[str, typer.Option(help="The host's e-mail address")],
+    event_type: Annotated[str, typer.Option(help="The event type's slug")],
+    when: Annotated[str, typer.Argument(help="A day, or a start; without an offset, in the host's zone")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell which rule closes a start or a day, and what would open it."""
+
+    async def do(work: Work) -> StartExplained | DayExplained:
+        host = await get_user_by_email(work, user)
+        which = OfOwner(host.id, event_type)
+        if len(when) == len("2026-03-16"):
+            return (await operations.explain_on(work, which, _read_day(when)))[1]
+        schedule = (await operations.explain_on(work, which, work.now.date()))[0].setting.schedule
+        return await operations.explain(work, which, _read_start(when, get_zone(schedule.zone)))
+
+    explained = with_work(do)
+    if as_json:
+        print_json(explained)
+        return
+    if isinstance(explained, DayExplained):
+        console.print(f"{explained.open} of {explained.starts} starts on {explained.on:%A %d %B %Y} are open.")
+    else:
+        console.print("Open." if not explained.reasons else "Closed.")
+    for reason in explained.reasons:
+        console.print(_line(reason))
+
+
+def _line(reason: Reason) -> str:
+    count = f" ({reason.closes} starts)" if reason.closes > 1 else ""
+    return f"  {reason.sentence}{count}. To open it: {reason.remedy}"
+
+
+def _read_day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Invalid(details={"when": "must be a date, such as 2026-03-16"}) from None
+
+
+def _read_start(text: str, zone: ZoneInfo) -> datetime:
+    try:
+        read = datetime.fromisoformat(text)
+    except ValueError:
+        raise Invalid(details={"when": "must be a date or a start, such as 2026-03-16T10:00"}) from None
+    return (read if read.tzinfo else read.replace(tzinfo=zone)).astimezone(UTC)
