@@ -4,7 +4,9 @@ import signal
 import sys
 from types import FrameType
 
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Whoever starts a command under nohup wants it to outlive the terminal.
+IS_UNDER_NOHUP = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+ENDINGS = (signal.SIGINT, signal.SIGTERM) if IS_UNDER_NOHUP else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def leave_on_signals(code: int | None = None) -> None:

@@ -45,7 +45,21 @@ def describe(
         ),
     )
     app = Litestar(route_handlers=routes, dependencies=dependencies, openapi_config=config, logging_config=None)
-    return app.openapi_schema.to_schema()
+    description = app.openapi_schema.to_schema()
+    for operations in description["paths"].values():
+        for operation in operations.values():
+            _loosen_body(operation)
+    return description
+
+
+def _loosen_body(operation: dict[str, Any]) -> None:
+    """Say that a body which may be null may be left out as well; the framework calls every body required."""
+    body = operation.get("requestBody")
+    if body is None:
+        return
+    schema = body["content"]["application/json"]["schema"]
+    if {"type": "null"} in schema.get("oneOf", []):
+        body["required"] = False
 
 
 @get("/api/openapi.json", include_in_schema=False)

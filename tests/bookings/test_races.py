@@ -19,7 +19,7 @@ from openslot.core.config import Settings
 from openslot.core.work import House
 from openslot.house import open_house
 from tests.bookings.conftest import offer
-from tests.bookings.racing import ASTRAY, OVERLAPS, web_processes
+from tests.racing import ASTRAY, OVERLAPS, web_processes
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS, CLIENTS = (200, 50) if LONG else (6, 50)

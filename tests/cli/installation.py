@@ -1,7 +1,9 @@
 """An installation of its own for a test: a data directory, a free port, and commands as an operator types them."""
 
+import atexit
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -9,8 +11,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, mkdtemp
 from typing import Any
 
 import httpx2
@@ -62,6 +65,7 @@ class Installation:
             "OPENSLOT_PORT": str(self.port),
             "OPENSLOT_LOG_LEVEL": "warning",
             "PYTHONPATH": str(Path(__file__).parents[2]),
+            **compiled_code(),
             **environment,
         }
         self._started: list[Command] = []
@@ -155,6 +159,16 @@ def interrupt(process: Command) -> None:
 def ended(process: Command) -> tuple[int, str, str]:
     """Wait for a process's end and tell its code and what it said."""
     return process.wait(END_WITHIN), *process.said()
+
+
+@cache
+def compiled_code() -> dict[str, str]:
+    """Let all commands of one run share their compiled code where nothing may be written beside the sources."""
+    if "PYTHONDONTWRITEBYTECODE" not in os.environ:
+        return {}
+    place = mkdtemp(prefix="openslot-test-code-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": place}
 
 
 def free_port() -> int:

@@ -141,7 +141,7 @@ schemas = some.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=3000, deadline=None)
 @given(some.dictionaries(some.sampled_from(["A", "B"]), schemas, max_size=2), schemas)
 def test_any_schema_can_be_shown(named: dict[str, object], schema: object) -> None:
     content = {"content": {"application/json": {"schema": schema}}}

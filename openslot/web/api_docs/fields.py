@@ -78,12 +78,14 @@ def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ..
     return (*rows, *_alternative_rows(plain, schemas, trail))
 
 
-def kind_of(schema: Schema | bool, schemas: Schemas, *, depth: int = 0) -> str:
+def kind_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> str:
     """Say which type a value has."""
-    plain = follow(schema, schemas)
-    choices = alternatives(plain, schemas) if depth < DEEPEST else []
-    names = [kind_of(choice, schemas, depth=depth + 1) for choice in choices]
-    names = names or [_kind_name(kind, plain, schemas, depth) for kind in kinds(plain)]
+    plain, name = follow(schema, schemas), ref_name(schema)
+    if name is not None and name in trail:
+        return "the same again"
+    trail = (*trail, name or "")
+    names = [kind_of(choice, schemas, trail=trail) for choice in alternatives(plain, schemas)]
+    names = names or [_kind_name(kind, plain, schemas, trail) for kind in kinds(plain)]
     names = list(dict.fromkeys(names)) or [_kind_of_values(plain)]
     if allows_null(plain, schemas):
         names.append("null")
@@ -121,11 +123,11 @@ def _alternative_rows(plain: Schema, schemas: Schemas, trail: tuple[str, ...]) -
     return rows[0].inside if len(rows) == 1 else tuple(rows)
 
 
-def _kind_name(kind: str, schema: Schema, schemas: Schemas, depth: int) -> str:
-    if kind == "array" and schema.items is not None and depth < DEEPEST:
-        return f"list of {kind_of(schema.items, schemas, depth=depth + 1)}"
+def _kind_name(kind: str, schema: Schema, schemas: Schemas, trail: tuple[str, ...]) -> str:
+    if kind == "array" and schema.items is not None:
+        return f"list of {kind_of(schema.items, schemas, trail=trail)}"
     if kind == "object" and isinstance(schema.additionalProperties, Schema) and not schema.properties:
-        return f"object, each value {kind_of(schema.additionalProperties, schemas, depth=depth + 1)}"
+        return f"object, each value {kind_of(schema.additionalProperties, schemas, trail=trail)}"
     if kind == "string" and schema.format is not None:
         return FORMATS.get(schema.format, f"string, {schema.format}")
     return KINDS.get(kind, kind)

@@ -8,15 +8,15 @@ DEEPEST = 12
 DEFAULTS = msgspec.structs.asdict(Schema())
 
 
-def follow(schema: Schema | bool, schemas: Schemas, *, depth: int = 0) -> Schema:
-    """Replace a reference by what it means, and `allOf` by the sum of its parts."""
+def follow(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> Schema:
+    """Replace a reference by what it means, and `allOf` by the sum of its parts; a circle is walked once."""
     if isinstance(schema, bool):
         return Schema()
-    if depth > DEEPEST:
-        return Schema(title=schema.title, description=schema.description)
-    parts = [follow(part, schemas, depth=depth + 1) for part in schema.allOf]
-    if schema.ref is not None:
-        parts.insert(0, follow(schemas.get(ref_name(schema) or "", True), schemas, depth=depth + 1))
+    parts = []
+    if schema.ref is not None and schema.ref not in trail:
+        trail = (*trail, schema.ref)
+        parts.append(follow(schemas.get(ref_name(schema) or "", True), schemas, trail=trail))
+    parts += [follow(part, schemas, trail=trail) for part in schema.allOf]
     whole = msgspec.structs.replace(schema, ref=None, allOf=[])
     for part in parts:
         whole = _join(whole, part)

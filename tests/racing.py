@@ -39,10 +39,11 @@ def _web(settings: Settings) -> Iterator[str]:
         "OPENSLOT_PORT": str(port),
         "OPENSLOT_LIMIT_KEY": "1000000",
         "OPENSLOT_LIMIT_PUBLIC": "1000000",
+        "OPENSLOT_LIMIT_FAILED_AUTH": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
     }
     command = [sys.executable, "-m", "openslot", "web"]
-    process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
+    process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[1])
     try:
         _wait_for(port)
         yield f"http://127.0.0.1:{port}"

@@ -1,0 +1,1 @@
+"""Endpoints that are told of events, and the feed of past ones."""

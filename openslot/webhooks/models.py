@@ -1,0 +1,123 @@
+"""The nouns of webhooks: an endpoint, what is sent to it, and one try of sending it."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+
+class State(StrEnum):
+    """Whether an endpoint is sent anything."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+
+
+class Ref(Struct, frozen=True):
+    """Which endpoint is meant: one of an owner's own, or, for the operator, any."""
+
+    id: UUID
+    owner_id: UUID | None = None
+
+
+class EndpointWanted(Struct, frozen=True, kw_only=True):
+    """What is needed to be told of events."""
+
+    url: str
+    events: tuple[str, ...] = ()
+    description: str | None = None
+
+
+class EndpointChanges(Struct, frozen=True, kw_only=True):
+    """What is to be different; the rest stays."""
+
+    url: str | UnsetType = UNSET
+    events: tuple[str, ...] | UnsetType = UNSET
+    description: str | UnsetType | None = UNSET
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """A URL that wants to be told of events."""
+
+    id: UUID
+    owner_id: UUID
+    url: str
+    description: str | None
+    events: tuple[str, ...]
+    """None: every event."""
+
+    state: State
+    state_reason: str | None
+    state_since: datetime
+    previous_until: datetime | None
+    """Until when the secret before this one signs too."""
+
+    failing_since: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+
+class Secrets(Struct, frozen=True):
+    """What an endpoint's messages are signed with, sealed."""
+
+    current: bytes
+    previous: bytes | None
+    previous_until: datetime | None
+
+    def valid(self, *, now: datetime) -> tuple[bytes, ...]:
+        """Give those that sign at this moment, the newest first."""
+        if self.previous is None or self.previous_until is None or self.previous_until <= now:
+            return (self.current,)
+        return self.current, self.previous
+
+
+class Parcel(Struct, frozen=True, kw_only=True):
+    """All that one try of a delivery needs to know."""
+
+    endpoint: Endpoint
+    secrets: Secrets
+    body: bytes | None
+    """None where it is no longer kept."""
+
+    is_delivered: bool
+    """Another effect has brought the event here since this one was planned."""
+
+
+class Attempt(Struct, frozen=True, kw_only=True):
+    """One try of bringing one event to one endpoint."""
+
+    id: UUID
+    endpoint_id: UUID
+    event_id: UUID
+    effect_id: UUID
+    attempt: int
+    at: datetime
+    url: str
+    request_headers: dict[str, str]
+    status: int | None
+    answer: bytes | None
+    """The first kilobyte."""
+
+    duration_ms: int
+    error: str | None
+    """None: it was taken."""
+
+
+class LoggedAttempt(Struct, frozen=True):
+    """A try, and what kind of event it was about."""
+
+    attempt: Attempt
+    event_type: str
+
+
+class PastEvent(Struct, frozen=True, kw_only=True):
+    """What the world may know of something that happened."""
+
+    id: UUID
+    type: str
+    at: datetime
+    data: Raw
+    subject: str
+    """The kind and id of what it happened to."""

@@ -1,0 +1,85 @@
+"""Decisions about webhooks: when a try counts as taken, when it is made again, and when an endpoint is switched off."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw
+
+from openslot.core.clock import iso
+from openslot.core.errors import Invalid
+
+# The first try is made at once: ten in all, over 75 h 35 m.
+DELAYS = (
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    *(timedelta(hours=hours) for hours in (2, 5, 10, 14, 20, 24)),
+)
+HOLDS_BACK = timedelta(minutes=5)
+CONNECT_WITHIN = timedelta(seconds=5)
+ANSWER_WITHIN = timedelta(seconds=15)
+ANSWER_KEPT = 1024
+GONE = 410
+
+FAILS_AT_MOST = timedelta(days=5)
+SECRETS_OVERLAP = timedelta(hours=24)
+LOG_KEPT_FOR = timedelta(days=30)
+MOST_ENDPOINTS = 20
+MOST_REPLAYED = 10_000
+LONGEST_DESCRIPTION = 200
+
+
+def check_events(chosen: Collection[str], known: Collection[str]) -> tuple[str, ...]:
+    """Keep each event once, in the order known, or refuse those that don't exist; none chosen means all."""
+    unknown = sorted(set(chosen) - set(known))
+    if unknown:
+        faults = f"{', '.join(unknown)} is no event; there are {', '.join(known)}"
+        raise Invalid(details={"events": faults})
+    return tuple(name for name in known if name in chosen)
+
+
+def check_description(text: str | None) -> str | None:
+    """Keep a description that says something, or refuse one that is too long."""
+    kept = (text or "").strip()
+    if len(kept) > LONGEST_DESCRIPTION or not kept.isprintable():
+        raise Invalid(details={"description": f"must be one line of at most {LONGEST_DESCRIPTION} characters"})
+    return kept or None
+
+
+def is_taken(status: int) -> bool:
+    """Tell whether an answer means that the message has arrived."""
+    return 200 <= status < 300
+
+
+def describe_failure(status: int) -> str:
+    """Say why an answer does not count."""
+    if 300 <= status < 400:
+        return f"The endpoint answered {status}; redirects are not followed."
+    return f"The endpoint answered {status}."
+
+
+def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
+    """Read how long the other side wishes to be left alone: seconds or a date; None where it says nothing sound."""
+    if text is None:
+        return None
+    if text.isascii() and text.isdigit():
+        return timedelta(seconds=min(int(text[:9]), 10**8))
+    try:
+        until = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    wait = (until if until.tzinfo else until.replace(tzinfo=UTC)) - now
+    return wait if wait > timedelta() else None
+
+
+def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
+    """Tell whether an endpoint has done nothing but fail for too long."""
+    return now - failing_since >= FAILS_AT_MOST
+
+
+def write_body(event_id: UUID, event_type: str, at: datetime, data: Raw) -> bytes:
+    """Write what an endpoint reads."""
+    return msgspec.json.encode({"id": str(event_id), "type": event_type, "createdAt": iso(at), "data": data})

@@ -1,0 +1,1 @@
+"""What others build on: the API against its own description."""
