@@ -1,13 +1,14 @@
 """Measure ceiling and service in turns, take the best of three, print the ratios."""
 
 import asyncio
+import sys
 
 import asyncpg
 import uvloop
 
 from benchmarks.engine import measure_engine
 from benchmarks.load import Result, run_load
-from benchmarks.operations import Operation, ceiling_requests, operations
+from benchmarks.operations import Operation, ceiling_requests, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
 from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.core.migrate import migrate
@@ -19,19 +20,31 @@ CEILING_COUNT = 6_000
 
 def main() -> None:
     """Run everything and print the tables."""
+    bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
     measure_engine()
     with stage() as here:
-        scenery = asyncio.run(_set_up(here))
+        scenery = asyncio.run(_set_up(here, bookings))
+        print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")
         with ceiling(here) as ceiling_port, service(here) as service_port:
-            uvloop.run(_measure(ceiling_port, service_port, operations(scenery)))
+            uvloop.run(_measure_all(here, scenery, (ceiling_port, service_port)))
 
 
-async def _set_up(here: Stage) -> Scenery:
+async def _measure_all(here: Stage, scenery: Scenery, ports: tuple[int, int]) -> None:
+    booking, wishes = changes(scenery)
+    await _measure(*ports, [*operations(scenery), booking])
+    connection = await asyncpg.connect(here.url)
+    keys = {host.id: host.api_key for host in scenery.hosts}
+    rows = await connection.fetch("select host_id, id from bookings where invitee_email = 'client@bench.example'")
+    await connection.close()
+    await _measure(*ports, moves([(keys[row["host_id"]], str(row["id"])) for row in rows], wishes))
+
+
+async def _set_up(here: Stage, bookings: int) -> Scenery:
     await migrate(here.url)
     connection = await asyncpg.connect(here.url)
     try:
         await make_ceiling(connection)
-        return await make_scenery(connection, bookings=BOOKINGS)
+        return await make_scenery(connection, bookings=bookings)
     finally:
         await connection.close()
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import cast
 
+import msgspec
 from msgspec import Struct
 
 CONCURRENCY = 32
@@ -87,6 +88,16 @@ async def run_load(port: int, requests: Iterable[bytes], *, count: int, concurre
     return Result(
         per_second=len(ranked) / seconds, p95_ms=ranked[int(len(ranked) * 0.95)] * 1000, statuses=tally.statuses
     )
+
+
+def send(method: str, path: str, key: str, body: object) -> bytes:
+    """Write a request with a JSON body."""
+    content = msgspec.json.encode(body)
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    )
+    return head.encode() + content
 
 
 def get(path: str, key: str = "") -> bytes:

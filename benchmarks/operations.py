@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from benchmarks.load import get
+from benchmarks.load import get, send
 from benchmarks.scenery import Scenery
-from openslot.core.clock import system_clock
+from openslot.core.clock import iso, system_clock
 from openslot.demo.large import LargeHost
 
 
@@ -35,12 +35,69 @@ def operations(scenery: Scenery) -> list[Operation]:
         Operation(
             name="GET /me", at_least=0.45, beyond=0.55, requests=_cycle([get("/api/v1/me", key) for key in shuffled])
         ),
+        Operation(
+            name="GET /bookings, 20 rows",
+            at_least=0.30,
+            beyond=0.40,
+            requests=_cycle([get("/api/v1/bookings", key) for key in shuffled]),
+            count=3_000,
+        ),
+        Operation(
+            name="GET /bookings/:id",
+            at_least=0.35,
+            beyond=0.45,
+            requests=_cycle([get(f"/api/v1/bookings/{booking}", key) for key, booking in scenery.booked]),
+        ),
+        Operation(
+            name="GET /contacts?search=, 10,000",
+            at_least=0.15,
+            beyond=0.30,
+            requests=_cycle([get(f"/api/v1/contacts?search={n:03}", scenery.popular) for n in range(100, 1000)]),
+            count=2_000,
+        ),
         _slots(scenery.busy[0], days=7, busy=0),
         _slots(scenery.busy[50], days=7, busy=50, at_least=0.22, beyond=0.30),
         _slots(scenery.busy[500], days=31, busy=500),
         _slots(scenery.busy[500], days=62, busy=500, at_least=0.05, beyond=0.10),
         _slots(scenery.busy[5_000], days=62, busy=5_000),
     ]
+
+
+def changes(scenery: Scenery) -> tuple[Operation, Iterator[tuple[str, str]]]:
+    """Make the operation that books, and the free starts that are left for moving what was booked."""
+    wishes = ((key, iso(start)) for key, start in scenery.free)
+    booking = Operation(
+        name="POST /bookings",
+        at_least=0.08,
+        beyond=0.12,
+        requests=(send("POST", "/api/v1/bookings", key, _wish(start)) for key, start in wishes),
+        count=1_500,
+    )
+    return booking, wishes
+
+
+def moves(made: list[tuple[str, str]], wishes: Iterator[tuple[str, str]]) -> list[Operation]:
+    """List what is done to bookings that were made: each is moved, then cancelled."""
+    by_key: dict[str, list[str]] = {}
+    for key, booking in made:
+        by_key.setdefault(key, []).append(booking)
+    paths = ((key, f"/api/v1/bookings/{by_key[key].pop()}", start) for key, start in wishes if by_key.get(key))
+    moving = (send("PATCH", f"{path}/reschedule", key, {"newStartTime": start}) for key, path, start in paths)
+    cancelling = (send("POST", f"/api/v1/bookings/{booking}/cancel", key, {}) for key, booking in made)
+    return [
+        Operation(name="PATCH /bookings/:id/reschedule", at_least=0.08, beyond=0.12, requests=moving, count=1_000),
+        Operation(name="POST /bookings/:id/cancel", at_least=0.08, beyond=0.12, requests=cancelling, count=1_000),
+    ]
+
+
+def _wish(start: str) -> dict[str, str]:
+    return {
+        "eventTypeSlug": "30min",
+        "startTime": start,
+        "inviteeName": "Bench Client",
+        "inviteeEmail": "client@bench.example",
+        "inviteeTimezone": "Europe/Berlin",
+    }
 
 
 def _slots(

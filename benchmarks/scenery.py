@@ -1,17 +1,21 @@
 """What the benchmarks find in the database: many hosts with keys, bookings and busy calendars."""
 
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import asyncpg
 from msgspec import Struct
 
 from openslot.access.keys import CredentialKind, new_key
+from openslot.contacts.folding import fold_contact
 from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint
-from openslot.demo.large import LargeHost, make_large
+from openslot.demo.large import FIRST_NAMES, LargeHost, make_large
 
 HOSTS = 1_000
+CONTACTS = 10_000
+FREE_STARTS = 40_000
 BUSY = {50: 40, 500: 40, 5_000: 4}
 
 
@@ -25,6 +29,15 @@ class Scenery(Struct, frozen=True, kw_only=True):
     busy: dict[int, list[LargeHost]]
     """Hosts by how many busy spans stand in the next 62 days."""
 
+    booked: list[tuple[str, UUID]]
+    """Some bookings, each with its host's key."""
+
+    free: list[tuple[str, datetime]]
+    """Some free starts, each with its host's key."""
+
+    popular: str
+    """The key of a host with 10,000 contacts."""
+
 
 async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scenery:
     """Write hosts with bookings, second keys, and busy spans for some."""
@@ -37,8 +50,42 @@ async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scen
         records=[(new_id(), host.id, "second", fingerprint(key), key[-4:], now) for host, key in second],
     )
     busy = await _make_busy(connection, hosts, now)
+    await _make_contacts(connection, hosts[-1], now)
     await connection.execute("vacuum analyze")
-    return Scenery(keys=[*(host.api_key for host in hosts), *(key for _, key in second)], hosts=hosts, busy=busy)
+    keys = {host.id: host.api_key for host in hosts}
+    rows = await connection.fetch("select host_id, id from bookings where starts_at < now() limit 5000")
+    return Scenery(
+        keys=[*(host.api_key for host in hosts), *(key for _, key in second)],
+        hosts=hosts,
+        busy=busy,
+        booked=[(keys[row["host_id"]], row["id"]) for row in rows],
+        free=await _find_free(connection, hosts[100:-1], now),
+        popular=hosts[-1].api_key,
+    )
+
+
+async def _make_contacts(connection: asyncpg.Connection, host: LargeHost, now: datetime) -> None:
+    rows = []
+    for n in range(CONTACTS):
+        who = {"name": f"{FIRST_NAMES[n % 10]} {n:05}", "email": f"c{n}@bench.example", "company": f"Company {n % 97}"}
+        rows.append((new_id(), host.id, *who.values(), fold_contact(**who), now, now))
+    await connection.copy_records_to_table(
+        "contacts",
+        columns=["id", "owner_id", "name", "email", "company", "search_text", "created_at", "updated_at"],
+        records=rows,
+    )
+
+
+async def _find_free(
+    connection: asyncpg.Connection, hosts: list[LargeHost], now: datetime
+) -> list[tuple[str, datetime]]:
+    """List free half hours of the coming eight weeks, one host after the other for each."""
+    taken: dict[int, set[datetime]] = {host.no: set() for host in hosts}
+    for row in await connection.fetch("select host_no, starts_at from claims where starts_at > $1", now):
+        taken.get(row["host_no"], set()).add(row["starts_at"])
+    monday = (now + timedelta(days=7 - now.weekday())).replace(hour=9, minute=0, second=0, microsecond=0)
+    starts = [monday + timedelta(days=day, minutes=30 * n) for day in range(56) if day % 7 < 5 for n in range(16)]
+    return [(host.api_key, start) for start in starts for host in hosts if start not in taken[host.no]][:FREE_STARTS]
 
 
 async def _make_busy(

@@ -17,6 +17,7 @@ from openslot.calls.api import list_calls
 from openslot.contacts.api import create_contact, delete_contact, get_contact, list_contacts, update_contact
 from openslot.conversations.api import list_conversations
 from openslot.event_types.api import get_event_type, get_host_page, list_event_types
+from openslot.webhooks.api import list_events
 
 REST = [
     get_me,
@@ -35,6 +36,7 @@ REST = [
     list_slots,
     list_conversations,
     list_calls,
+    list_events,
 ]
 PUBLIC = [
     get_host_page,

@@ -7,10 +7,13 @@ from openslot.bookings.events import BOOKING_EVENTS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.webhooks.events import WEBHOOK_EVENTS
+from openslot.webhooks.jobs import WEBHOOK_JOBS
+from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 
-EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS)
+EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS)
 CONSEQUENCES = ()
-REACTIONS = ()
-PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS)
+REACTIONS = (*WEBHOOK_REACTIONS,)
+PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS, *WEBHOOK_JOBS)
 
 WIRING = Wiring(events=EVENTS, consequences=CONSEQUENCES, reactions=REACTIONS, periodic=PERIODIC)

@@ -21,7 +21,14 @@ COMMANDS = {
     "events": "inspect",
     "version": "inspect",
 }
-GROUPS = {"user": "users", "key": "keys", "effect": "effects", "backup": "backup", "secret": "secret"}
+GROUPS = {
+    "user": "users",
+    "key": "keys",
+    "effect": "effects",
+    "backup": "backup",
+    "secret": "secret",
+    "webhook": "webhooks",
+}
 
 
 class LazyCommands(TyperGroup):

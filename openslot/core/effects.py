@@ -77,6 +77,11 @@ POSTPONE = """
 update effects set state = 'queued', round = round + 1, next_try_at = $3, last_error = $4
 where id = $1 and round = $2 and state = 'running' returning round"""
 
+# It did not even begin, so the try is given back.
+PUT_BACK = """
+update effects set state = 'queued', round = round + 1, attempts = attempts - 1, next_try_at = $3, last_error = $4
+where id = $1 and round = $2 and state = 'running' returning round"""
+
 REVIVE = """
 with revived as (
     update effects set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, finished_at = null
@@ -176,6 +181,13 @@ async def finish_effect(
 async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelta, now: datetime) -> None:
     """Plan the next try after a failed one."""
     next_round = await db.fetchval(POSTPONE, effect.id, effect.round, now + delay, error)
+    if next_round is not None:
+        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
+
+
+async def put_back_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
+    """Plan a try anew that could not begin; it is not counted."""
+    next_round = await db.fetchval(PUT_BACK, effect.id, effect.round, now + delay, reason)
     if next_round is not None:
         await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
 

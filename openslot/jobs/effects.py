@@ -3,11 +3,11 @@
 import structlog
 
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import finish_effect, insert_effects, postpone_effect, start_effect
+from openslot.core.effects import finish_effect, insert_effects, postpone_effect, put_back_effect, start_effect
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, TryLater
 from openslot.core.queue import Job
 from openslot.core.work import House, Work
-from openslot.jobs.retry import next_delay
+from openslot.jobs.retry import PutBack, next_delay
 
 # A try that takes the whole process down leaves no word behind; only the count of tries tells.
 CRASHES_ALLOWED = 5
@@ -34,6 +34,9 @@ async def run_effect(house: House, job: Job) -> None:
         await _bury(house, effect, reaction, str(fault))
     except TryLater as fault:
         await _try_later(house, effect, reaction, fault)
+    except PutBack as plan:
+        async with house.writing(SYSTEM) as work:
+            await put_back_effect(work.db, effect, reason=str(plan), delay=plan.after, now=work.now)
     except Exception as fault:  # noqa: BLE001 - whatever a reaction raises is a failed try, and is kept
         log.exception("effect failed")
         await _try_later(house, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))

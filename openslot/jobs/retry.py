@@ -8,6 +8,14 @@ JITTER = 0.1
 LONGEST_WISH = timedelta(hours=24)
 
 
+class PutBack(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """It can't begin just now; it comes again after the time given, and the try is not counted."""
+
+    def __init__(self, reason: str, *, after: timedelta) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
 def next_delay(
     delays: Sequence[timedelta],
     attempts: int,

@@ -3,12 +3,7 @@
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from uuid import UUID
 
-import msgspec
-from msgspec import Raw
-
-from openslot.core.clock import iso
 from openslot.core.errors import Invalid
 
 # The first try is made at once: ten in all, over 75 h 35 m.
@@ -32,12 +27,12 @@ MOST_REPLAYED = 10_000
 LONGEST_DESCRIPTION = 200
 
 
-def check_events(chosen: Collection[str], known: Collection[str]) -> tuple[str, ...]:
+def check_events(chosen: Collection[str], known: Collection[str], *, field: str = "events") -> tuple[str, ...]:
     """Keep each event once, in the order known, or refuse those that don't exist; none chosen means all."""
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         faults = f"{', '.join(unknown)} is no event; there are {', '.join(known)}"
-        raise Invalid(details={"events": faults})
+        raise Invalid(details={field: faults})
     return tuple(name for name in known if name in chosen)
 
 
@@ -78,8 +73,3 @@ def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
 def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
     """Tell whether an endpoint has done nothing but fail for too long."""
     return now - failing_since >= FAILS_AT_MOST
-
-
-def write_body(event_id: UUID, event_type: str, at: datetime, data: Raw) -> bytes:
-    """Write what an endpoint reads."""
-    return msgspec.json.encode({"id": str(event_id), "type": event_type, "createdAt": iso(at), "data": data})

@@ -81,7 +81,7 @@ def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ..
 def kind_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> str:
     """Say which type a value has."""
     plain, name = follow(schema, schemas), ref_name(schema)
-    if name is not None and name in trail:
+    if len(trail) > DEEPEST or (name is not None and name in trail):
         return "the same again"
     trail = (*trail, name or "")
     names = [kind_of(choice, schemas, trail=trail) for choice in alternatives(plain, schemas)]

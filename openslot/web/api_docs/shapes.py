@@ -4,7 +4,7 @@ import msgspec
 
 from openslot.web.api_docs.spec import Schema, Schemas
 
-DEEPEST = 12
+DEEPEST = 8
 DEFAULTS = msgspec.structs.asdict(Schema())
 
 

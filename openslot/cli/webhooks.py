@@ -1,0 +1,267 @@
+"""webhook …: endpoints that are told of events, and what was sent to them."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from msgspec import UNSET, Struct
+
+from openslot.accounts import operations as accounts
+from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.cli.running import with_work
+from openslot.core.errors import Invalid
+from openslot.core.ids import parse_id
+from openslot.core.moments import read_span
+from openslot.core.work import Work
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointWanted, LoggedAttempt, Ref, State
+
+app = typer.Typer(help="Webhook endpoints.", no_args_is_help=True, add_completion=False)
+
+EndpointId = Annotated[str, typer.Argument(help="The endpoint's id, as `webhook list` shows it")]
+Events = Annotated[list[str] | None, typer.Option("--event", help="An event to be told of, repeatable; none: all")]
+
+
+class ShownEndpoint(Struct, frozen=True, kw_only=True, rename="camel"):
+    """An endpoint as scripts see it."""
+
+    id: UUID
+    owner_id: UUID
+    url: str
+    description: str | None
+    events: tuple[str, ...]
+    state: State
+    state_reason: str | None
+    state_since: datetime
+    previous_secret_until: datetime | None
+    failing_since: datetime | None
+    created_at: datetime
+
+
+class ShownAttempt(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One try of a delivery as scripts see it."""
+
+    id: UUID
+    event_id: UUID
+    event_type: str
+    attempt: int
+    at: datetime
+    url: str
+    request_headers: dict[str, str]
+    status: int | None
+    answer: str | None
+    duration_ms: int
+    error: str | None
+
+
+@app.command("add")
+def add_endpoint(
+    user: Annotated[str, typer.Option("--user", help="Whose events, by e-mail address")],
+    url: Annotated[str, typer.Option("--url", help="Where events are sent to")],
+    event: Events = None,
+    description: Annotated[str | None, typer.Option(help="What it is for")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell a URL of a user's events, and print the signing secret once."""
+    wanted = EndpointWanted(url=url, events=tuple(event or ()), description=description)
+
+    async def do(work: Work) -> tuple[Endpoint, str]:
+        return await webhooks.add_endpoint(work, await accounts.get_user_by_email(work, user), wanted)
+
+    _show_with_secret(*with_work(do), as_json=as_json)
+
+
+@app.command("list")
+def list_endpoints(
+    user: Annotated[str | None, typer.Option("--user", help="Only this user's, by e-mail address")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List endpoints with their state, the oldest first."""
+
+    async def do(work: Work) -> list[Endpoint]:
+        owner = await accounts.get_user_by_email(work, user) if user else None
+        return await webhooks.list_endpoints(work, owner)
+
+    found = with_work(do)
+    if as_json:
+        print_json({"webhooks": [shown(endpoint) for endpoint in found]})
+        return
+    rows = [(e.id, e.url, ", ".join(e.events) or "all", e.state, e.state_reason, e.failing_since) for e in found]
+    columns = ("Id", "URL", "Events", "State", "Reason", "Failing since")
+    print_table(columns, rows, nothing="No endpoints yet. Add one: openslot webhook add --user EMAIL --url URL")
+
+
+@app.command("show")
+def show_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
+    """Show one endpoint, without its secret."""
+    _show(with_work(lambda work: webhooks.get_endpoint(work, Ref(parse_id(endpoint_id)))), as_json=as_json)
+
+
+@app.command("change")
+def change_endpoint(
+    endpoint_id: EndpointId,
+    url: Annotated[str | None, typer.Option("--url", help="Where events are sent to from now on")] = None,
+    event: Events = None,
+    every: Annotated[bool, typer.Option("--all-events", help="Be told of every event")] = False,
+    description: Annotated[str | None, typer.Option(help="What it is for; empty: nothing is said")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change an endpoint's URL, events or description."""
+    if event and every:
+        raise Invalid("Name events, or --all-events")
+    changes = EndpointChanges(
+        url=UNSET if url is None else url,
+        events=tuple(event) if event else () if every else UNSET,
+        description=UNSET if description is None else description,
+    )
+    _show(with_work(lambda work: webhooks.change_endpoint(work, Ref(parse_id(endpoint_id)), changes)), as_json=as_json)
+
+
+@app.command("pause")
+def pause_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
+    """Send an endpoint nothing until it is resumed."""
+    _show(with_work(lambda work: webhooks.pause_endpoint(work, Ref(parse_id(endpoint_id)))), as_json=as_json)
+
+
+@app.command("resume")
+def resume_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
+    """Send a paused or switched-off endpoint events again."""
+    _show(with_work(lambda work: webhooks.resume_endpoint(work, Ref(parse_id(endpoint_id)))), as_json=as_json)
+
+
+@app.command("rotate")
+def rotate_secret(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
+    """Make a new signing secret and print it once; the old one signs too for 24 hours."""
+    found = with_work(lambda work: webhooks.rotate_secret(work, Ref(parse_id(endpoint_id))))
+    _show_with_secret(*found, as_json=as_json)
+
+
+@app.command("remove")
+def remove_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
+    """Delete an endpoint together with its log."""
+    with_work(lambda work: webhooks.delete_endpoint(work, Ref(parse_id(endpoint_id))))
+    if as_json:
+        print_json({"removed": endpoint_id})
+        return
+    console.print("The endpoint is removed.")
+
+
+@app.command("test")
+def send_test(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
+    """Send a test to an endpoint, in whatever state it is."""
+    endpoint = with_work(lambda work: webhooks.send_test(work, Ref(parse_id(endpoint_id))))
+    if as_json:
+        print_json({"sent": endpoint.id, "url": endpoint.url})
+        return
+    console.print(f"A test is on its way to {endpoint.url}; see: openslot webhook deliveries {endpoint.id}")
+
+
+@app.command("deliveries")
+def list_deliveries(
+    endpoint_id: EndpointId,
+    failed: Annotated[bool, typer.Option("--failed", help="Only tries that failed")] = False,
+    page: Annotated[int, typer.Option(min=1)] = 1,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List the tries at an endpoint, newest first; they are kept for 30 days."""
+    ref = Ref(parse_id(endpoint_id))
+    found, total = with_work(lambda work: webhooks.list_attempts(work, ref, only_failed=failed, page=page, limit=limit))
+    if as_json:
+        print_json({"deliveries": [shown_attempt(one) for one in found], "total": total})
+        return
+    rows = [
+        (
+            a.attempt.id,
+            a.attempt.at,
+            a.event_type,
+            a.attempt.attempt,
+            a.attempt.status,
+            a.attempt.duration_ms,
+            a.attempt.error,
+        )
+        for a in found
+    ]
+    columns = ("Id", "At", "Event", "Try", "Status", "ms", "Error")
+    print_table(columns, rows, nothing="Nothing was sent yet.")
+
+
+@app.command("replay")
+def replay(
+    delivery_id: Annotated[str | None, typer.Argument(help="One delivery, as `webhook deliveries` shows it")] = None,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="A range of this endpoint's events")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="The earliest: a date or date-time, UTC")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="The latest, included: a date or date-time, UTC")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Those that have arrived, too")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Send once more what one delivery was about, or what a range of time has missed: same ids, same bytes."""
+
+    async def do(work: Work) -> int:
+        if delivery_id is not None:
+            await webhooks.replay_delivery(work, parse_id(delivery_id), owner_id=None)
+            return 1
+        ref, span = Ref(parse_id(endpoint or "")), read_span(from_, to)
+        return await (webhooks.replay_all if every else webhooks.replay_missed)(work, ref, span)
+
+    if (delivery_id is None) == (endpoint is None):
+        raise Invalid("Name one delivery, or --endpoint with --from and --to")
+    count = with_work(do)
+    if as_json:
+        print_json({"replayed": count})
+        return
+    console.print(f"{count} event{'' if count == 1 else 's'} will be sent again.")
+
+
+def shown(endpoint: Endpoint) -> ShownEndpoint:
+    """Write an endpoint for a script."""
+    return ShownEndpoint(
+        id=endpoint.id,
+        owner_id=endpoint.owner_id,
+        url=endpoint.url,
+        description=endpoint.description,
+        events=endpoint.events,
+        state=endpoint.state,
+        state_reason=endpoint.state_reason,
+        state_since=endpoint.state_since,
+        previous_secret_until=endpoint.previous_until,
+        failing_since=endpoint.failing_since,
+        created_at=endpoint.created_at,
+    )
+
+
+def shown_attempt(logged: LoggedAttempt) -> ShownAttempt:
+    """Write a try for a script; what is no text in the answer is replaced."""
+    attempt = logged.attempt
+    return ShownAttempt(
+        id=attempt.id,
+        event_id=attempt.event_id,
+        event_type=logged.event_type,
+        attempt=attempt.attempt,
+        at=attempt.at,
+        url=attempt.url,
+        request_headers=attempt.request_headers,
+        status=attempt.status,
+        answer=attempt.answer.decode("utf-8", "replace") if attempt.answer is not None else None,
+        duration_ms=attempt.duration_ms,
+        error=attempt.error,
+    )
+
+
+def _show(endpoint: Endpoint, *, as_json: bool) -> None:
+    if as_json:
+        print_json(shown(endpoint))
+        return
+    because = f" ({endpoint.state_reason})" if endpoint.state_reason else ""
+    console.print(
+        f"{endpoint.id}: {endpoint.url}, {', '.join(endpoint.events) or 'all events'}, {endpoint.state}{because}"
+    )
+
+
+def _show_with_secret(endpoint: Endpoint, secret: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"secret": secret, "webhook": shown(endpoint)})
+        return
+    _show(endpoint, as_json=False)
+    console.print(f"Shown once, keep it: {secret}", soft_wrap=True)

@@ -1,0 +1,236 @@
+"""The verbs of webhooks, the only writers of its tables."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.effects import insert_effects
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.moments import Span
+from openslot.core.work import Work
+from openslot.webhooks import store
+from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
+from openslot.webhooks.events import WebhookDisabled, WebhookTested
+from openslot.webhooks.models import (
+    Attempt,
+    Endpoint,
+    EndpointChanges,
+    EndpointWanted,
+    LoggedAttempt,
+    PastEvent,
+    Ref,
+    State,
+)
+from openslot.webhooks.rules import (
+    GONE,
+    MOST_ENDPOINTS,
+    MOST_REPLAYED,
+    SECRETS_OVERLAP,
+    check_description,
+    check_events,
+    is_hopeless,
+)
+from openslot.webhooks.schemas import PUBLISHED_TYPES, write_body
+from openslot.webhooks.signing import new_secret
+
+DELIVER = "webhooks.deliver"
+
+
+async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple[Endpoint, str]:
+    """Begin to tell a URL of events, and give the secret that signs them, this once."""
+    work.house.outbound.check_url(wanted.url)
+    endpoint = Endpoint(
+        id=new_id(),
+        owner_id=owner.id,
+        url=wanted.url,
+        description=check_description(wanted.description),
+        events=check_events(wanted.events, PUBLISHED_TYPES),
+        state=State.ACTIVE,
+        state_reason=None,
+        state_since=work.now,
+        previous_until=None,
+        failing_since=None,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    secret = new_secret()
+    if not await store.insert_endpoint(work.db, endpoint, work.house.secrets.seal(secret), most=MOST_ENDPOINTS):
+        raise TooManyWebhooks(MOST_ENDPOINTS)
+    return endpoint, secret
+
+
+async def get_endpoint(work: Work, ref: Ref) -> Endpoint:
+    """Read one endpoint."""
+    endpoint = await store.find_endpoint(work.db, ref)
+    if endpoint is None:
+        raise WebhookNotFound
+    return endpoint
+
+
+async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
+    """Read an owner's endpoints, or everyone's, the oldest first."""
+    return await store.list_endpoints(work.db, owner.id if owner else None)
+
+
+async def change_endpoint(work: Work, ref: Ref, changes: EndpointChanges) -> Endpoint:
+    """Change where an endpoint is, what it is told of or how it is described."""
+    endpoint = await _get_for_change(work, ref)
+    if changes.url is not UNSET:
+        work.house.outbound.check_url(changes.url)
+        endpoint = replace(endpoint, url=changes.url)
+    if changes.events is not UNSET:
+        endpoint = replace(endpoint, events=check_events(changes.events, PUBLISHED_TYPES))
+    if changes.description is not UNSET:
+        endpoint = replace(endpoint, description=check_description(changes.description))
+    return await _keep(work, endpoint)
+
+
+async def pause_endpoint(work: Work, ref: Ref) -> Endpoint:
+    """Send an endpoint nothing until it is resumed; what happens meanwhile can be replayed."""
+    endpoint = await _get_for_change(work, ref)
+    if endpoint.state is State.PAUSED:
+        return endpoint
+    return await _keep(work, replace(endpoint, state=State.PAUSED, state_reason=None, state_since=work.now))
+
+
+async def resume_endpoint(work: Work, ref: Ref) -> Endpoint:
+    """Send an endpoint events again, whyever it was sent none."""
+    endpoint = await _get_for_change(work, ref)
+    if endpoint.state is State.ACTIVE:
+        return endpoint
+    resumed = replace(endpoint, state=State.ACTIVE, state_reason=None, state_since=work.now, failing_since=None)
+    return await _keep(work, resumed)
+
+
+async def rotate_secret(work: Work, ref: Ref) -> tuple[Endpoint, str]:
+    """Give an endpoint a new secret, shown this once; the one before signs too for a day."""
+    endpoint = await _get_for_change(work, ref)
+    secret = new_secret()
+    rotated = replace(endpoint, previous_until=work.now + SECRETS_OVERLAP, updated_at=work.now)
+    await store.rotate_secret(work.db, rotated, work.house.secrets.seal(secret))
+    return rotated, secret
+
+
+async def delete_endpoint(work: Work, ref: Ref) -> None:
+    """Forget an endpoint together with its log."""
+    if not await store.delete_endpoint(work.db, ref):
+        raise WebhookNotFound
+
+
+async def send_test(work: Work, ref: Ref) -> Endpoint:
+    """Send a test to one endpoint, in whatever state it is."""
+    endpoint = await get_endpoint(work, ref)
+    await work.record(WebhookTested(endpoint_id=endpoint.id, owner_id=endpoint.owner_id))
+    return endpoint
+
+
+async def list_attempts(
+    work: Work, ref: Ref, *, only_failed: bool = False, page: int = 1, limit: int = 20
+) -> tuple[list[LoggedAttempt], int]:
+    """Read one page of the tries at an endpoint, newest first, and how many there are."""
+    endpoint = await get_endpoint(work, ref)
+    return await store.list_attempts(work.db, endpoint, only_failed=only_failed, limit=limit, offset=(page - 1) * limit)
+
+
+async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None) -> Endpoint:
+    """Send once more what one try was about: same id, same bytes."""
+    found = await store.find_attempt(work.db, attempt_id, owner_id=owner_id)
+    if found is None:
+        raise DeliveryNotFound
+    endpoint, event = found
+    if event.type == WebhookTested.type:
+        return await send_test(work, Ref(endpoint.id, endpoint.owner_id))
+    _check_active(endpoint)
+    await _send_again(work, endpoint, (event,))
+    return endpoint
+
+
+async def replay_missed(work: Work, ref: Ref, span: Span) -> int:
+    """Send every event of a span that has not arrived at an endpoint and is not under way; tell how many."""
+    return await _replay(work, ref, span, but=("done", *store.UNDER_WAY))
+
+
+async def replay_all(work: Work, ref: Ref, span: Span) -> int:
+    """Send every event of a span that an endpoint wants, arrived or not; tell how many."""
+    return await _replay(work, ref, span, but=store.UNDER_WAY)
+
+
+async def keep_success(work: Work, attempt: Attempt) -> None:
+    """Log a try that was taken."""
+    await store.insert_attempt(work.db, attempt)
+    await store.note_success(work.db, attempt.endpoint_id)
+
+
+async def keep_failure(work: Work, attempt: Attempt) -> None:
+    """Log a failed try, and switch the endpoint off where it is gone or there was nothing but failure for days."""
+    await store.insert_attempt(work.db, attempt)
+    failing_since = await store.note_failure(work.db, attempt)
+    if failing_since is None:
+        return
+    if attempt.status == GONE:
+        await _disable(work, Ref(attempt.endpoint_id), reason="It answered 410: it is gone.")
+    elif is_hopeless(failing_since, now=attempt.at):
+        await _disable(work, Ref(attempt.endpoint_id), reason="Every delivery has failed for 5 days.")
+
+
+async def list_feed(
+    work: Work, owner: User, *, after: UUID | None, types: tuple[str, ...], limit: int
+) -> tuple[list[PastEvent], bool]:
+    """Read an owner's events behind one of them, the first first, and whether there are more."""
+    place = 0 if after is None else await store.find_place(work.db, owner.id, after)
+    if place is None:
+        raise Invalid(details={"after": "is not the id of an event of yours"})
+    chosen = check_events(types, PUBLISHED_TYPES, field="type")
+    found = await store.list_feed(work.db, owner.id, after=place, types=chosen, limit=limit + 1)
+    return found[:limit], len(found) > limit
+
+
+async def _replay(work: Work, ref: Ref, span: Span, *, but: tuple[str, ...]) -> int:
+    endpoint = await get_endpoint(work, ref)
+    _check_active(endpoint)
+    events = await store.list_events_in(work.db, endpoint, span, reaction=DELIVER, but=but, limit=MOST_REPLAYED)
+    await _send_again(work, endpoint, events)
+    return len(events)
+
+
+async def _send_again(work: Work, endpoint: Endpoint, events: Iterable[PastEvent]) -> None:
+    reaction = work.house.wiring.reaction(DELIVER)
+    if reaction is None:
+        raise LookupError(f"no reaction is named {DELIVER}")
+    for event in events:
+        await store.keep_message(work.db, event.id, write_body(event), now=work.now)
+        # A lane of its own: what is replayed keeps its order, and does not wait behind what is failing.
+        lane = f"webhooks:{event.subject}@{endpoint.id}:replay"
+        await insert_effects(work.db, event.id, [(reaction, str(endpoint.id), lane)], now=work.now)
+
+
+async def _disable(work: Work, ref: Ref, *, reason: str) -> None:
+    endpoint = await _get_for_change(work, ref)
+    if endpoint.state is State.DISABLED:
+        return
+    await _keep(work, replace(endpoint, state=State.DISABLED, state_reason=reason, state_since=work.now))
+    await work.record(
+        WebhookDisabled(endpoint_id=endpoint.id, owner_id=endpoint.owner_id, url=endpoint.url, reason=reason)
+    )
+
+
+async def _get_for_change(work: Work, ref: Ref) -> Endpoint:
+    endpoint = await store.lock_endpoint(work.db, ref)
+    if endpoint is None:
+        raise WebhookNotFound
+    return endpoint
+
+
+async def _keep(work: Work, endpoint: Endpoint) -> Endpoint:
+    kept = replace(endpoint, updated_at=work.now)
+    await store.update_endpoint(work.db, kept)
+    return kept
+
+
+def _check_active(endpoint: Endpoint) -> None:
+    if endpoint.state is not State.ACTIVE:
+        raise WebhookNotActive

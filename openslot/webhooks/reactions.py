@@ -1,0 +1,149 @@
+"""What webhooks do because something happened: one delivery an endpoint, signed, tried on a schedule, and logged."""
+
+import time
+from datetime import timedelta
+from uuid import UUID
+
+from openslot.core.actor import SYSTEM
+from openslot.core.events import (
+    Done,
+    Effect,
+    Event,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Skipped,
+    Target,
+    TryLater,
+)
+from openslot.core.ids import new_id
+from openslot.core.outbound import Answer, OutboundFailed, OutboundRefused
+from openslot.core.work import Work
+from openslot.jobs.retry import PutBack
+from openslot.webhooks import operations, store
+from openslot.webhooks.events import WebhookTested
+from openslot.webhooks.gate import Gate
+from openslot.webhooks.models import Attempt, Parcel, Ref, State
+from openslot.webhooks.operations import DELIVER
+from openslot.webhooks.rules import (
+    ANSWER_KEPT,
+    ANSWER_WITHIN,
+    CONNECT_WITHIN,
+    DELAYS,
+    GONE,
+    HOLDS_BACK,
+    describe_failure,
+    is_taken,
+    read_retry_after,
+)
+from openslot.webhooks.schemas import PUBLISHED, write_body, write_test_body
+from openslot.webhooks.signing import signed_headers
+
+# One for the whole process: what it guards are the places of one worker.
+GATE = Gate()
+
+
+def subject_lane(event: Event) -> str:
+    """Keep what happens to one thing in order."""
+    kind, subject_id = event.subject
+    return f"webhooks:{kind}:{subject_id}"
+
+
+async def fan_out(work: Work, effect: Effect) -> Outcome:
+    """Make the body's bytes once, and one delivery for each endpoint that wants the event."""
+    event, listeners = await store.get_listeners(work.db, effect.event_id)
+    if listeners:
+        await store.keep_message(work.db, event.id, write_body(event), now=work.now)
+    return Expanded(
+        tuple(Target(reaction=DELIVER, target=str(each), lane=f"{effect.lane}@{each}") for each in listeners)
+    )
+
+
+async def send_test(work: Work, effect: Effect) -> Outcome:
+    """Make a test's body, and one delivery to the endpoint that is tested."""
+    endpoint_id = effect.event(WebhookTested).endpoint_id
+    body = write_test_body(effect.event_id, effect.event_type, effect.event_at, endpoint_id=endpoint_id)
+    await store.keep_message(work.db, effect.event_id, body, now=work.now)
+    return Expanded((Target(reaction=DELIVER, target=str(endpoint_id)),))
+
+
+async def deliver(work: Work, effect: Effect) -> Outcome:
+    """Bring an event to one endpoint, unless as many as may be are on their way to it."""
+    endpoint_id = UUID(effect.target)
+    wait = GATE.enter(endpoint_id, effect.tenant_id, now=work.now)
+    if wait is not None:
+        raise PutBack("others are on their way to this endpoint", after=wait)
+    try:
+        return await _deliver(work, effect, Ref(endpoint_id, effect.tenant_id))
+    finally:
+        GATE.leave(endpoint_id, effect.tenant_id)
+
+
+async def _deliver(work: Work, effect: Effect, ref: Ref) -> Outcome:
+    parcel = await store.find_parcel(work.db, ref, event_id=effect.event_id, effect_id=effect.id)
+    if parcel is None:
+        return Skipped("the endpoint is deleted")
+    if parcel.endpoint.state is not State.ACTIVE and effect.event_type != WebhookTested.type:
+        return Skipped(f"the endpoint is {parcel.endpoint.state}")
+    if parcel.is_delivered:
+        return Skipped("a replay has arrived already")
+    attempt, wished = await _send(work, effect, parcel)
+    took = timedelta(milliseconds=attempt.duration_ms)
+    GATE.learn(ref.id, took=took, failed=attempt.error is not None)
+    if attempt.error is None:
+        return Done(write=lambda work: operations.keep_success(work, attempt))
+    async with work.house.writing(SYSTEM) as failed:
+        await operations.keep_failure(failed, attempt)
+    if attempt.status == GONE:
+        raise GiveUp(attempt.error)
+    raise TryLater(attempt.error, after=wished)
+
+
+async def _send(work: Work, effect: Effect, parcel: Parcel) -> tuple[Attempt, timedelta | None]:
+    if parcel.body is None:
+        raise GiveUp("its body is no longer kept")
+    secrets = [work.house.secrets.open(sealed) for sealed in parcel.secrets.valid(now=work.now)]
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "Openslot-Webhooks/1",
+        **signed_headers(effect.event_id, parcel.body, secrets=secrets, at=work.now),
+    }
+    answer: Answer | None = None
+    error: str | None
+    started = time.monotonic()
+    try:
+        answer = await work.house.outbound.send(
+            "POST",
+            parcel.endpoint.url,
+            headers=headers,
+            body=parcel.body,
+            connect_within=CONNECT_WITHIN,
+            within=ANSWER_WITHIN,
+            at_most=ANSWER_KEPT,
+        )
+        error = None if is_taken(answer.status) else describe_failure(answer.status)
+    except (OutboundFailed, OutboundRefused) as fault:
+        error = fault.message
+    attempt = Attempt(
+        id=new_id(),
+        endpoint_id=parcel.endpoint.id,
+        event_id=effect.event_id,
+        effect_id=effect.id,
+        attempt=effect.attempts,
+        at=work.now,
+        url=parcel.endpoint.url,
+        request_headers=headers,
+        status=answer.status if answer else None,
+        answer=answer.body if answer else None,
+        duration_ms=round((time.monotonic() - started) * 1000),
+        error=error,
+    )
+    return attempt, read_retry_after(answer.headers.get("retry-after"), now=work.now) if answer else None
+
+
+WEBHOOK_REACTIONS = (
+    Reaction(name="webhooks.fan_out", on=tuple(one.event for one in PUBLISHED), run=fan_out, lane=subject_lane),
+    Reaction(name="webhooks.send_test", on=(WebhookTested,), run=send_test),
+    Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK),
+)

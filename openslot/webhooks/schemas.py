@@ -1,0 +1,80 @@
+"""The wire shapes of webhooks: what endpoints read, what the feed answers, and which events there are."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.schemas import RescheduledBooking, ShownBooking
+from openslot.contacts.events import ContactCreated
+from openslot.contacts.schemas import DetailedContact
+from openslot.core.clock import iso
+from openslot.core.events import Event
+from openslot.webhooks.models import PastEvent
+
+_ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"
+
+
+class Published(Struct, frozen=True):
+    """An event that the world is told of, and the shape of its `data`."""
+
+    event: type[Event]
+    data: type[Struct]
+
+
+PUBLISHED = (
+    Published(BookingCreated, ShownBooking),
+    Published(BookingCancelled, ShownBooking),
+    Published(BookingRescheduled, RescheduledBooking),
+    Published(ContactCreated, DetailedContact),
+)
+PUBLISHED_TYPES = tuple(one.event.type for one in PUBLISHED)
+
+
+class ShownEvent(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that happened, as webhooks and the feed tell it."""
+
+    id: Annotated[str, Meta(description="The same in the header `webhook-id`", examples=[_ID])]
+    type: Annotated[str, Meta(examples=["booking.created"])]
+    created_at: Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+    data: Annotated[Raw, Meta(description="What it happened to, as it was then")]
+
+
+class Feed(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Past events, the first first."""
+
+    data: list[ShownEvent]
+    next: Annotated[
+        str | None,
+        Meta(description="Give it as `after` to go on, now or later; null where nothing has happened yet"),
+    ]
+    has_more: Annotated[bool, Meta(description="Whether there is more to read now", examples=[False])]
+
+
+class TestData(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a test says."""
+
+    __test__ = False
+    webhook_id: Annotated[str, Meta(description="The endpoint's id", examples=[_ID])]
+    message: Annotated[str, Meta(examples=["It works: this endpoint can be reached."])] = (
+        "It works: this endpoint can be reached."
+    )
+
+
+def show_event(event: PastEvent) -> ShownEvent:
+    """Write an event for webhooks and the feed."""
+    return ShownEvent(id=str(event.id), type=event.type, created_at=iso(event.at), data=event.data)
+
+
+def write_body(event: PastEvent) -> bytes:
+    """Write what an endpoint reads."""
+    return msgspec.json.encode(show_event(event))
+
+
+def write_test_body(event_id: UUID, event_type: str, at: datetime, *, endpoint_id: UUID) -> bytes:
+    """Write what a tested endpoint reads."""
+    data = Raw(msgspec.json.encode(TestData(webhook_id=str(endpoint_id))))
+    return write_body(PastEvent(id=event_id, type=event_type, at=at, data=data, subject=f"webhook:{endpoint_id}"))

@@ -1,0 +1,309 @@
+"""All SQL of webhooks."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw
+
+from openslot.core.db import Db, Row
+from openslot.core.moments import Span
+from openslot.webhooks.models import (
+    Attempt,
+    Endpoint,
+    LoggedAttempt,
+    Parcel,
+    PastEvent,
+    Ref,
+    Secrets,
+    State,
+)
+from openslot.webhooks.rules import FAILS_AT_MOST, LOG_KEPT_FOR
+
+COLUMNS = ", ".join(f"e.{name}" for name in Endpoint.__struct_fields__)
+OWN = "e.id = $1 and ($2::uuid is null or e.owner_id = $2)"
+EVENT_COLUMNS = "v.id, v.type, v.at, v.public, v.subject_kind || ':' || v.subject_id as subject"
+
+INSERT = """
+insert into webhook_endpoints
+    (id, owner_id, url, description, events, state, state_since, secret, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $7, $7)"""
+
+LISTENERS = f"""
+select {EVENT_COLUMNS}, array(
+    select e.id from webhook_endpoints e
+    where e.owner_id = v.tenant_id and e.state = 'active' and (e.events = '{{}}' or v.type = any(e.events))
+    order by e.id) as listeners
+from events v where v.id = $1"""
+
+# Its bytes stay as they were first made.
+KEEP_MESSAGE = """
+insert into webhook_messages (event_id, body, kept_since) values ($1, $2, $3)
+on conflict (event_id) do update set kept_since = excluded.kept_since"""
+
+PARCEL = f"""
+select {COLUMNS}, e.secret, e.previous_secret, m.body, exists (
+    select from webhook_deliveries d join effects f on f.id = $4
+    where d.endpoint_id = e.id and d.event_id = $3 and d.error is null and d.effect_id <> $4 and d.at > f.created_at
+) as is_delivered
+from webhook_endpoints e left join webhook_messages m on m.event_id = $3 where {OWN}"""
+
+LOG = """
+insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, at, url, request_headers, status, answer,
+    duration_ms, error)
+select $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 from webhook_endpoints where id = $2"""
+
+# After days without a single try nothing is known: the count begins anew.
+FAILED = """
+update webhook_endpoints e set failing_since = case
+    when e.failing_since is null then $2
+    when exists (
+        select from webhook_deliveries d where d.endpoint_id = e.id and d.id <> $3 and d.at > $2 - $4::interval)
+    then e.failing_since else $2 end
+where e.id = $1 returning failing_since"""
+
+ATTEMPTS = """
+select d.*, v.type as event_type, count(*) over () as total
+from webhook_deliveries d join events v on v.id = d.event_id
+where d.endpoint_id = $1 and (not $2 or d.error is not null)
+order by d.at desc, d.id desc limit $3 offset $4"""
+
+# What is under way will arrive by itself.
+IN_SPAN = f"""
+select {EVENT_COLUMNS} from events v
+where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.type = any($3))
+  and ($4::timestamptz is null or v.at >= $4) and ($5::timestamptz is null or v.at < $5)
+  and not exists (select from effects f where f.event_id = v.id and f.reaction = $6 and f.target = $2
+      and f.state = any($7))
+order by v.no limit $8"""
+UNDER_WAY = ("waiting", "queued", "running")
+
+FEED = f"""
+select {EVENT_COLUMNS} from (
+    select event_id, no from event_feed
+    where tenant_id = $1 and no > $2 and ($3::text[] = '{{}}' or type = any($3)) order by no limit $4
+) f join events v on v.id = f.event_id order by f.no"""
+
+TIDY_MESSAGES = """
+delete from webhook_messages m where kept_since < $1 and not exists (
+    select from effects f where f.event_id = m.event_id and f.state in ('waiting', 'queued', 'running'))"""
+
+
+def to_endpoint(row: Row) -> Endpoint:
+    """Make an endpoint of a row."""
+    fields = {name: row[name] for name in Endpoint.__struct_fields__}
+    return Endpoint(**{**fields, "state": State(row["state"]), "events": tuple(row["events"])})
+
+
+def to_past_event(row: Row) -> PastEvent:
+    """Make an event of a row that has `EVENT_COLUMNS`; the text of its data stays as it is."""
+    data = Raw((row["public"] or "null").encode())
+    return PastEvent(id=row["id"], type=row["type"], at=row["at"], data=data, subject=row["subject"])
+
+
+def _to_logged(row: Row) -> LoggedAttempt:
+    fields = {name: row[name] for name in Attempt.__struct_fields__}
+    fields["request_headers"] = msgspec.json.decode(row["request_headers"])
+    return LoggedAttempt(Attempt(**fields), row["event_type"])
+
+
+async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, most: int) -> bool:
+    """Write a new endpoint; False where its owner has as many as one may have."""
+    # The owner's row keeps two that come at once from both being the last.
+    await db.execute("select from users where id = $1 for no key update", endpoint.owner_id)
+    count = await db.fetchval("select count(*) from webhook_endpoints where owner_id = $1", endpoint.owner_id)
+    if count >= most:
+        return False
+    await db.execute(
+        INSERT,
+        endpoint.id,
+        endpoint.owner_id,
+        endpoint.url,
+        endpoint.description,
+        endpoint.events,
+        endpoint.state,
+        endpoint.created_at,
+        sealed,
+    )
+    return True
+
+
+async def find_endpoint(db: Db, ref: Ref) -> Endpoint | None:
+    """Look an endpoint up."""
+    row = await db.fetchrow(f"select {COLUMNS} from webhook_endpoints e where {OWN}", ref.id, ref.owner_id)
+    return to_endpoint(row) if row else None
+
+
+async def lock_endpoint(db: Db, ref: Ref) -> Endpoint | None:
+    """Look an endpoint up and keep others from changing it until the commit."""
+    row = await db.fetchrow(
+        f"select {COLUMNS} from webhook_endpoints e where {OWN} for no key update", ref.id, ref.owner_id
+    )
+    return to_endpoint(row) if row else None
+
+
+async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
+    """List an owner's endpoints, or everyone's for the operator, the oldest first."""
+    rows = await db.fetch(
+        f"""select {COLUMNS} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
+        order by e.created_at, e.id""",
+        owner_id,
+    )
+    return [to_endpoint(row) for row in rows]
+
+
+async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
+    """Write what may change of an endpoint, its secrets aside."""
+    await db.execute(
+        """update webhook_endpoints set url = $3, description = $4, events = $5, state = $6, state_reason = $7,
+            state_since = $8, failing_since = $9, updated_at = $10 where id = $1 and owner_id = $2""",
+        endpoint.id,
+        endpoint.owner_id,
+        endpoint.url,
+        endpoint.description,
+        endpoint.events,
+        endpoint.state,
+        endpoint.state_reason,
+        endpoint.state_since,
+        endpoint.failing_since,
+        endpoint.updated_at,
+    )
+
+
+async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
+    """Write a new secret and keep the one before it until the endpoint says."""
+    await db.execute(
+        """update webhook_endpoints set previous_secret = secret, secret = $3, previous_until = $4, updated_at = $5
+        where id = $1 and owner_id = $2""",
+        endpoint.id,
+        endpoint.owner_id,
+        sealed,
+        endpoint.previous_until,
+        endpoint.updated_at,
+    )
+
+
+async def delete_endpoint(db: Db, ref: Ref) -> bool:
+    """Delete an endpoint with its log; False where there is none."""
+    return (
+        await db.fetchval(f"delete from webhook_endpoints e where {OWN} returning e.id", ref.id, ref.owner_id)
+        is not None
+    )
+
+
+async def get_listeners(db: Db, event_id: UUID) -> tuple[PastEvent, list[UUID]]:
+    """Read an event, and which active endpoints of its tenant want it."""
+    row = await db.fetchrow(LISTENERS, event_id)
+    if row is None:
+        raise LookupError(f"there is no event {event_id}")
+    return to_past_event(row), list(row["listeners"])
+
+
+async def keep_message(db: Db, event_id: UUID, body: bytes, *, now: datetime) -> None:
+    """Keep the bytes of an event's body, unless there are some already."""
+    await db.execute(KEEP_MESSAGE, event_id, body, now)
+
+
+async def find_parcel(db: Db, ref: Ref, *, event_id: UUID, effect_id: UUID) -> Parcel | None:
+    """Read all that a try needs; None where the endpoint is gone."""
+    row = await db.fetchrow(PARCEL, ref.id, ref.owner_id, event_id, effect_id)
+    if row is None:
+        return None
+    secrets = Secrets(row["secret"], row["previous_secret"], row["previous_until"])
+    return Parcel(endpoint=to_endpoint(row), secrets=secrets, body=row["body"], is_delivered=row["is_delivered"])
+
+
+async def insert_attempt(db: Db, attempt: Attempt) -> None:
+    """Log one try, unless its endpoint has been deleted meanwhile."""
+    await db.execute(
+        LOG,
+        attempt.id,
+        attempt.endpoint_id,
+        attempt.event_id,
+        attempt.effect_id,
+        attempt.attempt,
+        attempt.at,
+        attempt.url,
+        msgspec.json.encode(attempt.request_headers).decode(),
+        attempt.status,
+        attempt.answer,
+        attempt.duration_ms,
+        attempt.error,
+    )
+
+
+async def note_success(db: Db, endpoint_id: UUID) -> None:
+    """Forget that an endpoint has failed; one that hasn't is not written to."""
+    await db.execute(
+        "update webhook_endpoints set failing_since = null where id = $1 and failing_since is not null", endpoint_id
+    )
+
+
+async def note_failure(db: Db, attempt: Attempt) -> datetime | None:
+    """Tell since when an endpoint has done nothing but fail; None where it is gone."""
+    since: datetime | None = await db.fetchval(FAILED, attempt.endpoint_id, attempt.at, attempt.id, FAILS_AT_MOST)
+    return since
+
+
+async def list_attempts(
+    db: Db, endpoint: Endpoint, *, only_failed: bool, limit: int, offset: int
+) -> tuple[list[LoggedAttempt], int]:
+    """List the tries at an endpoint, newest first, with how many there are in all."""
+    rows = await db.fetch(ATTEMPTS, endpoint.id, only_failed, limit, offset)
+    return [_to_logged(row) for row in rows], rows[0]["total"] if rows else 0
+
+
+async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tuple[Endpoint, PastEvent] | None:
+    """Look up where a try went to and what it was about."""
+    row = await db.fetchrow(
+        """select d.endpoint_id, d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+        where d.id = $1 and ($2::uuid is null or e.owner_id = $2)""",
+        attempt_id,
+        owner_id,
+    )
+    if row is None:
+        return None
+    endpoint = await find_endpoint(db, Ref(row["endpoint_id"], owner_id))
+    event = await db.fetchrow(f"select {EVENT_COLUMNS} from events v where v.id = $1", row["event_id"])
+    return (endpoint, to_past_event(event)) if endpoint and event else None
+
+
+async def list_events_in(
+    db: Db, endpoint: Endpoint, span: Span, *, reaction: str, but: tuple[str, ...], limit: int
+) -> list[PastEvent]:
+    """List the events of a span that an endpoint wants, but those with an effect in one of some states."""
+    rows = await db.fetch(
+        IN_SPAN,
+        endpoint.owner_id,
+        str(endpoint.id),
+        endpoint.events,
+        span.starts_at,
+        span.ends_before,
+        reaction,
+        but,
+        limit,
+    )
+    return [to_past_event(row) for row in rows]
+
+
+async def find_place(db: Db, tenant_id: UUID, event_id: UUID) -> int | None:
+    """Tell the number of an event in its tenant's feed."""
+    place: int | None = await db.fetchval(
+        "select no from event_feed where event_id = $2 and tenant_id = $1", tenant_id, event_id
+    )
+    return place
+
+
+async def list_feed(db: Db, tenant_id: UUID, *, after: int, types: tuple[str, ...], limit: int) -> list[PastEvent]:
+    """List a tenant's events behind a place, in the order in which they became visible."""
+    return [to_past_event(row) for row in await db.fetch(FEED, tenant_id, after, types, limit)]
+
+
+async def tidy(db: Db, *, now: datetime) -> tuple[int, int]:
+    """Remove tries and bodies that are old, and secrets that no longer sign."""
+    tries = await db.execute("delete from webhook_deliveries where at < $1", now - LOG_KEPT_FOR)
+    bodies = await db.execute(TIDY_MESSAGES, now - LOG_KEPT_FOR)
+    await db.execute(
+        """update webhook_endpoints set previous_secret = null, previous_until = null where previous_until < $1""", now
+    )
+    return int(tries.rpartition(" ")[2]), int(bodies.rpartition(" ")[2])

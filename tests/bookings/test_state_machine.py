@@ -1,0 +1,201 @@
+"""Whatever is booked, moved, held, cancelled and edited in whatever order: the invariants hold."""
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as limits
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.strategies import integers, sampled_from
+from msgspec.structs import replace
+
+from openslot.accounts.models import User, UserWanted
+from openslot.availability import claims
+from openslot.availability.operations import list_open
+from openslot.availability.store import ById
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingWanted, Invitee, Ref
+from openslot.contacts.operations import delete_contact
+from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.config import Settings
+from openslot.core.errors import Refusal
+from openslot.core.ids import new_id
+from openslot.core.work import House
+from openslot.core.zones import at_second
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.house import open_house
+from openslot.people import operations as people
+from openslot.schedules import operations as schedules
+from tests.racing import ASTRAY, OVERLAPS
+
+EXAMPLES, STEPS = (300, 50) if os.environ.get("OPENSLOT_LONG") else (6, 25)
+MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
+KINDS = ("plain", "padded", "group")
+SEATS_OVERRUN = """
+select count(*) from claims c where c.active
+and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > c.seats"""
+
+places = integers(0, 13)
+which = integers(0, 50)
+
+
+class Life(RuleBasedStateMachine):
+    """One host's calendar, from all sides."""
+
+    house: ClassVar[House]
+    runner: ClassVar[asyncio.Runner]
+
+    def run(self, deed: Coroutine[Any, Any, Any]) -> Any:
+        """Do something and tell what came of it; a refusal is an answer too."""
+        try:
+            return self.runner.run(deed)
+        except Refusal as refusal:
+            return refusal
+
+    @initialize()
+    def move_in(self) -> None:
+        self.now = MONDAY
+        self.booked: list[Booking] = []
+        self.holds: list[tuple[claims.Hold, EventType, datetime]] = []
+        self.host, self.offers = self.run(self._move_in())
+
+    async def _move_in(self) -> tuple[User, dict[str, EventType]]:
+        async with self.house.writing(OPERATOR) as work:
+            wanted = UserWanted(email=f"{new_id()}@life.example", name="Life")
+            host = await people.welcome(work, wanted)
+            schedule, *_ = await schedules.list_schedules(work, host)
+            offers = {}
+            for kind in KINDS:
+                draft = event_types.draft(work, schedule, name=kind, slug=kind, duration_minutes=30)
+                changes = {"padded": {"buffer_before": 15, "buffer_after": 15}, "group": {"seats": 2}}.get(kind, {})
+                offers[kind] = await event_types.add_event_type(work, schedule, replace(draft, **changes))
+            return host, offers
+
+    @rule(kind=sampled_from(KINDS), place=places)
+    def book(self, kind: str, place: int) -> None:
+        made = self.run(self._book(self.offers[kind], self._start(place), None))
+        if isinstance(made, Booking):
+            self.booked.append(made)
+
+    @rule(kind=sampled_from(KINDS), place=places)
+    def hold(self, kind: str, place: int) -> None:
+        start = self._start(place)
+        held = self.run(self._hold(self.offers[kind], start))
+        if isinstance(held, claims.Hold):
+            self.holds.append((held, self.offers[kind], start))
+
+    @rule(index=which)
+    def book_what_is_held(self, index: int) -> None:
+        if not self.holds:
+            return
+        held, offer, start = self.holds.pop(index % len(self.holds))
+        made = self.run(self._book(offer, start, held.id))
+        if isinstance(made, Booking):
+            self.booked.append(made)
+        elif held.expires_at > self.now:
+            raise AssertionError(f"a live hold was not honoured: {made}")
+
+    @rule(index=which, place=places)
+    def move(self, index: int, place: int) -> None:
+        if self.booked:
+            self.run(self._change(self.booked[index % len(self.booked)], self._start(place)))
+
+    @rule(index=which)
+    def cancel(self, index: int) -> None:
+        if self.booked:
+            self.run(self._change(self.booked.pop(index % len(self.booked)), None))
+
+    @rule(minutes=sampled_from([1, 5, 11]))
+    def let_time_pass(self, minutes: int) -> None:
+        self.now += timedelta(minutes=minutes)
+
+    @rule(minutes=sampled_from([0, 15, 30]))
+    def edit_the_buffers(self, minutes: int) -> None:
+        self.offers["padded"] = self.run(self._edit(self.offers["padded"], minutes))
+
+    @rule()
+    def forget_a_contact(self) -> None:
+        if self.booked and self.booked[0].contact_id:
+            self.run(self._forget(self.booked[0].contact_id))
+
+    @rule(kind=sampled_from(KINDS))
+    def what_is_listed_can_be_booked(self, kind: str) -> None:
+        slots = self.run(self._list(self.offers[kind]))
+        if slots:
+            made = self.run(self._book(self.offers[kind], slots[len(slots) // 2], None))
+            assert isinstance(made, Booking), made
+            self.booked.append(made)
+
+    @invariant()
+    def nothing_overlaps(self) -> None:
+        for question in (OVERLAPS, ASTRAY, SEATS_OVERRUN):
+            assert self.run(self._ask(question)) == 0
+
+    def _start(self, place: int) -> datetime:
+        return MONDAY.replace(hour=9) + timedelta(minutes=30 * place)
+
+    async def _book(self, offer: EventType, start: datetime, hold_id: UUID | None) -> Booking:
+        async with self.house.writing(PUBLIC) as work:
+            work.now = self.now
+            invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
+            wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee, hold_id=hold_id)
+            return await bookings.create_booking(work, wanted)
+
+    async def _hold(self, offer: EventType, start: datetime) -> claims.Hold:
+        async with self.house.writing(PUBLIC) as work:
+            work.now = self.now
+            return await claims.hold(work, offer.id, start, holder=str(new_id()))
+
+    async def _change(self, booking: Booking, start: datetime | None) -> Booking:
+        async with self.house.writing(PUBLIC) as work:
+            work.now = self.now
+            ref = Ref(booking.id, self.host.id)
+            if start is None:
+                return await bookings.cancel_booking(work, ref)
+            return await bookings.reschedule_booking(work, ref, start)
+
+    async def _edit(self, offer: EventType, minutes: int) -> EventType:
+        async with self.house.writing(OPERATOR) as work:
+            return await event_types.change_event_type(work, replace(offer, buffer_after=minutes))
+
+    async def _forget(self, contact_id: UUID) -> None:
+        async with self.house.writing(OPERATOR) as work:
+            await delete_contact(work, self.host, contact_id)
+
+    async def _list(self, offer: EventType) -> list[datetime]:
+        work = self.house.reading(PUBLIC)
+        work.now = self.now
+        _, slots, _ = await list_open(work, ById(offer.id), timezone="UTC", first=MONDAY.date(), last=MONDAY.date())
+        return [at_second(start) for start in slots.starts]
+
+    async def _ask(self, question: str) -> int:
+        return int(await self.house.pool.fetchval(question))
+
+
+@pytest.fixture
+def living(settings: Settings) -> Iterator[type[Life]]:
+    """The machine, in an open house with an event loop of its own."""
+    with asyncio.Runner() as runner:
+        opened = open_house(settings)
+        Life.runner, Life.house = runner, runner.run(opened.__aenter__())
+        yield Life
+        runner.run(opened.__aexit__(None, None, None))
+
+
+def test_the_invariants_hold_in_every_life(living: type[Life]) -> None:
+    run_state_machine_as_test(
+        living,
+        settings=limits(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
