@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import cast
 
 import msgspec
@@ -81,7 +82,7 @@ async def run_load(port: int, requests: Iterable[bytes], *, count: int, concurre
     for _ in range(concurrency):
         done: asyncio.Future[None] = loop.create_future()
         waiting.append(done)
-        await loop.create_connection(lambda done=done: _Connection(stream, done, tally), "127.0.0.1", port)
+        await loop.create_connection(partial(_Connection, stream, done, tally), "127.0.0.1", port)
     await asyncio.gather(*waiting)
     seconds = time.perf_counter() - began
     ranked = sorted(tally.seconds)

@@ -27,6 +27,7 @@ Owner = tuple[CredentialKind, UUID | str]
 
 @app.command("create")
 def create_key(
+    *,
     user: ForUser = None,
     organization: ForOrganization = None,
     agent: ForAgent = None,

@@ -58,6 +58,7 @@ def list_users(
 
 @app.command("add")
 def add_user(
+    *,
     email: Email,
     name: Annotated[str, typer.Option(help="The person's name")],
     username: Annotated[str | None, typer.Option(help="Chosen from the name where not given")] = None,

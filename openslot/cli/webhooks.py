@@ -101,6 +101,7 @@ def show_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
 @app.command("change")
 def change_endpoint(
     endpoint_id: EndpointId,
+    *,
     url: Annotated[str | None, typer.Option("--url", help="Where events are sent to from now on")] = None,
     event: Events = None,
     every: Annotated[bool, typer.Option("--all-events", help="Be told of every event")] = False,
@@ -190,6 +191,7 @@ def list_deliveries(
 @app.command("replay")
 def replay(
     delivery_id: Annotated[str | None, typer.Argument(help="One delivery, as `webhook deliveries` shows it")] = None,
+    *,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="A range of this endpoint's events")] = None,
     from_: Annotated[str | None, typer.Option("--from", help="The earliest: a date or date-time, UTC")] = None,
     to: Annotated[str | None, typer.Option("--to", help="The latest, included: a date or date-time, UTC")] = None,

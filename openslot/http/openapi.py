@@ -11,6 +11,7 @@ from litestar.openapi.spec import Components, License, SecurityScheme, Server
 from litestar.types import ControllerRouterHandler
 
 from openslot import __version__
+from openslot.webhooks.describing import tell_of_webhooks
 
 DESCRIPTION = """
 Read and change bookings, contacts, event types and availability of the user whose key is used.
@@ -49,6 +50,7 @@ def describe(
     for operations in description["paths"].values():
         for operation in operations.values():
             _loosen_body(operation)
+    tell_of_webhooks(description)
     return description
 
 

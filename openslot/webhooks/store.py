@@ -56,9 +56,10 @@ select $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 from webhook_endpoints 
 # After days without a single try nothing is known: the count begins anew.
 FAILED = """
 update webhook_endpoints e set failing_since = case
-    when e.failing_since is null then $2
+    when e.failing_since is null then $2::timestamptz
     when exists (
-        select from webhook_deliveries d where d.endpoint_id = e.id and d.id <> $3 and d.at > $2 - $4::interval)
+        select from webhook_deliveries d
+        where d.endpoint_id = e.id and d.id <> $3 and d.at > $2::timestamptz - $4::interval)
     then e.failing_since else $2 end
 where e.id = $1 returning failing_since"""
 

@@ -1,0 +1,71 @@
+"""The part of the API's description that tells what webhooks send."""
+
+from typing import Any
+
+import msgspec
+
+from openslot.webhooks.schemas import PUBLISHED, Published
+
+HEADERS = {
+    "webhook-id": "The event's id, the same in every try and at every endpoint",
+    "webhook-timestamp": "When this try was made, in seconds since 1970",
+    "webhook-signature": "`v1,` and the base64 of HMAC-SHA256 over id, timestamp and body by dots; two, by a space, "
+    "while the secret is being rotated",
+}
+EXAMPLES = {
+    "webhook-id": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1",
+    "webhook-timestamp": "1773651600",
+    "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+}
+ANSWERS = {
+    "2XX": {"description": "Taken"},
+    "410": {"description": "Gone: the endpoint is switched off"},
+    "default": {"description": "Failed, redirects too: tried again, 10 times in all over 75 hours and 35 minutes"},
+}
+
+
+def tell_of_webhooks(description: dict[str, Any]) -> None:
+    """Add every event with its payload, to the section of its own and to the feed's answer."""
+    schemas: dict[str, Any] = description["components"]["schemas"]
+    shapes = list(dict.fromkeys(one.data for one in PUBLISHED))
+    references, found = msgspec.json.schema_components(shapes, ref_template="#/components/schemas/{name}")
+    for name, schema in found.items():
+        schemas.setdefault(name, schema)
+    by_shape = dict(zip(shapes, references, strict=True))
+    description["webhooks"] = {one.event.type: {"post": _describe(one, by_shape[one.data])} for one in PUBLISHED}
+    if "ShownEvent" in schemas:
+        schemas["ShownEvent"]["properties"]["data"] = {
+            "description": "What it happened to, as it was then",
+            "anyOf": list(references),
+        }
+
+
+def _describe(published: Published, data: dict[str, Any]) -> dict[str, Any]:
+    kind = published.event.type
+    body = {
+        "type": "object",
+        "required": ["id", "type", "createdAt", "data"],
+        "properties": {
+            "id": {"type": "string", "examples": [EXAMPLES["webhook-id"]]},
+            "type": {"type": "string", "const": kind},
+            "createdAt": {"type": "string", "description": "ISO 8601, UTC", "examples": ["2026-03-16T09:00:00Z"]},
+            "data": data,
+        },
+    }
+    headers = [
+        {"name": name, "in": "header", "required": True, "description": words, "schema": _text(EXAMPLES[name])}
+        for name, words in HEADERS.items()
+    ]
+    return {
+        "tags": ["Events"],
+        "summary": kind,
+        "operationId": f"on{''.join(part.title() for part in kind.split('.'))}",
+        "description": (published.event.__doc__ or "").strip(),
+        "parameters": headers,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": ANSWERS,
+    }
+
+
+def _text(example: str) -> dict[str, Any]:
+    return {"type": "string", "examples": [example]}

@@ -1,0 +1,57 @@
+"""Demo data: the same people every time, new keys, nothing deleted."""
+
+import asyncpg
+import httpx2
+
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import House
+from openslot.demo.large import make_large
+from openslot.demo.seed import Seeded, seed
+from tests.racing import OVERLAPS
+
+
+async def make(house: House) -> Seeded:
+    async with house.writing(OPERATOR) as work:
+        return await seed(work)
+
+
+async def test_what_is_seeded_works(client: httpx2.AsyncClient, house: House) -> None:
+    seeded = await make(house)
+    headers = {"Authorization": f"Bearer {seeded.api_key}"}
+    me = (await client.get("/api/v1/me", headers=headers)).json()
+    assert (me["email"], me["plan"], me["effectivePlan"]) == (seeded.user.email, "PRO", "BUSINESS")
+
+    for sign_in in (seeded.user, seeded.admin):
+        form = {"email": sign_in.email, "password": sign_in.password}
+        assert (await client.post("/login", data=form, follow_redirects=False)).status_code == 303
+    listed = (await client.get("/api/v1/event-types", headers=headers)).json()
+    assert {each.slug for each in seeded.event_types} <= {each["slug"] for each in listed["data"]}
+    assert len(seeded.agent_keys) == 10
+    for path, at_least in (("bookings", 40), ("contacts", 8), ("conversations", 3), ("calls", 4)):
+        found = (await client.get(f"/api/v1/{path}", headers=headers)).json()
+        assert found["pagination"]["total"] >= at_least, path
+
+
+async def test_a_second_run_adds_keys_and_nothing_else(house: House) -> None:
+    first = await make(house)
+    counted = ("users", "event_types", "bookings", "contacts", "messages", "calls", "memberships")
+    before = [await house.pool.fetchval(f"select count(*) from {table}") for table in counted]
+    second = await make(house)
+
+    assert [await house.pool.fetchval(f"select count(*) from {table}") for table in counted] == before
+    assert (first.user, first.admin, first.event_types) == (second.user, second.admin, second.event_types)
+    assert first.api_key != second.api_key
+    assert await house.pool.fetchval("select count(*) from api_keys where revoked_at is null") == 2
+
+
+async def test_a_large_installation_is_sound(settings: Settings, house: House) -> None:
+    connection = await asyncpg.connect(settings.database_url)
+    told: list[int] = []
+    hosts = await make_large(connection, hosts=4, bookings=800, now=house.clock(), progress=told.append)
+    await connection.close()
+
+    assert sum(told) == 804
+    assert len(hosts) == 4
+    assert await house.pool.fetchval("select count(*) from bookings") == 800
+    assert await house.pool.fetchval(OVERLAPS) == 0

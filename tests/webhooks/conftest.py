@@ -1,0 +1,128 @@
+"""A host whose events go to receivers on loopback, on a clock that tests move."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from itertools import pairwise
+from typing import Any
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.contacts import operations as contacts
+from openslot.contacts.models import Contact
+from openslot.contacts.schemas import ContactWanted
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Networks, Settings
+from openslot.core.queue import Job
+from openslot.core.work import House
+from openslot.house import open_house
+from openslot.jobs.effects import run_effect
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import Endpoint, EndpointWanted
+from tests.bookings.conftest import MovingClock
+from tests.webhooks.receiver import Receiver, receiving
+
+Add = Callable[..., Awaitable[tuple[Endpoint, str]]]
+Happen = Callable[..., Awaitable[Contact]]
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Give the settings of an operator who allows loopback."""
+    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
+
+
+@pytest.fixture
+def clock() -> MovingClock:
+    """Give a clock that tests set."""
+    return MovingClock()
+
+
+@pytest.fixture
+async def house(settings: Settings, clock: MovingClock) -> AsyncIterator[House]:
+    """Open a house on the moving clock."""
+    async with open_house(settings, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    """Open a receiver that takes everything."""
+    async with receiving() as opened:
+        yield opened
+
+
+@pytest.fixture
+def add(house: House, user: User) -> Add:
+    """Add an endpoint of the host by its verb."""
+
+    async def add_one(url: str, *events: str, owner: User = user) -> tuple[Endpoint, str]:
+        async with house.writing(OPERATOR) as work:
+            return await webhooks.add_endpoint(work, owner, EndpointWanted(url=url, events=events))
+
+    return add_one
+
+
+@pytest.fixture
+def happen(house: House, user: User) -> Happen:
+    """Let something public happen: a contact is added."""
+    count = iter(range(1_000_000))
+
+    async def add_contact(owner: User = user) -> Contact:
+        async with house.writing(OPERATOR) as work:
+            wanted = ContactWanted(name="Noor Haddad", email=f"noor{next(count)}@haddad.example")
+            return await contacts.add_contact(work, owner, wanted)
+
+    return add_contact
+
+
+async def next_try(house: House) -> datetime | None:
+    """Tell when the next planned effect is due."""
+    due: datetime | None = await house.pool.fetchval("select min(next_try_at) from effects where state = 'queued'")
+    return due
+
+
+async def work_off(house: House, clock: MovingClock) -> None:
+    """Run all that is due at this moment, one after the other."""
+    while True:
+        row = await house.pool.fetchrow(
+            """select id, round from effects where state = 'queued' and next_try_at <= $1
+            order by next_try_at, no limit 1""",
+            clock.now,
+        )
+        if row is None:
+            return
+        await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+
+
+async def work_until_settled(house: House, clock: MovingClock) -> None:
+    """Move the clock from try to try until nothing is planned any more."""
+    while (due := await next_try(house)) is not None:
+        clock.now = max(clock.now, due)
+        await work_off(house, clock)
+
+
+async def deliveries(house: House) -> list[Any]:
+    """Read the log, the first first."""
+    return list(await house.pool.fetch("select * from webhook_deliveries order by at, id"))
+
+
+async def states(house: House) -> list[str]:
+    """Read how the deliveries stand."""
+    rows = await house.pool.fetch("select state from effects where reaction = 'webhooks.deliver' order by no")
+    return [row["state"] for row in rows]
+
+
+async def state_of(house: House, endpoint_id: UUID) -> tuple[str, str | None]:
+    """Read an endpoint's state and its reason."""
+    row = await house.pool.fetchrow("select state, state_reason from webhook_endpoints where id = $1", endpoint_id)
+    assert row is not None
+    return row["state"], row["state_reason"]
+
+
+def gaps(moments: list[datetime]) -> list[timedelta]:
+    """Give the time between each two."""
+    return [later - earlier for earlier, later in pairwise(moments)]
