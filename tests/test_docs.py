@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import openslot
-from openslot.cli import app
+from openslot.cli.commands import app
 from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
 from openslot.core.migrate import known_migrations

@@ -19,13 +19,12 @@ from openslot.bookings.schemas import (
     Made,
     RescheduleBody,
     ShownBooking,
-    Success,
     show_fields,
 )
 from openslot.core.ids import parse_id
 from openslot.core.moments import MOMENTS, From, To, read_span
 from openslot.core.paging import Limit, Listing, Page, paginate
-from openslot.core.responses import ERRORS, WRITE_ERRORS
+from openslot.core.responses import ERRORS, WRITE_ERRORS, Success
 from openslot.core.work import Work
 
 StatusFilter = Annotated[BookingFilter, QueryParameter(description="CONFIRMED, CANCELLED or all, in any letter case")]

@@ -19,12 +19,11 @@ from openslot.bookings.schemas import (
     ManagedHost,
     PublicBookingBody,
     RescheduleBody,
-    Success,
 )
 from openslot.bookings.store import Whole
 from openslot.core.clock import iso
 from openslot.core.ids import parse_id
-from openslot.core.responses import PUBLIC_ERRORS, PUBLIC_WRITE_ERRORS
+from openslot.core.responses import PUBLIC_ERRORS, PUBLIC_WRITE_ERRORS, Success
 from openslot.core.work import Work
 from openslot.event_types.schemas import embed
 

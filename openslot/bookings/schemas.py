@@ -95,12 +95,6 @@ class Held(Struct, frozen=True, kw_only=True, rename="camel"):
     expires_at: Instant
 
 
-class Success(Struct, frozen=True):
-    """It is done."""
-
-    success: Annotated[bool, Meta(examples=[True])] = True
-
-
 class BookingFilter(StrEnum):
     """Which bookings a list shows, in any letter case."""
 

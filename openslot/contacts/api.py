@@ -12,7 +12,6 @@ from openslot.contacts.models import KnownContact
 from openslot.contacts.schemas import (
     ContactChanges,
     ContactWanted,
-    Deleted,
     DetailedContact,
     ListedContact,
     show_detailed,
@@ -20,7 +19,7 @@ from openslot.contacts.schemas import (
 )
 from openslot.core.ids import parse_id
 from openslot.core.paging import Limit, Listing, Page, paginate
-from openslot.core.responses import ERRORS, WRITE_ERRORS
+from openslot.core.responses import ERRORS, WRITE_ERRORS, Success
 from openslot.core.text import LINE
 from openslot.core.work import Work
 
@@ -98,7 +97,7 @@ async def update_contact(
 )
 async def delete_contact(
     work: NamedDependency[Work], user: NamedDependency[User], contact_id: FromPath[str]
-) -> Deleted:
+) -> Success:
     """Delete a contact for good; bookings keep the invitee's name and e-mail address."""
     await operations.delete_contact(work, user, parse_id(contact_id))
-    return Deleted()
+    return Success()

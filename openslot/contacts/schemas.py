@@ -93,12 +93,6 @@ class DetailedContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
     past_meetings: Annotated[list[ShownMeeting], Meta(description="Over, cancelled ones too, the latest first")]
 
 
-class Deleted(Struct, frozen=True):
-    """It is gone."""
-
-    success: Annotated[bool, Meta(examples=[True])] = True
-
-
 def embed_contact(contact: Contact) -> EmbeddedContact:
     """Write a contact's six flat fields."""
     return EmbeddedContact(**_flat(contact))

@@ -16,6 +16,12 @@ class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ] = {}
 
 
+class Success(Struct, frozen=True):
+    """It is done."""
+
+    success: Annotated[bool, Meta(examples=[True])] = True
+
+
 def _refusal(description: str) -> ResponseSpec:
     return ResponseSpec(data_container=ErrorBody, description=description, generate_examples=False)
 

@@ -115,7 +115,7 @@ def test_descriptions_are_text_with_code_and_nothing_else() -> None:
     assert paragraphs("one\n\ntwo `<b>`") == "<p>one</p><p>two <code>&lt;b&gt;</code></p>"
 
 
-AGAIN = {"$ref": "#/components/schemas/A"}
+AGAIN: dict[str, object] = {"$ref": "#/components/schemas/A"}
 CIRCLES: tuple[dict[str, object], ...] = (
     AGAIN,
     {"allOf": [AGAIN, AGAIN]},
