@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import cast
 
 from litestar import Litestar
 from litestar.datastructures import State
@@ -21,7 +22,7 @@ from openslot.core.work import House, Work
 from openslot.house import open_house
 from openslot.http.bodies import StrictRequest, invitee_of
 from openslot.http.doors import Door, Headers, Visit, enter_freely, refuse_with_json, visit_of
-from openslot.http.edge import Edge
+from openslot.http.edge import App, Edge
 from openslot.http.faults import answer_exception
 from openslot.http.guards import count_public
 from openslot.http.health import health_router
@@ -85,7 +86,7 @@ def create_app(
         lifespan=[lifespan],
         logging_config=None,
     )
-    return Edge(app, doors=doors(settings), house=lambda: opened[0])
+    return Edge(cast("App", app), doors=doors(settings), house=lambda: opened[0])
 
 
 def create_app_from_environment() -> Edge:

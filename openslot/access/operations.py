@@ -9,8 +9,8 @@ from openslot.access.keys import AGENTS, CredentialKind, new_key
 from openslot.access.models import Credential
 from openslot.access.passwords import check_password, hash_password, is_password
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import Organization, User, UserWanted
-from openslot.accounts.plans import PLANS_WITH_API, Plan
+from openslot.accounts.models import Organization, User
+from openslot.accounts.plans import PLANS_WITH_API
 from openslot.accounts.store import find_password_hash, has_users
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
@@ -117,14 +117,11 @@ async def check_setup_link(work: Work, token: str) -> None:
         raise SetupLinkInvalid
 
 
-async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -> User:
-    """Use the set-up link up and open the first account, an administrator's."""
-    check_password(password)
+async def use_setup_link(work: Work, token: str) -> None:
+    """Use the set-up link up, or refuse one that is not good."""
     used = await store.use_setup_link(work.db, fingerprint(token), now=work.now)
     if not used or await has_users(work.db):
         raise SetupLinkInvalid
-    first = UserWanted(email=wanted.email, name=wanted.name, zone=wanted.zone, plan=Plan.BUSINESS, is_admin=True)
-    return await accounts.add_user(work, first, password_hash=await hash_password(password))
 
 
 async def _create(

@@ -36,7 +36,8 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
     try:
         user_id = await store.insert_user(work.db, checked, password_hash=password_hash, now=work.now)
     except asyncpg.UniqueViolationError as fault:
-        raise TAKEN[fault.constraint_name]() from None
+        taken = TAKEN[fault.constraint_name]
+        raise taken from None
     user = await get_user(work, user_id)
     await work.record(UserAdded(user_id=user.id, email=user.email))
     return user

@@ -15,8 +15,8 @@ def check_user(wanted: UserWanted) -> UserWanted:
     email = wanted.email
     try:
         email = parse_email(wanted.email.strip())
-    except ValueError as fault:
-        faults["email"] = str(fault)
+    except ValueError as wrong:
+        faults["email"] = str(wrong)
     name = wanted.name.strip()
     if not 1 <= len(name) <= 200 or not is_line(name):
         faults["name"] = "must be 1 to 200 characters on one line"

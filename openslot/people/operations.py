@@ -1,8 +1,10 @@
 """The one place where someone joins, leaves or is shut out, with all that follows."""
 
 from openslot.access import operations as access
+from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User, UserWanted
+from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
@@ -17,6 +19,14 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
     first = event_types.draft(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
     await event_types.add_event_type(work, schedule, first)
     return user
+
+
+async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -> User:
+    """Use the set-up link up and open the first account, an administrator's."""
+    check_password(password)
+    await access.use_setup_link(work, token)
+    first = UserWanted(email=wanted.email, name=wanted.name, zone=wanted.zone, plan=Plan.BUSINESS, is_admin=True)
+    return await welcome(work, first, password_hash=await hash_password(password))
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:

@@ -11,6 +11,7 @@ from openslot.access import operations as access
 from openslot.accounts.models import UserWanted
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
+from openslot.people import operations as people
 from openslot.web.forms import EMPTY, Field, Form, read_form
 from openslot.web.pages import PageRequest, page, query_of, redirect
 from openslot.web.sign_in import HOME, browser_of, with_session
@@ -48,7 +49,7 @@ async def set_up(request: PageRequest, work: NamedDependency[Work]) -> Response[
         return _show(request, form, token=token, status=400)
     wanted = UserWanted(email=form["email"], name=form["name"], zone=form["timezone"])
     try:
-        user = await access.set_up(work, token, wanted, password=form["password"])
+        user = await people.set_up(work, token, wanted, password=form["password"])
     except Invalid as refusal:
         found = {name: FAULTS[name] for name in refusal.details or {} if name in FAULTS}
         return _show(request, form.with_faults(found), token=token, status=400)

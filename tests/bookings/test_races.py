@@ -100,7 +100,7 @@ async def test_shifted_lengths_buffers_moves_and_cancels_never_overlap(
     await offer(house, user, "short", duration_minutes=15, slot_interval_minutes=15)
     await offer(house, user, "long", duration_minutes=90, slot_interval_minutes=15, buffer_after=15)
     await offer(house, user, "padded", duration_minutes=30, slot_interval_minutes=15, buffer_before=15)
-    chance = random.Random(7)  # noqa: S311 - a seed, not a secret
+    chance = random.Random(7)
     made: list[str] = []
 
     async def act(number: int) -> int:
@@ -150,7 +150,7 @@ async def test_two_bookings_that_want_each_others_time_hold_one_slot_each(
         moves = [
             clients[n].patch(
                 f"/api/v1/bookings/{made[n]}/reschedule",
-                json={"newStartTime": iso(random.choice(starts))},  # noqa: S311
+                json={"newStartTime": iso(random.choice(starts))},
                 headers=key,
             )
             for n in range(2)

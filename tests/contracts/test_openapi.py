@@ -35,7 +35,7 @@ async def test_every_operation_answers_as_it_is_described(settings: Settings, se
             *("--url", url, "--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"),
             *("--exclude-checks", LEFT_OUT, "--max-examples", EXAMPLES, "--seed", "1", "--no-color"),
         ]
-        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: ASYNC221
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert run.returncode == 0, run.stdout[-6000:] + run.stderr[-2000:]
     assert re.search(r"\b[1-9][0-9]* generated", run.stdout), run.stdout[-3000:]

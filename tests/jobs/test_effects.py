@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
-
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.effects import enqueue_forgotten, release_held, revive_effect

@@ -46,8 +46,8 @@ async def test_every_effect_happens_once_and_in_order_though_workers_are_killed(
         try:
             recording = asyncio.create_task(record_notes(house))
             for _ in range(KILLS):
-                await asyncio.sleep(random.uniform(0.3, 1.0))  # noqa: S311 - any moment will do
-                victim = random.choice(workers)  # noqa: S311
+                await asyncio.sleep(random.uniform(0.3, 1.0))
+                victim = random.choice(workers)
                 victim.send_signal(signal.SIGKILL)
                 victim.wait()
                 workers[workers.index(victim)] = start_worker(settings)

@@ -1,5 +1,7 @@
 """A host whose events go to receivers on loopback, on a clock that tests move."""
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
 from ipaddress import ip_network
@@ -121,6 +123,14 @@ async def state_of(house: House, endpoint_id: UUID) -> tuple[str, str | None]:
     row = await house.pool.fetchrow("select state, state_reason from webhook_endpoints where id = $1", endpoint_id)
     assert row is not None
     return row["state"], row["state_reason"]
+
+
+async def until(condition: Callable[[], bool], *, within: float) -> None:
+    """Wait for something to become true."""
+    deadline = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < deadline, "it has not happened in time"
+        await asyncio.sleep(0.05)
 
 
 def gaps(moments: list[datetime]) -> list[timedelta]:

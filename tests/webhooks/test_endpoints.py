@@ -158,6 +158,7 @@ async def test_what_was_missed_is_replayed_once_under_its_own_id_and_in_order(
     house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     before = await happen()
+    clock.pass_time(seconds=1)
     endpoint, _ = await add(receiver.url)
     arrived = await happen()
     await work_off(house, clock)
