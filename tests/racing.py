@@ -18,7 +18,8 @@ on a.host_no = b.host_no and a.id < b.id and a.during && b.during where a.active
 # A confirmed booking outside its own claim, or without an active one.
 ASTRAY = """
 select count(*) from bookings b left join claims c on c.id = b.claim_id
-where b.status = 'CONFIRMED' and (c.id is null or not c.active or c.starts_at <> b.starts_at or c.ends_at <> b.ends_at)"""
+where b.status = 'CONFIRMED'
+  and (c.id is null or not c.active or c.starts_at <> b.starts_at or c.ends_at <> b.ends_at)"""
 
 
 @contextmanager
