@@ -1,0 +1,107 @@
+"""webhook …: every command speaks JSON, and a whole life of an endpoint can be led from the terminal."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from openslot.accounts.models import User
+from openslot.cli.commands import app
+from openslot.core.config import Settings
+from openslot.core.errors import Invalid
+from openslot.core.outbound import OutboundRefused
+from openslot.core.work import House
+from openslot.webhooks.errors import WebhookNotFound
+from tests.bookings.conftest import MovingClock
+from tests.webhooks.conftest import Happen, work_off
+from tests.webhooks.receiver import Receiver
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    """Lend the command line on a database of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+    monkeypatch.setenv("OPENSLOT_OUTBOUND_ALLOW", "127.0.0.0/8")
+
+    def run(*arguments: str) -> Any:
+        result = CliRunner().invoke(app, ["webhook", *arguments])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    return run
+
+
+@pytest.fixture
+def in_thread(cli: Cli) -> Cli:
+    """Run a command beside the test's own event loop, as it starts one itself."""
+
+    async def run(*arguments: str) -> Any:
+        return await asyncio.to_thread(cli, *arguments)
+
+    return run
+
+
+async def test_an_endpoints_life(
+    house: House, clock: MovingClock, user: User, receiver: Receiver, happen: Happen, in_thread: Cli
+) -> None:
+    made = await in_thread("add", "--user", user.email, "--url", receiver.url, "--event", "contact.created", "--json")
+    endpoint = made["webhook"]["id"]
+    assert made["secret"].startswith("whsec_")
+    assert made["webhook"]["events"] == ["contact.created"]
+    clock.now = house.clock()
+    assert (await in_thread("show", endpoint, "--json")) == made["webhook"]
+    (listed,) = (await in_thread("list", "--user", user.email, "--json"))["webhooks"]
+    assert (listed["id"], listed["state"], "secret" in listed) == (endpoint, "active", False)
+    await house.pool.execute("update webhook_endpoints set created_at = $1", clock.now)
+
+    await in_thread("test", endpoint, "--json")
+    clock.pass_time(days=365)
+    await happen()
+    await work_off(house, clock)
+    assert sorted(got.json["type"] for got in receiver.got) == ["contact.created", "webhook.test"]
+
+    log = await in_thread("deliveries", endpoint, "--json")
+    assert (log["total"], log["deliveries"][0]["status"], log["deliveries"][0]["answer"]) == (2, 200, "ok")
+    assert (await in_thread("deliveries", endpoint, "--failed", "--json")) == {"deliveries": [], "total": 0}
+    contact_delivery = next(one["id"] for one in log["deliveries"] if one["eventType"] == "contact.created")
+    assert (await in_thread("replay", contact_delivery, "--json")) == {"replayed": 1}
+    assert (await in_thread("replay", "--endpoint", endpoint, "--from", "2020-01-01", "--json")) == {"replayed": 0}
+
+    assert (await in_thread("change", endpoint, "--all-events", "--json"))["events"] == []
+    assert (await in_thread("pause", endpoint, "--json"))["state"] == "paused"
+    assert (await in_thread("resume", endpoint, "--json"))["state"] == "active"
+    rotated = await in_thread("rotate", endpoint, "--json")
+    assert rotated["secret"] not in {made["secret"], ""}
+    assert rotated["webhook"]["previousSecretUntil"] is not None
+    assert (await in_thread("remove", endpoint, "--json")) == {"removed": endpoint}
+    with pytest.raises(WebhookNotFound):
+        await in_thread("show", endpoint)
+
+
+async def test_people_get_sentences(user: User, in_thread: Cli) -> None:
+    assert "openslot webhook add" in await in_thread("list")
+    said = await in_thread("add", "--user", user.email, "--url", "https://hooks.example.org/")
+    assert "Shown once, keep it: whsec_" in said
+    assert "https://hooks.example.org/" in await in_thread("list")
+
+
+async def test_what_can_not_be_is_refused(user: User, in_thread: Cli) -> None:
+    with pytest.raises(OutboundRefused):
+        await in_thread("add", "--user", user.email, "--url", "http://10.0.0.1/")
+    with pytest.raises(Invalid):
+        await in_thread(
+            "add", "--user", user.email, "--url", "https://hooks.example.org/", "--event", "nothing.happened"
+        )
+    with pytest.raises(Invalid):
+        await in_thread("replay")
