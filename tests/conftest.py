@@ -95,22 +95,28 @@ async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
         yield opened
 
 
+@pytest.fixture(scope="session")
+def password_hash() -> str:
+    """The hash of everyone's password, made once because it is meant to be slow."""
+    return asyncio.run(hash_password(PASSWORD))
+
+
 @pytest.fixture
-async def user(house: House) -> User:
+async def user(house: House, password_hash: str) -> User:
     """A host with the Pro plan."""
     async with house.writing(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO)
-        return await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+        return await people.welcome(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture
-async def admin(house: House) -> User:
+async def admin(house: House, password_hash: str) -> User:
     """An administrator of the platform."""
     async with house.writing(OPERATOR) as work:
         wanted = UserWanted(
             email="admin@openslot.example", name="Ada Admin", username="ada", plan=Plan.BUSINESS, is_admin=True
         )
-        return await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+        return await people.welcome(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture

@@ -92,8 +92,11 @@ with revived as (
 )
 select id, round from revived"""
 
+# The first of each lane alone: two that are let go at once would race each other.
 RELEASE_HELD = """
-update effects set state = 'queued', next_try_at = $1 where state = 'waiting' and hold_until <= $1
+update effects set state = 'queued', next_try_at = $1
+where state = 'waiting' and id in (
+    select distinct on (lane) id from effects where state = 'waiting' and hold_until <= $1 order by lane, no)
 returning id, round"""
 
 # What a crash between two steps can leave behind: due, and no job carries it.

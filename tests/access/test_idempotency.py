@@ -3,16 +3,24 @@
 import asyncio
 import time
 
+import asyncpg
 import httpx2
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.idempotency import forget_old_answers
+from openslot.access.idempotency import Answer, find_answer, forget_old_answers, keep_answer, read_request
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import House
 from tests.access.probes import TABLE
 
+SLOW_LOCK = """
+create schema slow;
+create function slow.pg_try_advisory_xact_lock(bigint) returns boolean language plpgsql as $$
+begin
+    perform pg_sleep(0.6);
+    return pg_catalog.pg_try_advisory_xact_lock($1);
+end $$"""
 ROWS = "/api/v1/probe/rows"
 Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
 
@@ -101,6 +109,25 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
     assert all(took < 1.4 for _, took in refused)
     assert await retrying.rows() == 1
     assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
+
+
+async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(house: House, database_url: str) -> None:
+    request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
+    now, answer = house.clock(), Answer(status=200, headers={}, body=b"first")
+    # A try-lock that takes its time: between the look-up's snapshot and the lock the first request is committed.
+    slow = await asyncpg.connect(database_url, server_settings={"search_path": "slow, public, pg_catalog"})
+    await slow.execute(SLOW_LOCK)
+    async with house.pool.acquire() as first, first.transaction():
+        assert await find_answer(first, request, now=now) is None
+        await keep_answer(first, request, answer, now=now)
+        async with slow.transaction():
+            looking = asyncio.create_task(find_answer(slow, request, now=now))
+            await asyncio.sleep(0.2)
+            await first.execute("commit and chain")
+            found = await looking
+    await slow.close()
+
+    assert found == answer
 
 
 async def test_quick_equal_requests_at_once_write_one_row(retrying: Retrying) -> None:

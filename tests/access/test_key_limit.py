@@ -133,6 +133,22 @@ async def test_never_more_than_the_limit_in_any_minute_and_never_less_without_ne
     assert all(later - earlier >= limits.WINDOW for earlier, later in zip(passed, passed[limit:], strict=False))
 
 
+async def test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for(
+    client: httpx2.AsyncClient, house: House, bearer: dict[str, str]
+) -> None:
+    await client.get(ME, headers=bearer)
+    async with house.pool.acquire() as holder, holder.transaction():
+        await holder.execute("update rate_log set taken = taken")
+        waiting = asyncio.create_task(client.get(ME, headers=bearer))
+        await asyncio.sleep(0.5)
+        still_held = await holder.fetchval(NOW)
+    answer = await waiting
+    given_at = await house.pool.fetchval("select stamps[cardinality(stamps)] from rate_log")
+
+    assert answer.status_code == 200
+    assert given_at > still_held
+
+
 async def test_old_logs_are_forgotten_and_young_ones_are_not(house: House, age: Age) -> None:
     await limits.take(house.pool, "key:old", 5)
     await age(121)

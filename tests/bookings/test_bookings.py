@@ -1,5 +1,7 @@
 """Bookings by key: made, read, moved and cancelled."""
 
+import json
+
 import httpx2
 import pytest
 
@@ -251,7 +253,7 @@ async def test_a_moved_booking_keeps_its_id_and_its_old_time_is_free(
     assert ELEVEN not in await slots(client, bearer)
     row = await house.pool.fetchrow("select public from events where type = 'booking.rescheduled'")
     assert row is not None
-    assert '"previous": {"endTime": "2026-03-16T10:30:00Z", "startTime": "2026-03-16T10:00:00Z"}' in row["public"]
+    assert json.loads(row["public"])["previous"] == {"startTime": TEN, "endTime": "2026-03-16T10:30:00Z"}
 
 
 async def test_moving_to_the_same_time_changes_nothing(
@@ -407,9 +409,9 @@ async def test_an_event_keeps_the_booking_as_it_was(book: Book, house: House, us
 
     assert row is not None
     assert (row["tenant_id"], row["subject_kind"]) == (user.id, "booking")
-    assert '"kind": "key"' in row["actor"]
-    assert '"status": "CONFIRMED"' in row["public"]
-    assert "emailLogs" not in row["public"]
+    assert json.loads(row["actor"])["kind"] == "key"
+    told = json.loads(row["public"])
+    assert (set(told), told["status"]) == (FIELDS, "CONFIRMED")
 
 
 async def test_time_passes_and_a_booking_becomes_history(

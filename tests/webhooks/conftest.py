@@ -13,6 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.availability.store import OfOwner
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingWanted, Invitee
+from openslot.bookings.models import Ref as Booked
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactWanted
@@ -85,6 +89,25 @@ async def next_try(house: House) -> datetime | None:
     """Tell when the next planned effect is due."""
     due: datetime | None = await house.pool.fetchval("select min(next_try_at) from effects where state = 'queued'")
     return due
+
+
+async def planned_jobs(house: House) -> list[Job]:
+    """Name what is planned, whenever it is due."""
+    rows = await house.pool.fetch("select id, round from effects where state = 'queued' order by no")
+    return [Job(effect_id=row["id"], round=row["round"]) for row in rows]
+
+
+async def live_through(house: House, user: User, start: datetime, number: int = 0) -> UUID:
+    """Book, move by an hour, and cancel."""
+    invitee = Invitee(name="Jonas", email=f"jonas{number}@okafor.example", zone="UTC")
+    wanted = BookingWanted(which=OfOwner(user.id, "30min"), starts_at=start, invitee=invitee)
+    async with house.writing(OPERATOR) as work:
+        booking = await bookings.create_booking(work, wanted)
+    async with house.writing(OPERATOR) as work:
+        await bookings.reschedule_booking(work, Booked(booking.id, user.id), start + timedelta(hours=1))
+    async with house.writing(OPERATOR) as work:
+        await bookings.cancel_booking(work, Booked(booking.id, user.id))
+    return booking.id
 
 
 async def work_off(house: House, clock: MovingClock) -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
 Behaviour = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -85,6 +83,12 @@ async def tarpit(writer: asyncio.StreamWriter) -> None:
         writer.write(b"X-Slow: 1\r\n")
         await writer.drain()
         await asyncio.sleep(0.5)
+
+
+async def say_nothing(writer: asyncio.StreamWriter) -> None:
+    """Take the request and never answer."""
+    del writer
+    await asyncio.sleep(3600)
 
 
 async def hang_up(writer: asyncio.StreamWriter) -> None:

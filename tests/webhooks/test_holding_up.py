@@ -12,16 +12,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from uuid import UUID
 
 import httpx2
 import pytest
 
 from openslot.access import operations as access
 from openslot.accounts.models import User
-from openslot.availability.store import OfOwner
-from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee, Ref
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import House
@@ -29,7 +25,7 @@ from openslot.house import open_house
 from openslot.jobs.worker import run_worker
 from openslot.webhooks.gate import AT_ONCE
 from tests.bookings.test_races import wish, workday
-from tests.webhooks.conftest import Add, Happen, until
+from tests.webhooks.conftest import Add, Happen, live_through, until
 from tests.webhooks.receiver import Receiver, answering, receiving, tarpit
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
@@ -57,21 +53,6 @@ async def working(house: House) -> AsyncIterator[None]:
         await asyncio.wait_for(task, 60)
 
 
-async def live_through(house: House, user: User, number: int) -> UUID:
-    """Book, move and cancel."""
-    start = workday(number)
-    invitee = Invitee(name="Jonas", email=f"jonas{number}@okafor.example", zone="UTC")
-    async with house.writing(OPERATOR) as work:
-        booking = await bookings.create_booking(
-            work, BookingWanted(which=OfOwner(user.id, "30min"), starts_at=start, invitee=invitee)
-        )
-    async with house.writing(OPERATOR) as work:
-        await bookings.reschedule_booking(work, Ref(booking.id, user.id), start + timedelta(hours=1))
-    async with house.writing(OPERATOR) as work:
-        await bookings.cancel_booking(work, Ref(booking.id, user.id))
-    return booking.id
-
-
 async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
     house: House, user: User, add: Add
 ) -> None:
@@ -89,7 +70,7 @@ async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
 
         receiver.behaviour = fail_once
         await add(receiver.url, "booking.created", "booking.rescheduled", "booking.cancelled")
-        made = [await live_through(house, user, number) for number in range(4)]
+        made = [await live_through(house, user, workday(number), number) for number in range(4)]
         async with working(house):
             await until(lambda: len(taken) == 12, within=60)
 
