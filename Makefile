@@ -18,8 +18,8 @@ setup: $(VENV)/.ready ## Make .venv with everything in it
 $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@scripts/make-venv "$(PYTHON)" "$(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: setup ## Serve on http://127.0.0.1:8000 with demo data on the first start

@@ -1,5 +1,6 @@
 """The way to PostgreSQL: a pool that costs no extra round trip, and what a statement can be run on."""
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
@@ -93,6 +94,7 @@ def hide_password(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     credentials, at, place = rest.rpartition("@")
     user, colon, _ = credentials.partition(":")
+    place = re.sub(r"([?&]password=)[^&]*", r"\1…", place)
     return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{place}"
 
 

@@ -7,7 +7,7 @@ import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException
 
-from openslot.core.db import DOWN
+from openslot.core.db import DOWN, reason
 from openslot.core.errors import Internal, Invalid, MethodNotAllowed, NotFound, Refusal, Unavailable
 from openslot.http.doors import visit_of
 
@@ -32,7 +32,7 @@ def translate(exception: Exception) -> Refusal:
     if isinstance(exception, Refusal):
         return exception
     if isinstance(exception, (*DOWN, *AGAIN)):
-        log.warning("database unavailable", exc_info=exception)
+        log.warning("database unavailable", error=reason(exception))
         return Unavailable()
     log.error("request failed", exc_info=exception)
     return Internal()

@@ -68,6 +68,7 @@ def test_links_begin_with_the_public_address(environ: dict[str, str], expected: 
         ("postgresql://ann:p@ss@db/x", "postgresql://ann:…@db/x"),
         ("postgresql://ann@db/x", "postgresql://ann@db/x"),
         ("postgresql://db/x", "postgresql://db/x"),
+        ("postgresql://db/x?user=a&password=secret&ssl=1", "postgresql://db/x?user=a&password=…&ssl=1"),
     ],
 )
 def test_a_password_never_shows(url: str, shown: str) -> None:
