@@ -40,8 +40,6 @@ async def enter_with_key(house: House, authorization: str, address: str) -> Entr
         await refuse_failed(house, address)
     verdict = limits.read_verdict(row, settings.limit_key)
     verdict.check()
-    if row["last_used_at"] is None or (now - row["last_used_at"]).total_seconds() >= 60:
-        await store.touch(house.pool, CredentialKind.API_KEY, row["key_id"], now=now)
     actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["key_id"])
     return Entry(actor=actor, user=user, headers=verdict.headers())
 

@@ -15,7 +15,15 @@ TABLES = {
     CredentialKind.SCIM_TOKEN: ("scim_tokens", "organization_id"),
     CredentialKind.AGENT_KEY: ("agent_keys", "agent"),
 }
-COLUMNS = "id, name, last_four, created_at, expires_at, revoked_at, last_used_at"
+# A credential's limit is counted in a log of its own, whose last stamp tells when it was last used.
+BUCKETS = {
+    CredentialKind.API_KEY: "key:",
+    CredentialKind.SCIM_TOKEN: "scim:",
+    CredentialKind.AGENT_KEY: "agent:",
+}
+LAST_STAMP = "date_trunc('minute', to_timestamp(r.stamps[cardinality(r.stamps)] / 1000000.0))"
+COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
+    greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
 
 # Key, user, plans, address gate (read only) and limit: one statement, one round trip.
 ENTER_WITH_KEY = f"""
@@ -23,7 +31,7 @@ with gate as materialized (
     select count(*) as failed, min(s) + {WINDOW} as gate_free_at
     from rate_log, unnest(stamps) s where bucket = $2 and s > {NOW} - {WINDOW}
 ), key as materialized (
-    select k.id as key_id, k.last_used_at, {USER_COLUMNS}
+    select k.id as key_id, {USER_COLUMNS}
     from api_keys k join users u on u.id = k.user_id
     where k.hash = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $5)
       and u.disabled_at is null
@@ -45,13 +53,13 @@ async def enter_with_key(
     return row
 
 
-async def touch(db: Db, kind: CredentialKind, credential_id: UUID, *, now: datetime) -> None:
-    """Remember to the minute when a credential was last used."""
-    minute = now.replace(second=0, microsecond=0)
+async def keep_uses(db: Db, kind: CredentialKind) -> None:
+    """Write down from the limits' logs, to the minute, when credentials were last used."""
     await db.execute(
-        f"update {TABLES[kind][0]} set last_used_at = $2 where id = $1 and last_used_at is distinct from $2",
-        credential_id,
-        minute,
+        f"""update {TABLES[kind][0]} k set last_used_at = {LAST_STAMP} from rate_log r
+        where r.bucket like $1 || '%' and k.id = substr(r.bucket, length($1) + 1)::uuid
+          and k.last_used_at is distinct from {LAST_STAMP}""",
+        BUCKETS[kind],
     )
 
 
@@ -76,7 +84,12 @@ async def insert_credential(
 async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
     """List an owner's credentials, newest first."""
     table, owner_column = TABLES[kind]
-    rows = await db.fetch(f"select {COLUMNS} from {table} where {owner_column} = $1 order by id desc", owner)
+    rows = await db.fetch(
+        f"""select {COLUMNS} from {table} k left join rate_log r on r.bucket = $2 || k.id
+        where k.{owner_column} = $1 order by k.id desc""",
+        owner,
+        BUCKETS[kind],
+    )
     return [Credential(**row) for row in rows]
 
 

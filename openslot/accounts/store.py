@@ -1,6 +1,6 @@
 """All SQL of accounts."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
@@ -12,19 +12,16 @@ from openslot.core.ids import new_id
 USER_COLUMNS = """
 u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
 u.is_admin, u.disabled_at, u.created_at, u.updated_at,
-array(select o.plan from memberships m join organizations o on o.id = m.organization_id
-      where m.user_id = u.id and m.active order by o.id) as organization_plans,
-array(select o.plan_until from memberships m join organizations o on o.id = m.organization_id
-      where m.user_id = u.id and m.active order by o.id) as organization_plans_until"""
+array(select o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '') from memberships m
+      join organizations o on o.id = m.organization_id where m.user_id = u.id and m.active) as organization_plans"""
 
 
 def to_user(row: Row, *, now: datetime) -> User:
     """Make a user of a row that has `USER_COLUMNS`."""
-    organizations = zip(row["organization_plans"], row["organization_plans_until"], strict=True)
     plan = effective_plan(
         (Plan(row["plan"]), row["plan_until"]),
         (Plan(row["trial_plan"]) if row["trial_plan"] else None, row["trial_until"]),
-        [(Plan(plan), until) for plan, until in organizations],
+        map(_read_plan, row["organization_plans"]),
         now=now,
     )
     return User(
@@ -42,6 +39,11 @@ def to_user(row: Row, *, now: datetime) -> User:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
+
+
+def _read_plan(text: str) -> tuple[Plan, datetime | None]:
+    plan, _, until = text.partition(" ")
+    return Plan(plan), datetime.fromtimestamp(float(until), UTC) if until else None
 
 
 async def find_user(db: Db, user_id: UUID, *, now: datetime) -> User | None:

@@ -52,11 +52,7 @@ async def list_bookings(
     wanted = None if status is BookingFilter.ALL else Status(status)
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
-    shown = [
-        ShownBooking(**show_fields(w.booking, w.event_type, w.contact, manage_url(work.house, w.booking.id)))
-        for w in found
-    ]
-    return Listing(data=shown, pagination=paginate(page, limit, total))
+    return Listing(data=found, pagination=paginate(page, limit, total))
 
 
 @get(

@@ -11,6 +11,7 @@ from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingN
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.links import manage_url
 from openslot.bookings.models import Booking, BookingWanted, Past, Ref, Status
+from openslot.bookings.schemas import ShownBooking, show_row
 from openslot.bookings.store import Whole
 from openslot.contacts import operations as contacts
 from openslot.core.errors import Invalid
@@ -114,9 +115,12 @@ async def get_booking(work: Work, ref: Ref) -> Whole:
 
 async def list_bookings(
     work: Work, host: User, *, status: Status | None, span: Span, page: int, limit: int
-) -> tuple[list[Whole], int]:
+) -> tuple[list[ShownBooking], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
-    return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+    rows, total = await store.list_bookings(
+        work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
+    )
+    return [show_row(row, manage_url(work.house, row["id"])) for row in rows], total
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:

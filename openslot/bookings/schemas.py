@@ -2,14 +2,15 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from openslot.bookings.models import Answer, Booking, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.clock import iso
+from openslot.core.db import Row
 from openslot.core.text import LINE, Name, Prose, Reason
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, Instant, embed
@@ -209,11 +210,62 @@ def show_fields(booking: Booking, event_type: EventType, contact: Contact | None
         "contact": embed_contact(contact) if contact else None,
         "payment": booking.payment,
         "reschedule_count": booking.reschedule_count,
-        "previous_start_time": iso(booking.previous_starts_at) if booking.previous_starts_at else None,
-        "cancelled_at": iso(booking.cancelled_at) if booking.cancelled_at else None,
+        "previous_start_time": _maybe(booking.previous_starts_at),
+        "cancelled_at": _maybe(booking.cancelled_at),
         "cancel_reason": booking.cancel_reason,
         "cancelled_by": booking.cancelled_by,
         "manage_url": manage_url,
         "created_at": iso(booking.created_at),
         "updated_at": iso(booking.updated_at),
     }
+
+
+def show_row(row: Row, manage_url: str) -> ShownBooking:
+    """Write a row of a list as it comes: what the database keeps as JSON goes out as it is."""
+    contact_id = row["contact_id"]
+    return ShownBooking(
+        id=str(row["id"]),
+        start_time=iso(row["starts_at"]),
+        end_time=iso(row["ends_at"]),
+        status=row["status"],
+        invitee_name=row["invitee_name"],
+        invitee_email=row["invitee_email"],
+        invitee_timezone=row["invitee_zone"],
+        notes=row["notes"],
+        location=cast("Location", Raw(row["location"])),
+        answers=cast("dict[str, Answer]", Raw(row["answers"])),
+        guests=row["guests"],
+        event_type=EmbeddedEventType(
+            id=str(row["event_type_id"]),
+            name=row["event_type_name"],
+            slug=row["slug"],
+            duration_minutes=row["duration_minutes"],
+            buffer_before=row["buffer_before"],
+            buffer_after=row["buffer_after"],
+        ),
+        contact=None if contact_id is None else _show_contact(row, str(contact_id)),
+        payment=cast("Payment", Raw(row["payment"])) if row["payment"] else None,
+        reschedule_count=row["reschedule_count"],
+        previous_start_time=_maybe(row["previous_starts_at"]),
+        cancelled_at=_maybe(row["cancelled_at"]),
+        cancel_reason=row["cancel_reason"],
+        cancelled_by=row["cancelled_by"],
+        manage_url=manage_url,
+        created_at=iso(row["created_at"]),
+        updated_at=iso(row["updated_at"]),
+    )
+
+
+def _show_contact(row: Row, contact_id: str) -> EmbeddedContact:
+    return EmbeddedContact(
+        id=contact_id,
+        name=row["contact_name"],
+        email=row["email"],
+        phone=row["phone"],
+        company=row["company"],
+        notes=row["contact_notes"],
+    )
+
+
+def _maybe(moment: datetime | None) -> str | None:
+    return None if moment is None else iso(moment)

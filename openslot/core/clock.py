@@ -13,6 +13,5 @@ def system_clock() -> datetime:
 
 def iso(instant: datetime) -> str:
     """Write an instant as the wire shows it: UTC, milliseconds where there are any, and Z."""
-    utc = instant.astimezone(UTC)
-    text = utc.isoformat(timespec="milliseconds" if utc.microsecond else "seconds")
-    return text.replace("+00:00", "Z")
+    utc = instant if instant.tzinfo is UTC else instant.astimezone(UTC)
+    return utc.isoformat()[: 23 if utc.microsecond else 19] + "Z"

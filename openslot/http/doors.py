@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
-from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -65,9 +64,7 @@ class Visit:
 
     __slots__ = ("address", "body", "door", "entry", "headers", "method", "request_id", "status", "work")
 
-    def __init__(
-        self, *, door: Door, request_id: UUID, method: str, headers: Headers, address: str, work: Work
-    ) -> None:
+    def __init__(self, *, door: Door, request_id: str, method: str, headers: Headers, address: str, work: Work) -> None:
         self.door = door
         self.request_id = request_id
         self.method = method

@@ -80,14 +80,14 @@ class Edge:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         visit = Visit(
             door=self._door_of(path),
-            request_id=new_id(),
+            request_id=str(new_id()),
             method=scope["method"],
             headers=headers,
             address=address_of(scope, house.settings.trusted_proxies),
             work=house.reading(PUBLIC),
         )
         scope["openslot"] = visit
-        structlog.contextvars.bind_contextvars(request_id=str(visit.request_id))
+        structlog.contextvars.bind_contextvars(request_id=visit.request_id)
         return visit
 
     def _door_of(self, path: str) -> Door:

@@ -45,11 +45,10 @@ class Sender:
 
     def _complete(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         visit = self._visit
-        own = {name for name, _ in headers}
-        return [
-            *headers,
-            (b"x-request-id", str(visit.request_id).encode()),
-            *(header for header in visit.door.headers if header[0] not in own),
-            *((name.encode(), value.encode()) for name, value in visit.entry.headers.items()),
-            *(ANY_ORIGIN if visit.door.open_to_other_origins else ()),
-        ]
+        own = [name for name, _ in headers]
+        complete = [*headers, (b"x-request-id", visit.request_id.encode())]
+        complete += [header for header in visit.door.headers if header[0] not in own]
+        complete += [(name.encode(), value.encode()) for name, value in visit.entry.headers.items()]
+        if visit.door.open_to_other_origins:
+            complete += ANY_ORIGIN
+        return complete

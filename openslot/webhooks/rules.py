@@ -64,7 +64,7 @@ def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
         return timedelta(seconds=min(int(text[:9]), 10**8))
     try:
         until = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, TypeError, IndexError, OverflowError):
         return None
     wait = (until if until.tzinfo else until.replace(tzinfo=UTC)) - now
     return wait if wait > timedelta() else None

@@ -33,7 +33,6 @@ LISTENERS = f"""
 select {EVENT_COLUMNS}, array(
     select e.id from webhook_endpoints e
     where e.owner_id = v.tenant_id and e.state = 'active' and (e.events = '{{}}' or v.type = any(e.events))
-      and e.created_at <= v.at
     order by e.id) as listeners
 from events v where v.id = $1"""
 

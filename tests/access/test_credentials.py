@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from openslot.access import operations as access
+from openslot.access.jobs import tidy_access
 from openslot.access.keys import CredentialKind, new_key
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Forbidden, Invalid, NotFound
 from openslot.core.ids import new_id
@@ -165,17 +166,25 @@ async def test_a_key_lives_until_its_expiry(settings: Settings, house: House, us
     assert [answer.status_code for answer in (before, near, after)] == [200, 200, 401]
 
 
-async def test_the_last_use_is_kept_to_the_minute(settings: Settings, house: House, api_key: str) -> None:
-    now = datetime(2026, 3, 16, 9, 0, 59, 500, tzinfo=UTC)
-    app = create_app(settings, clock=lambda: now)
-    kept = []
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
-        for _ in range(3):
-            await client.get(ME, headers=as_bearer(api_key))
-            kept.append(await house.pool.fetchval("select last_used_at from api_keys"))
-            now += timedelta(seconds=30)
+async def test_the_last_use_is_known_to_the_minute_and_kept_when_the_log_is_forgotten(
+    client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
+) -> None:
+    async def last_use() -> datetime | None:
+        work = house.reading(OPERATOR)
+        (credential,) = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
+        return credential.last_used_at
 
-    assert [at.strftime("%H:%M:%S") for at in kept] == ["09:00:00", "09:01:00", "09:01:00"]
+    assert await last_use() is None
+    await client.get(ME, headers=bearer)
+    used = await last_use()
+    assert used is not None
+    assert (used.second, used.microsecond) == (0, 0)
+    assert timedelta(0) <= house.clock() - used < timedelta(minutes=2)
+
+    async with house.writing(SYSTEM) as work:
+        await tidy_access(work)
+        await work.db.execute("delete from rate_log")
+    assert await last_use() == used
 
 
 async def test_a_plan_of_the_organization_opens_the_door_too(

@@ -185,21 +185,19 @@ async def test_another_spelling_of_the_path_is_the_same_request(retrying: Retryi
     assert repeat.headers["idempotent-replayed"] == "true"
 
 
-@pytest.mark.parametrize(
-    "key", ["k", "x" * 255, "with spaces, signs: ;=/", "é", "8e03978e-40d5-43dd-bc93-6894a57f9324"]
-)
-async def test_a_key_may_be_any_line_of_255_characters(retrying: Retrying, key: str) -> None:
-    answers = [await retrying.send(key.encode("latin-1")) for _ in range(2)]
+async def test_a_key_may_be_any_line_of_255_characters(retrying: Retrying) -> None:
+    for key in ("k", "x" * 255, "with spaces, signs: ;=/", "é", "8e03978e-40d5-43dd-bc93-6894a57f9324"):
+        answers = [await retrying.send(key.encode("latin-1")) for _ in range(2)]
 
-    assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"]
+        assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"], key
 
 
-@pytest.mark.parametrize("key", [b"", b"x" * 256, b"a\x85b", b"a\tb"])
-async def test_any_other_key_is_400(retrying: Retrying, key: bytes) -> None:
-    answer = await retrying.send(key)
+async def test_any_other_key_is_400(retrying: Retrying) -> None:
+    for key in (b"", b"x" * 256, b"a\x85b", b"a\tb"):
+        answer = await retrying.send(key)
 
-    assert answer.status_code == 400
-    assert answer.json()["details"] == {"Idempotency-Key": "must be 1 to 255 characters"}
+        assert answer.status_code == 400, key
+        assert answer.json()["details"] == {"Idempotency-Key": "must be 1 to 255 characters"}
     assert await retrying.rows() == 0
 
 

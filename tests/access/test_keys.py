@@ -87,13 +87,13 @@ async def test_only_the_hash_and_the_last_four_are_kept(house: House, user: User
         assert row["last_four"] == shown.last_four == key[-4:]
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 101, "two\nlines", "nul\x00", "ends\n"])
-async def test_a_credential_needs_a_name_on_one_line(house: House, user: User, name: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        async with house.writing(OPERATOR) as work:
-            await access.create_api_key(work, user, name=name)
+async def test_a_credential_needs_a_name_on_one_line(house: House, user: User) -> None:
+    for name in ("", " ", "x" * 101, "two\nlines", "nul\x00", "ends\n"):
+        with pytest.raises(Invalid) as refused:
+            async with house.writing(OPERATOR) as work:
+                await access.create_api_key(work, user, name=name)
 
-    assert refused.value.details == {"name": "must be 1 to 100 characters on one line"}
+        assert refused.value.details == {"name": "must be 1 to 100 characters on one line"}, name
 
 
 async def test_there_are_ten_agents_and_no_other(house: House) -> None:

@@ -55,15 +55,6 @@ async def test_me_is_one_statement(settings: Settings, house: House, counting: C
     assert (status, len(asked)) == (200, 1)
 
 
-async def test_the_first_use_in_a_minute_is_noted_with_a_second_one(
-    settings: Settings, house: House, counting: CountingPool, api_key: str
-) -> None:
-    status, asked = await statements(settings, house, counting, f"Bearer {api_key}")
-
-    assert status == 200
-    assert ["update api_keys set last_used_at" in one for one in asked] == [False, True]
-
-
 @pytest.mark.parametrize("mistake", ["", "x", "0"])
 async def test_a_mistyped_key_is_charged_without_being_looked_up(
     settings: Settings, house: House, counting: CountingPool, api_key: str, mistake: str

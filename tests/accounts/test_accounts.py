@@ -1,6 +1,7 @@
 """Accounts: what they must look like, what is taken, and who may not be shut out."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -15,11 +16,12 @@ from openslot.accounts.errors import (
     UserNotFound,
 )
 from openslot.accounts.models import User, UserWanted
+from openslot.accounts.rules import check_user
 from openslot.accounts.usernames import RESERVED, find_fault, suggest
 from openslot.core.actor import OPERATOR
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import House, Work
 from openslot.people import operations as people
 
 
@@ -32,19 +34,15 @@ async def add(house: House, person: UserWanted) -> User:
         return await accounts.add_user(work, person)
 
 
-@pytest.mark.parametrize("email", ["mara@lindqvist.example", "Mara@Lindqvist.Example", "MARA@LINDQVIST.EXAMPLE"])
-async def test_an_e_mail_address_is_taken_in_any_letter_case(house: House, user: User, email: str) -> None:
-    with pytest.raises(EmailTaken):
-        await add(house, wanted(email))
-    async with house.writing(OPERATOR) as work:
-        assert (await accounts.get_user_by_email(work, email)).id == user.id
-
-
-@pytest.mark.parametrize("username", ["mara", "MARA", " Mara "])
-async def test_a_username_is_taken_in_any_letter_case(house: House, user: User, username: str) -> None:
-    with pytest.raises(UsernameTaken):
-        await add(house, wanted(username=username))
-    assert user.username == "mara"
+async def test_e_mail_address_and_username_are_taken_in_any_letter_case(house: House, user: User) -> None:
+    for email in ("mara@lindqvist.example", "Mara@Lindqvist.Example", "MARA@LINDQVIST.EXAMPLE"):
+        with pytest.raises(EmailTaken):
+            await add(house, wanted(email))
+        async with house.writing(OPERATOR) as work:
+            assert (await accounts.get_user_by_email(work, email)).id == user.id
+    for username in ("mara", "MARA", " Mara "):
+        with pytest.raises(UsernameTaken):
+            await add(house, wanted(username=username))
 
 
 async def test_of_equal_accounts_at_once_one_is_opened(house: House) -> None:
@@ -95,9 +93,9 @@ def test_a_username_is_suggested_from_the_name_or_the_address(name: str, email: 
     assert find_fault(suggest(name, email)) is None
 
 
-async def test_every_fault_of_an_account_is_named_at_once(house: House) -> None:
+def test_every_fault_of_an_account_is_named_at_once() -> None:
     with pytest.raises(Invalid) as refused:
-        await add(house, UserWanted(email="nobody", name="two\nlines", username="admin", zone="Mars/Base"))
+        check_user(UserWanted(email="nobody", name="two\nlines", username="admin", zone="Mars/Base"))
 
     assert refused.value.details == {
         "email": "is not a valid e-mail address",
@@ -107,10 +105,10 @@ async def test_every_fault_of_an_account_is_named_at_once(house: House) -> None:
     }
 
 
-@pytest.mark.parametrize("email", ["a@b", "a b@x.example", "a\x00@x.example", "x" * 250 + "@x.example"])
-async def test_what_is_no_e_mail_address_is_refused(house: House, email: str) -> None:
+@pytest.mark.parametrize("email", ["a@b", "a b@x.example", "a\x00@x.example", "x" * 250 + "@x.example", "@", ""])
+def test_what_is_no_e_mail_address_is_refused(email: str) -> None:
     with pytest.raises(Invalid):
-        await add(house, wanted(email))
+        check_user(wanted(email))
 
 
 async def test_a_disabled_user_can_be_opened_again(house: House, user: User) -> None:
@@ -161,7 +159,7 @@ async def test_slugs_domains_and_memberships_are_had_once(house: House, user: Us
         second = await accounts.add_organization(work, name="Two", slug="two")
         await accounts.add_domain(work, first, "Lindqvist.example", verified=True)
         await accounts.add_member(work, first, user)
-    tries = [
+    tries: list[tuple[type[Refusal], Callable[[Work], Awaitable[object]]]] = [
         (SlugTaken, lambda work: accounts.add_organization(work, name="Other", slug="ONE")),
         (DomainTaken, lambda work: accounts.add_domain(work, second, "lindqvist.EXAMPLE", verified=True)),
         (AlreadyMember, lambda work: accounts.add_member(work, first, user)),

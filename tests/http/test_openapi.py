@@ -17,8 +17,14 @@ SCHEMAS: dict[str, Any] = DESCRIPTION["components"]["schemas"]
 
 # Texts whose schemas still owe their example.
 OWED = {
+    "EmailLog.id",
+    "EmailLog.kind",
+    "EmailLog.status",
+    "EmailLog.subject",
+    "EmailLog.to",
     "Location.value",
     "Money.currency",
+    "Payment.status",
     "Question.key",
     "Question.label",
     "Slot.date",

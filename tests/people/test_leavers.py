@@ -32,7 +32,7 @@ async def book_one(house: House) -> None:
 async def statuses(house: House, user: User) -> list[Status]:
     work = house.reading(OPERATOR)
     found, _ = await bookings.list_bookings(work, user, status=None, span=Span(), page=1, limit=100)
-    return [each.booking.status for each in found]
+    return [each.status for each in found]
 
 
 async def join(house: House, user: User) -> Organization:

@@ -37,8 +37,8 @@ class Receiver:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.got: list[Received] = []
-        self.inside = 0
         self.most_inside = 0
+        self._inside: set[asyncio.StreamReader] = set()
         self.port = 0
 
     @property
@@ -52,8 +52,9 @@ class Receiver:
 
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Take one request and do as told."""
-        self.inside += 1
-        self.most_inside = max(self.most_inside, self.inside)
+        self._inside.add(reader)
+        # Who has hung up is not inside any more, though nobody has noticed yet.
+        self.most_inside = max(self.most_inside, sum(not one.at_eof() for one in self._inside))
         try:
             with suppress(OSError, asyncio.IncompleteReadError):
                 self.got.append(await _read(reader))
@@ -61,7 +62,7 @@ class Receiver:
                 writer.close()
                 await writer.wait_closed()
         finally:
-            self.inside -= 1
+            self._inside.discard(reader)
             writer.transport.abort()
 
 

@@ -11,6 +11,7 @@ from openslot.core.errors import Invalid
 from openslot.core.events import Event
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
+from openslot.core.outbound import Outbound, OutboundRefused
 from openslot.core.work import House
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
@@ -21,6 +22,7 @@ from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING
 from tests.bookings.conftest import MovingClock
+from tests.core.hostile_urls import PORT, SHAPES
 from tests.webhooks.conftest import Add, Happen, deliveries, states, work_off, work_until_settled
 from tests.webhooks.receiver import Receiver
 
@@ -158,7 +160,7 @@ async def test_what_was_missed_is_replayed_once_under_its_own_id_and_in_order(
     house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     before = await happen()
-    clock.pass_time(seconds=1)
+    await work_off(house, clock)
     endpoint, _ = await add(receiver.url)
     arrived = await happen()
     await work_off(house, clock)
@@ -262,3 +264,14 @@ async def test_a_description_is_one_line(house: House, user: User) -> None:
 
 def test_there_are_the_events_of_the_contract_that_exist_so_far() -> None:
     assert PUBLISHED_TYPES == ("booking.created", "booking.cancelled", "booking.rescheduled", "contact.created")
+
+
+async def test_no_hostile_url_becomes_an_endpoint(house: House, user: User) -> None:
+    house.outbound = Outbound()
+    async with house.writing(OPERATOR) as work:
+        for reason, shape in SHAPES:
+            url = shape.replace(PORT, "8443")
+            with pytest.raises(OutboundRefused) as refused:
+                await webhooks.add_endpoint(work, user, EndpointWanted(url=url))
+            assert refused.value.reason is reason, url
+        assert await webhooks.list_endpoints(work, user) == []
