@@ -7,7 +7,7 @@ from typing import cast
 
 from litestar import Litestar
 from litestar.datastructures import State
-from litestar.di import Provide
+from litestar.di import NamedDependency, Provide
 from litestar.types import ControllerRouterHandler, Scope
 
 from openslot.access.door import enter_with_key
@@ -39,14 +39,15 @@ def _work(scope: Scope) -> Work:
     return visit_of(scope).work
 
 
-def _user(scope: Scope) -> User:
+# Each of these needs `work` only to come after it: the framework starts tasks for dependencies of equal rank.
+def _user(scope: Scope, work: NamedDependency[Work]) -> User:
     user = visit_of(scope).user
     if user is None:
         raise Unauthorized
     return user
 
 
-def _address(scope: Scope) -> str:
+def _address(scope: Scope, work: NamedDependency[Work]) -> str:
     return visit_of(scope).address
 
 

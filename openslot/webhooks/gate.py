@@ -11,8 +11,7 @@ AT_ONCE_FOR_ONE_OWNER = 8
 MOST_REMEMBERED = 10_000
 
 UNKNOWN_PACE = timedelta(milliseconds=200)
-CLOSEST = timedelta(milliseconds=10)
-QUICK = timedelta(milliseconds=100)
+CLOSEST = timedelta(milliseconds=50)
 WIDEST = timedelta(milliseconds=250)
 LONGEST_LINE = timedelta(seconds=60)
 
@@ -23,7 +22,6 @@ class Line(Struct):
     inside: int = 0
     pace: timedelta = UNKNOWN_PACE
     failing: bool = False
-    known: bool = False
     last_turn: datetime | None = None
 
     @property
@@ -58,11 +56,6 @@ class Gate:
         self._owners[owner_id] = self._owners.get(owner_id, 0) + 1
         return None
 
-    def is_quick(self, endpoint_id: UUID) -> bool:
-        """Tell whether the endpoint is known to make room so soon that waiting at the door costs least."""
-        line = self._lines[endpoint_id]
-        return line.known and not line.failing and line.pace <= QUICK
-
     def learn(self, endpoint_id: UUID, *, took: timedelta, failed: bool) -> None:
         """Remember how the endpoint answers."""
         line = self._lines[endpoint_id]
@@ -70,7 +63,6 @@ class Gate:
         if line.failing and not failed:
             line.last_turn = None
         line.failing = failed
-        line.known = True
 
     def leave(self, endpoint_id: UUID, owner_id: UUID | None) -> None:
         """Make room for the next."""

@@ -1,6 +1,5 @@
 """What webhooks do because something happened: one delivery an endpoint, signed, tried on a schedule, and logged."""
 
-import asyncio
 import time
 from datetime import timedelta
 from uuid import UUID
@@ -24,7 +23,7 @@ from openslot.core.work import Work
 from openslot.jobs.retry import PutBack
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
-from openslot.webhooks.gate import QUICK, Gate
+from openslot.webhooks.gate import Gate
 from openslot.webhooks.models import Attempt, Parcel, Ref, State
 from openslot.webhooks.operations import DELIVER
 from openslot.webhooks.rules import (
@@ -73,9 +72,6 @@ async def deliver(work: Work, effect: Effect) -> Outcome:
     """Bring an event to one endpoint, unless as many as may be are on their way to it."""
     endpoint_id = UUID(effect.target)
     wait = GATE.enter(endpoint_id, effect.tenant_id, now=work.now)
-    if wait is not None and wait <= QUICK and GATE.is_quick(endpoint_id):
-        await asyncio.sleep(wait.total_seconds())
-        wait = GATE.enter(endpoint_id, effect.tenant_id, now=work.house.clock())
     if wait is not None:
         raise PutBack("others are on their way to this endpoint", after=wait)
     try:
