@@ -22,6 +22,7 @@ After = Annotated[
         description="The `next` of an earlier answer, or the `webhook-id` of an event: the feed goes on behind it",
         pattern=LINE,
         max_length=100,
+        schema_extra={"examples": ["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"]},
     ),
 ]
 Kind = Annotated[

@@ -49,7 +49,9 @@ class Feed(Struct, frozen=True, kw_only=True, rename="camel"):
     data: list[ShownEvent]
     next: Annotated[
         str | None,
-        Meta(description="Give it as `after` to go on, now or later; null where nothing has happened yet"),
+        Meta(
+            description="Give it as `after` to go on, now or later; null where nothing has happened yet", examples=[_ID]
+        ),
     ]
     has_more: Annotated[bool, Meta(description="Whether there is more to read now", examples=[False])]
 

@@ -38,7 +38,7 @@ def operations() -> Iterator[Operation]:
                 yield Operation(method, route.path_format, handler)
 
 
-OPERATIONS = list(operations())
+OPERATIONS = sorted(operations(), key=str)
 REST = [one for one in OPERATIONS if one.path.startswith("/api/v1")]
 JSON_API = [one for one in OPERATIONS if one.path.startswith("/api/") and one.path != "/api/docs"]
 PUBLIC = [one for one in OPERATIONS if one.path.startswith(("/api/public/", "/api/bookings"))]
