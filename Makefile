@@ -18,7 +18,7 @@ setup: $(VENV)/.ready ## Make .venv with everything in it
 $(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
 	@scripts/make-venv "$(PYTHON)" "$(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
+	@$(BIN)/uv pip sync --quiet --system-certs --compile-bytecode --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
