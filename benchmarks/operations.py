@@ -52,7 +52,7 @@ def operations(scenery: Scenery) -> list[Operation]:
             name="GET /contacts?search=, 10,000",
             at_least=0.15,
             beyond=0.30,
-            requests=_cycle([get(f"/api/v1/contacts?search={n:03}", scenery.popular) for n in range(100, 1000)]),
+            requests=_cycle([get(f"/api/v1/contacts?search={n:05}", scenery.popular) for n in range(100, 1000)]),
             count=2_000,
         ),
         _slots(scenery.busy[0], days=7, busy=0),
