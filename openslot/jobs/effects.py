@@ -37,6 +37,7 @@ async def run_effect(house: House, job: Job) -> None:
     except PutBack as plan:
         async with house.writing(SYSTEM) as work:
             await put_back_effect(work.db, effect, reason=str(plan), delay=plan.after, now=work.now)
+    # Whatever a reaction raises is a failed try, and is kept.
     except Exception as fault:
         log.exception("effect failed")
         await _try_later(house, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))

@@ -34,6 +34,7 @@ async def run_periodic(house: House, job: Periodic) -> None:
     try:
         async with house.writing(SYSTEM) as work:
             result = await job.run(work)
+    # Whatever a job raises is a failed run, and is kept.
     except Exception as fault:
         log.exception("periodic job failed")
         await _end(house.pool, job, "failed", f"{type(fault).__name__}: {fault}", house.clock())
