@@ -104,13 +104,18 @@ def without_namespaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
         subprocess.run([tmp_path / "userdel", SYSTEM_USER], check=True, capture_output=True)
 
 
+@pytest.fixture
+def open_environment() -> None:
+    """Leave a test out whose other user could not start a program of this environment."""
+    if any(not parent.stat().st_mode & 1 for parent in Path(postgres_program("postgres")).parents):
+        pytest.skip("the environment is in a private place, where no other user can start a program")
+
+
 @for_root
-@pytest.mark.usefixtures("without_namespaces")
+@pytest.mark.usefixtures("open_environment", "without_namespaces")
 async def test_without_namespaces_root_uses_a_system_user_and_can_go_back(
     public_place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if any(not parent.stat().st_mode & 1 for parent in Path(postgres_program("postgres")).parents):
-        pytest.skip("the environment is in a private place, where no other user can start a program")
     server = start_server(public_place)
     try:
         assert (public_place / "postgres").owner() == SYSTEM_USER
@@ -135,6 +140,7 @@ def test_without_namespaces_root_is_refused_a_private_place(home: Installation) 
 
 
 @for_root
+@pytest.mark.usefixtures("open_environment")
 def test_an_ordinary_user_needs_nothing_special() -> None:
     nobody = pwd.getpwnam("nobody")
     with tempfile.TemporaryDirectory(prefix="openslot-test-") as place:
