@@ -6,7 +6,7 @@ import sys
 import asyncpg
 import uvloop
 
-from benchmarks.engine import measure_engine
+from benchmarks import engine
 from benchmarks.load import Result, run_load
 from benchmarks.operations import Operation, ceiling_requests, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
@@ -21,7 +21,7 @@ CEILING_COUNT = 6_000
 def main() -> None:
     """Run everything and print the tables."""
     bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
-    measure_engine()
+    engine.main()
     with stage() as here:
         scenery = asyncio.run(_set_up(here, bookings))
         print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")
