@@ -11,6 +11,8 @@ from pathlib import Path
 
 from openslot.core.config import Settings
 
+FREE = 1_000_000
+
 # A pair of live claims of one host that share time: what must never be.
 OVERLAPS = """
 select count(*) from claims a join claims b
@@ -23,14 +25,17 @@ where b.status = 'CONFIRMED'
 
 
 @contextmanager
-def web_processes(settings: Settings, count: int = 2) -> Iterator[list[str]]:
+def web_processes(
+    settings: Settings, count: int = 2, *, limit_key: int = FREE, limit_failed_auth: int = FREE
+) -> Iterator[list[str]]:
     """Run web processes as an operator would, and tell their addresses."""
+    limits = {"OPENSLOT_LIMIT_KEY": str(limit_key), "OPENSLOT_LIMIT_FAILED_AUTH": str(limit_failed_auth)}
     with ExitStack() as stack:
-        yield [stack.enter_context(_web(settings)) for _ in range(count)]
+        yield [stack.enter_context(_web(settings, limits)) for _ in range(count)]
 
 
 @contextmanager
-def _web(settings: Settings) -> Iterator[str]:
+def _web(settings: Settings, limits: dict[str, str]) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     environment = {
@@ -38,9 +43,8 @@ def _web(settings: Settings) -> Iterator[str]:
         "DATABASE_URL": settings.database_url or "",
         "OPENSLOT_DATA_DIR": str(settings.data_dir),
         "OPENSLOT_PORT": str(port),
-        "OPENSLOT_LIMIT_KEY": "1000000",
-        "OPENSLOT_LIMIT_PUBLIC": "1000000",
-        "OPENSLOT_LIMIT_FAILED_AUTH": "1000000",
+        "OPENSLOT_LIMIT_PUBLIC": str(FREE),
+        **limits,
         "OPENSLOT_LOG_LEVEL": "error",
     }
     command = [sys.executable, "-m", "openslot", "web"]

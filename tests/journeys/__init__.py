@@ -1,0 +1,1 @@
+"""Long ways through the whole service, as its users go them."""
