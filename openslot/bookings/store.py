@@ -53,19 +53,17 @@ select {BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}
 from bookings b join event_types e on e.id = b.event_type_id left join contacts c on c.id = b.contact_id"""
 
 # A list shows six fields of an event type and as many of a contact: no more is read.
-LISTED = """
-with found as materialized (
-    select id, starts_at from bookings
-    where host_id = $1 and status <> 'PENDING_PAYMENT' and ($2::text is null or status = $2)
-      and ($3::timestamptz is null or starts_at >= $3) and ($4::timestamptz is null or starts_at < $4)
-), page as (select id from found order by starts_at desc, id desc limit $5 offset $6)
+MATCHING = """
+from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($2::text is null or status = $2)
+  and ($3::timestamptz is null or starts_at >= $3) and ($4::timestamptz is null or starts_at < $4)"""
+LISTED = f"""
 select b.id, b.starts_at, b.ends_at, b.status, b.invitee_name, b.invitee_email, b.invitee_zone, b.notes, b.location,
        b.answers, b.guests, b.payment, b.reschedule_count, b.previous_starts_at, b.cancelled_at, b.cancel_reason,
        b.cancelled_by, b.created_at, b.updated_at, e.id as event_type_id, e.name as event_type_name, e.slug,
        e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id, c.name as contact_name, c.email,
        c.phone, c.company, c.notes as contact_notes, t.total
-from (select count(*) as total from found) t
-left join (page join bookings b using (id)) on true
+from (select count(*) as total {MATCHING}) t
+left join (select * {MATCHING} order by starts_at desc, id desc limit $5 offset $6) b on true
 left join event_types e on e.id = b.event_type_id
 left join contacts c on c.id = b.contact_id
 order by b.starts_at desc, b.id desc"""
