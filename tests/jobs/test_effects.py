@@ -149,6 +149,7 @@ async def test_lanes_do_not_wait_for_each_other(settings: Settings) -> None:
             await until(lambda: notebook.failures == 0)
             await poke(house, "free")
             await until(lambda: notebook.notes == ["free"])
+        assert await states(house) == ["queued", "done"]
 
 
 async def test_a_dead_effect_frees_its_lane(settings: Settings) -> None:
