@@ -1,13 +1,15 @@
-"""The way to PostgreSQL: a pool that costs no extra round trip, and what a statement can be run on."""
+"""The way to PostgreSQL: how it is reached, and what a statement can be run on."""
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import asyncpg
 
 from openslot.core.errors import StartupError
+from openslot.core.lending import Lender
 
 OLDEST_SERVER = 150000
 DOWN = (
@@ -61,21 +63,19 @@ class Pool(Db, Protocol):
 
 async def open_pool(url: str, *, most: int, through_pooler: bool = False) -> Pool:
     """Connect to a database that is new enough, or stop with one clear sentence."""
+    connect = partial(
+        asyncpg.connect,
+        url,
+        statement_cache_size=0 if through_pooler else 400,
+        command_timeout=60,
+        timeout=10,
+        server_settings=POOLED if through_pooler else DIRECT,
+    )
+    pool = Lender(connect, most=most)
     try:
-        pool: Pool = await asyncpg.create_pool(
-            url,
-            min_size=1,
-            max_size=most,
-            reset=_keep,
-            max_inactive_connection_lifetime=300,
-            statement_cache_size=0 if through_pooler else 400,
-            command_timeout=60,
-            timeout=10,
-            server_settings=POOLED if through_pooler else DIRECT,
-        )
+        version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
         raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
-    version = await pool.fetchval("select current_setting('server_version_num')::int")
     if version < OLDEST_SERVER:
         await pool.close()
         raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version // 10000}.")
@@ -102,8 +102,3 @@ def reason(fault: BaseException) -> str:
     """Say in a few words why a connection failed."""
     text = str(fault).strip().splitlines()
     return text[0].rstrip(".") if text else type(fault).__name__
-
-
-async def _keep(_connection: object) -> None:
-    # The default reset is a round trip at every release; nothing here leaves session state behind.
-    return

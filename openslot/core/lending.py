@@ -1,0 +1,129 @@
+"""Lending connections: what a pool is for, without the task that a pool starts for every connection that comes back."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import asyncpg
+
+Connect = Callable[[], Awaitable[asyncpg.Connection]]
+
+
+class Lender:
+    """Lends a limited number of connections; who comes when all are out waits in line."""
+
+    def __init__(self, connect: Connect, *, most: int) -> None:
+        self._connect = connect
+        self._most = most
+        self._idle: list[asyncpg.Connection] = []
+        self._lent = 0
+        self._waiting: deque[asyncio.Future[asyncpg.Connection | None]] = deque()
+        self._all_back: asyncio.Event | None = None
+
+    def acquire(self) -> "Loan":
+        """Lend a connection for the length of an `async with`."""
+        return Loan(self)
+
+    async def fetch(self, query: str, *args: object) -> list[Any]:
+        """Run a statement and return its rows."""
+        async with Loan(self) as connection:
+            rows: list[Any] = await connection.fetch(query, *args)
+            return rows
+
+    async def fetchrow(self, query: str, *args: object) -> Any:
+        """Run a statement and return its first row."""
+        async with Loan(self) as connection:
+            return await connection.fetchrow(query, *args)
+
+    async def fetchval(self, query: str, *args: object) -> Any:
+        """Run a statement and return the first column of its first row."""
+        async with Loan(self) as connection:
+            return await connection.fetchval(query, *args)
+
+    async def execute(self, query: str, *args: object) -> str:
+        """Run a statement and return its command tag."""
+        async with Loan(self) as connection:
+            tag: str = await connection.execute(query, *args)
+            return tag
+
+    async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
+        """Run a statement once for each set of arguments."""
+        async with Loan(self) as connection:
+            await connection.executemany(command, args)
+
+    async def close(self) -> None:
+        """Wait for what is under way, then close every connection."""
+        self._all_back = asyncio.Event()
+        if self._lent:
+            await self._all_back.wait()
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def take(self) -> asyncpg.Connection:
+        """Take the connection that was used last, a new one, or the next that comes back."""
+        if self._all_back is not None:
+            raise asyncpg.InterfaceError("the connections are being closed")
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                self._lent += 1
+                return connection
+        if self._lent < self._most:
+            self._lent += 1
+        elif (handed := await self._wait()) is not None:
+            return handed
+        try:
+            return await self._connect()
+        except BaseException:
+            self._pass_on(None)
+            raise
+
+    def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
+        """Take a connection back; one with a statement cut off or a transaction left open is not used again."""
+        cut_off = fault is not None and (isinstance(fault, TimeoutError) or not isinstance(fault, Exception))
+        if not connection.is_closed() and (cut_off or connection.is_in_transaction()):
+            connection.terminate()
+        self._pass_on(None if connection.is_closed() else connection)
+
+    async def _wait(self) -> asyncpg.Connection | None:
+        """Wait for a place, with a connection where the one before has left a sound one."""
+        waiter: asyncio.Future[asyncpg.Connection | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if waiter.done() and not waiter.cancelled():
+                self._pass_on(waiter.result())
+            raise
+
+    def _pass_on(self, connection: asyncpg.Connection | None) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(connection)
+                return
+        self._lent -= 1
+        if connection is not None:
+            self._idle.append(connection)
+        if self._all_back is not None and not self._lent:
+            self._all_back.set()
+
+
+class Loan:
+    """A connection for the length of an `async with`."""
+
+    __slots__ = ("_connection", "_lender")
+
+    def __init__(self, lender: Lender) -> None:
+        self._lender = lender
+
+    async def __aenter__(self) -> asyncpg.Connection:
+        self._connection = await self._lender.take()
+        return self._connection
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, fault: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._lender.give_back(self._connection, fault)
