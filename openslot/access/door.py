@@ -1,8 +1,10 @@
 """Who comes in, and how often: every credential becomes an actor here or nowhere."""
 
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
+from uuid import UUID
 
 from openslot.access import limits, store
 from openslot.access.errors import WrongPassword, WrongSignIn
@@ -11,6 +13,7 @@ from openslot.access.models import Entry
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
+from openslot.core.db import Row
 from openslot.core.errors import TooMany, Unauthorized
 from openslot.core.secrets import fingerprint
 from openslot.core.work import House, Work
@@ -19,29 +22,48 @@ BLOCKED = "Too many failed authentications from this address"
 TOO_MANY_TRIES = "Too many failed tries to sign in"
 
 
+class Seen(NamedTuple):
+    """What the door knows of someone, and which turn it is of those with the same key."""
+
+    row: Row
+    turn: int
+
+
 async def enter_with_key(house: House, authorization: str, address: str) -> Entry:
     """Let the bearer of an active API key in, within its limit."""
     key = bearer(authorization)
     if not is_wellformed(key, CredentialKind.API_KEY):
         await refuse_failed(house, address)
-    settings, now = house.settings, house.clock()
-    row = await store.enter_with_key(
-        house.pool,
-        fingerprint(key),
-        gate=gate_of(address),
-        failed_limit=settings.limit_failed_auth,
-        key_limit=settings.limit_key,
-        now=now,
-    )
+    seen = await house.together(_look_at_keys).ask(store.Knock(fingerprint(key), gate_of(address)))
+    settings, row = house.settings, seen.row
     if row["failed"] >= settings.limit_failed_auth:
         raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
-    user = to_user(row, now=now) if row["key_id"] is not None else None
+    user = to_user(row, now=house.clock()) if row["key_id"] is not None else None
     if user is None or user.effective_plan not in PLANS_WITH_API:
         await refuse_failed(house, address)
-    verdict = limits.read_verdict(row, settings.limit_key)
+    verdict = limits.read_verdict(row, settings.limit_key, turn=seen.turn)
     verdict.check()
     actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["key_id"])
     return Entry(actor=actor, user=user, headers=verdict.headers())
+
+
+async def _look_at_keys(house: House, knocks: Sequence[store.Knock]) -> list[Seen]:
+    """Look at everyone who stands at the door; of several with one key each has a turn."""
+    settings = house.settings
+    rows = await store.enter_with_keys(
+        house.pool,
+        knocks,
+        failed_limit=settings.limit_failed_auth,
+        key_limit=settings.limit_key,
+        now=house.clock(),
+    )
+    turns: Counter[UUID] = Counter()
+    seen = []
+    for row in (rows[knock] for knock in knocks):
+        if row["failed"] < settings.limit_failed_auth:
+            turns[row["key_id"]] += 1
+        seen.append(Seen(row, turns[row["key_id"]]))
+    return seen
 
 
 async def enter_with_session(house: House, token: str | None) -> Entry:

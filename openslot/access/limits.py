@@ -12,35 +12,42 @@ WINDOW = 60_000_000
 NOW = "(date_part('epoch', clock_timestamp()) * 1000000)::bigint"
 
 
+def live(stamps: str, now: str) -> str:
+    """Write the part of a log that still counts; logs are in order, so that it is found by halving."""
+    return f"{stamps}[width_bucket({now} - {WINDOW}, {stamps}) + 1:]"
+
+
 def decide(limit: str) -> str:
-    """Write the update that prunes, decides and keeps the verdict.
+    """Write the update that prunes, gives as many of the places asked for as are free, and keeps how many these were.
 
     It reads the clock after the row is locked: a clock read before the lock lets more than the limit through.
-    `offset 0` keeps the planner from pruning anew for every use of the result.
+    `offset 0` keeps the planner from reading and pruning anew for every use of the result.
     """
     return f"""
     (stamps, taken) = (
-        select case when cardinality(p.live) < {limit} then p.live || p.now else p.live end,
-               cardinality(p.live) < {limit}
-        from (select t.now, array(select s from unnest(x.stamps) s where s > t.now - {WINDOW}) as live
-              from (select {NOW} as now) t offset 0) p)"""
+        select p.live || array_fill(p.now, array[p.given]), p.given
+        from (select l.now, l.live,
+                     greatest(0, least(cardinality(excluded.stamps), {limit} - cardinality(l.live))) as given
+              from (select t.now, {live("x.stamps", "t.now")} as live
+                    from (select greatest({NOW}, x.stamps[cardinality(x.stamps)]) as now offset 0) t offset 0) l
+              offset 0) p)"""
 
 
 def verdict_columns(limit: str) -> str:
-    """Write what a log's row tells: taken or not, when the next place gets free, and how many are used."""
+    """Write what a log's row tells: how many were taken just now, when the next gets free, how many are used."""
     return f"""taken, stamps[greatest(1, cardinality(stamps) - {limit} + 1)] + {WINDOW} as free_at,
         cardinality(stamps) as used"""
 
 
 TAKE = f"""
-insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], true)
+insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], 1)
 on conflict (bucket) do update set {decide("$2")}
 returning {verdict_columns("$2")}, {NOW} as now"""
 
 LOOK = f"""
-select cardinality(p.live) < $2 as taken, cardinality(p.live) as used, {NOW} as now,
+select (cardinality(p.live) < $2)::int as taken, cardinality(p.live) as used, {NOW} as now,
        coalesce(p.live[greatest(1, cardinality(p.live) - $2 + 1)] + {WINDOW}, {NOW}) as free_at
-from (select array(select s from rate_log, unnest(stamps) s where bucket = $1 and s > {NOW} - {WINDOW}) as live) p"""
+from (select coalesce((select {live("stamps", NOW)} from rate_log where bucket = $1), '{{}}') as live offset 0) p"""
 
 FORGET = f"delete from rate_log where stamps[cardinality(stamps)] < {NOW} - {WINDOW} * 2"
 
@@ -67,10 +74,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
             raise TooMany(message, retry_after=self.retry_after, headers=self.headers())
 
 
-def read_verdict(row: Row, limit: int) -> Verdict:
-    """Read a row that has the verdict's columns and `now`."""
+def read_verdict(row: Row, limit: int, *, turn: int = 1) -> Verdict:
+    """Read a row that has the verdict's columns and `now`, for who came as the first, second, … of those it counts."""
+    given = row["taken"]
     return Verdict(
-        taken=row["taken"], limit=limit, used=row["used"], retry_after=seconds_until(row["free_at"], row["now"])
+        taken=turn <= given,
+        limit=limit,
+        used=row["used"] - max(0, given - turn),
+        retry_after=seconds_until(row["free_at"], row["now"]),
     )
 
 

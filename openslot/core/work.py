@@ -1,9 +1,10 @@
 """Work: one request, tool call or job; who, when, where, and what happened."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Self
+from functools import partial
+from typing import Any, Self, TypeVar
 
 from openslot.core.actor import Actor
 from openslot.core.clock import Clock
@@ -13,12 +14,16 @@ from openslot.core.effects import insert_effects, insert_event
 from openslot.core.events import Event, Wiring
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import Secrets
+from openslot.core.together import Together
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
 
 
 class House:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("clock", "outbound", "pool", "secrets", "settings", "wiring")
+    __slots__ = ("_lines", "clock", "outbound", "pool", "secrets", "settings", "wiring")
 
     def __init__(
         self, *, settings: Settings, pool: Pool, wiring: Wiring, secrets: Secrets, clock: Clock, outbound: Outbound
@@ -29,10 +34,19 @@ class House:
         self.secrets = secrets
         self.clock = clock
         self.outbound = outbound
+        self._lines: dict[Callable[..., Any], Together[Any, Any]] = {}
 
     def reading(self, actor: Actor) -> "Work":
         """Begin work whose statements each stand alone."""
         return Work(house=self, actor=actor, db=self.pool, now=self.clock())
+
+    def together(
+        self, ask: Callable[["House", Sequence[Asked]], Awaitable[Sequence[Answer]]]
+    ) -> Together[Asked, Answer]:
+        """Find the line of those who ask for the same at the same time."""
+        if ask not in self._lines:
+            self._lines[ask] = Together(partial(ask, self))
+        return self._lines[ask]
 
     @asynccontextmanager
     async def writing(self, actor: Actor) -> AsyncIterator["Work"]:
