@@ -1,4 +1,4 @@
-"""Measure ceiling and service in turns, take the best of three, print the ratios."""
+"""Measure the engine alone, then every operation against the ceiling, and print the ratios."""
 
 import asyncio
 import sys
@@ -7,15 +7,14 @@ import asyncpg
 import uvloop
 
 from benchmarks import engine
-from benchmarks.load import Result, run_load
-from benchmarks.operations import Operation, ceiling_requests, changes, moves, operations
+from benchmarks.load import Result
+from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
 from benchmarks.stage import Stage, ceiling, service, stage
+from benchmarks.turns import measure_in_turns
 from openslot.core.migrate import migrate
 
-ROUNDS = 3
 BOOKINGS = 100_000
-CEILING_COUNT = 6_000
 
 
 def main() -> None:
@@ -31,12 +30,12 @@ def main() -> None:
 
 async def _measure_all(here: Stage, scenery: Scenery, ports: tuple[int, int]) -> None:
     booking, wishes = changes(scenery)
-    await _measure(*ports, [*operations(scenery), booking])
+    await _measure(ports, [*operations(scenery), booking])
     connection = await asyncpg.connect(here.url)
     keys = {host.id: host.api_key for host in scenery.hosts}
     rows = await connection.fetch("select host_id, id from bookings where invitee_email = 'client@bench.example'")
     await connection.close()
-    await _measure(*ports, moves([(keys[row["host_id"]], str(row["id"])) for row in rows], wishes))
+    await _measure(ports, moves([(keys[row["host_id"]], str(row["id"])) for row in rows], wishes))
 
 
 async def _set_up(here: Stage, bookings: int) -> Scenery:
@@ -49,18 +48,10 @@ async def _set_up(here: Stage, bookings: int) -> Scenery:
         await connection.close()
 
 
-async def _measure(ceiling_port: int, service_port: int, wanted: list[Operation]) -> None:
+async def _measure(ports: tuple[int, int], wanted: list[Operation]) -> None:
     print(f"\n{'operation':<40}{'req/s':>9}{'p95 ms':>9}{'ceiling':>9}{'ratio':>8}{'at least':>10}{'beyond':>8}")
-    base = ceiling_requests()
     for operation in wanted:
-        await run_load(service_port, operation.requests, count=operation.count // 3)
-        pairs = []
-        for _ in range(ROUNDS):
-            top = await run_load(ceiling_port, base, count=CEILING_COUNT)
-            pairs.append((top, await run_load(service_port, operation.requests, count=operation.count)))
-        best_top = max((top for top, _ in pairs), key=lambda result: result.per_second)
-        best = max((own for _, own in pairs), key=lambda result: result.per_second)
-        _print_row(operation, best_top, best)
+        _print_row(operation, *await measure_in_turns(ports, operation.requests, count=operation.count))
 
 
 def _print_row(operation: Operation, top: Result, own: Result) -> None:

@@ -12,10 +12,10 @@ import asyncpg
 import uvloop
 from msgspec import Struct
 
-from benchmarks.load import Result, get, run_load
-from benchmarks.operations import ceiling_requests
+from benchmarks.load import Result, get
 from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
+from benchmarks.turns import measure_in_turns
 from openslot.access.keys import CredentialKind, new_key
 from openslot.contacts.folding import fold_contact
 from openslot.core.clock import system_clock
@@ -26,8 +26,6 @@ from openslot.core.secrets import fingerprint
 SIZES = (10_000, 100_000)
 OTHERS, CONTACTS_OF_OTHERS = 1_000, 100
 KEYS = 200
-ROUNDS = 3
-CEILING_COUNT = 6_000
 FIRST_NAMES = ["Anna", "Björn", "Chloé", "Dmitri", "Elif", "Femi", "Greta", "Hiro", "Ines", "Jamal", "Karin", "Luis"]
 LAST_NAMES = ["Andersson", "Brown", "Costa", "Dubois", "Eriksen", "Fischer", "García", "Haddad", "Ito", "Lindqvist"]
 COMPANIES = ["Acme", "Globex", "Initech", "Umbrella", "Hooli", "Stark", "Wayne", "Wonka", "Soylent", "Cyberdyne"]
@@ -55,7 +53,7 @@ def main() -> None:
     with stage() as here:
         owners = asyncio.run(_set_up(here))
         with ceiling(here) as ceiling_port, service(here) as service_port:
-            uvloop.run(_measure(ceiling_port, service_port, owners))
+            uvloop.run(_measure((ceiling_port, service_port), owners))
 
 
 async def _set_up(here: Stage) -> list[Owner]:
@@ -115,16 +113,10 @@ def _search_text(name: str, email: str, company: str) -> str:
     return fold_contact(name=name, email=email, company=company)
 
 
-async def _measure(ceiling_port: int, service_port: int, owners: list[Owner]) -> None:
+async def _measure(ports: tuple[int, int], owners: list[Owner]) -> None:
     print(f"{'contacts':>9}  {'search':<26}{'req/s':>9}{'p95 ms':>9}{'ceiling':>9}{'ratio':>8}")
     for owner, (name, (count, search)) in itertools.product(owners, SEARCHES.items()):
-        requests = _requests(owner, search)
-        await run_load(service_port, requests, count=count // 3)
-        tops, owns = [], []
-        for _ in range(ROUNDS):
-            tops.append(await run_load(ceiling_port, ceiling_requests(), count=CEILING_COUNT))
-            owns.append(await run_load(service_port, requests, count=count))
-        _print_row(owner.size, name, max(tops, key=_speed), max(owns, key=_speed))
+        _print_row(owner.size, name, *await measure_in_turns(ports, _requests(owner, search), count=count))
 
 
 def _requests(owner: Owner, search: str) -> Iterator[bytes]:
@@ -133,10 +125,6 @@ def _requests(owner: Owner, search: str) -> Iterator[bytes]:
     while True:
         word = search.format(dice.randrange(owner.size), "".join(dice.choices(letters, k=2)))
         yield get(f"/api/v1/contacts?search={quote(word)}", dice.choice(owner.keys))
-
-
-def _speed(result: Result) -> float:
-    return result.per_second
 
 
 def _print_row(size: int, name: str, top: Result, own: Result) -> None:

@@ -21,10 +21,33 @@ class Result(Struct, frozen=True, kw_only=True):
     statuses: dict[int, int]
 
 
+class Tally:
+    """Counts the answers of one load, which may be sent in several parts."""
+
+    def __init__(self) -> None:
+        self.statuses: dict[int, int] = {}
+        self.latencies: list[float] = []
+        self.seconds = 0.0
+
+    def add(self, status: int, latency: float) -> None:
+        """Count an answer."""
+        self.statuses[status] = self.statuses.get(status, 0) + 1
+        self.latencies.append(latency)
+
+    def result(self) -> Result:
+        """Sum up."""
+        ranked = sorted(self.latencies)
+        return Result(
+            per_second=len(ranked) / self.seconds,
+            p95_ms=ranked[int(len(ranked) * 0.95)] * 1000,
+            statuses=self.statuses,
+        )
+
+
 class _Connection(asyncio.Protocol):
     """Sends the next request as soon as the last one is answered."""
 
-    def __init__(self, requests: Iterator[bytes], done: asyncio.Future[None], tally: "_Tally") -> None:
+    def __init__(self, requests: Iterator[bytes], done: asyncio.Future[None], tally: Tally) -> None:
         self._requests = requests
         self._done = done
         self._tally = tally
@@ -62,20 +85,11 @@ class _Connection(asyncio.Protocol):
         self._transport.write(request)
 
 
-class _Tally:
-    def __init__(self) -> None:
-        self.statuses: dict[int, int] = {}
-        self.seconds: list[float] = []
-
-    def add(self, status: int, seconds: float) -> None:
-        self.statuses[status] = self.statuses.get(status, 0) + 1
-        self.seconds.append(seconds)
-
-
-async def run_load(port: int, requests: Iterable[bytes], *, count: int, concurrency: int = CONCURRENCY) -> Result:
-    """Send so many requests and measure."""
+async def run_load(
+    port: int, requests: Iterable[bytes], tally: Tally, *, count: int, concurrency: int = CONCURRENCY
+) -> None:
+    """Send so many requests and add what they show."""
     stream = itertools.islice(iter(requests), count)
-    tally = _Tally()
     loop = asyncio.get_running_loop()
     waiting = []
     began = time.perf_counter()
@@ -84,11 +98,7 @@ async def run_load(port: int, requests: Iterable[bytes], *, count: int, concurre
         waiting.append(done)
         await loop.create_connection(partial(_Connection, stream, done, tally), "127.0.0.1", port)
     await asyncio.gather(*waiting)
-    seconds = time.perf_counter() - began
-    ranked = sorted(tally.seconds)
-    return Result(
-        per_second=len(ranked) / seconds, p95_ms=ranked[int(len(ranked) * 0.95)] * 1000, statuses=tally.statuses
-    )
+    tally.seconds += time.perf_counter() - began
 
 
 def send(method: str, path: str, key: str, body: object) -> bytes:

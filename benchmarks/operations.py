@@ -10,7 +10,6 @@ from msgspec import Struct
 from benchmarks.load import get, send
 from benchmarks.scenery import Scenery
 from openslot.core.clock import iso, system_clock
-from openslot.demo.large import LargeHost
 
 
 class Operation(Struct, frozen=True, kw_only=True):
@@ -21,11 +20,6 @@ class Operation(Struct, frozen=True, kw_only=True):
     at_least: float | None = None
     beyond: float | None = None
     count: int = 6_000
-
-
-def ceiling_requests() -> Iterator[bytes]:
-    """Ask for one row after the other."""
-    return itertools.cycle([get(f"/{n}") for n in range(1, 1001)])
 
 
 def operations(scenery: Scenery) -> list[Operation]:
@@ -52,7 +46,9 @@ def operations(scenery: Scenery) -> list[Operation]:
             name="GET /contacts?search=, 10,000",
             at_least=0.15,
             beyond=0.30,
-            requests=_cycle([get(f"/api/v1/contacts?search={n:05}", scenery.popular) for n in range(100, 1000)]),
+            requests=_cycle(
+                [get(f"/api/v1/contacts?search={n % 900 + 100:05}", key) for n, key in enumerate(scenery.popular)]
+            ),
             count=2_000,
         ),
         _slots(scenery.busy[0], days=7, busy=0),
@@ -101,11 +97,11 @@ def _wish(start: str) -> dict[str, str]:
 
 
 def _slots(
-    hosts: list[LargeHost], *, days: int, busy: int, at_least: float | None = None, beyond: float | None = None
+    keys: list[str], *, days: int, busy: int, at_least: float | None = None, beyond: float | None = None
 ) -> Operation:
     today = system_clock().date()
     query = f"timezone=America/New_York&startDate={today}&endDate={today + timedelta(days=days - 1)}"
-    requests = [get(f"/api/v1/availability/30min?{query}", host.api_key) for host in hosts]
+    requests = [get(f"/api/v1/availability/30min?{query}", key) for key in keys]
     return Operation(
         name=f"GET /availability, {days} days, {busy} busy",
         requests=_cycle(requests),

@@ -14,6 +14,9 @@ from openslot.core.secrets import fingerprint
 from openslot.demo.large import FIRST_NAMES, LargeHost, make_large
 
 HOSTS = 1_000
+# Enough that none of them comes near a limit: one hot key would measure the lock of one row.
+KEYS = 2_000
+BOOKINGS_A_LIST = 20
 CONTACTS = 10_000
 FREE_STARTS = 40_000
 BUSY = {50: 40, 500: 40, 5_000: 4}
@@ -23,11 +26,11 @@ class Scenery(Struct, frozen=True, kw_only=True):
     """Who can ask for what."""
 
     keys: list[str]
-    """Two a host."""
+    """Of hosts whose list of bookings fills a page."""
 
     hosts: list[LargeHost]
-    busy: dict[int, list[LargeHost]]
-    """Hosts by how many busy spans stand in the next 62 days."""
+    busy: dict[int, list[str]]
+    """Keys of hosts by how many busy spans stand in the next 62 days."""
 
     booked: list[tuple[str, UUID]]
     """Some bookings, each with its host's key."""
@@ -35,33 +38,43 @@ class Scenery(Struct, frozen=True, kw_only=True):
     free: list[tuple[str, datetime]]
     """Some free starts, each with its host's key."""
 
-    popular: str
-    """The key of a host with 10,000 contacts."""
+    popular: list[str]
+    """Keys of a host with 10,000 contacts."""
 
 
 async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scenery:
     """Write hosts with bookings, second keys, and busy spans for some."""
     now = system_clock()
-    hosts = await make_large(connection, hosts=HOSTS, bookings=bookings, now=now, progress=lambda _: None)
-    second = [(host, new_key(CredentialKind.API_KEY)) for host in hosts]
-    await connection.copy_records_to_table(
-        "api_keys",
-        columns=["id", "user_id", "name", "hash", "last_four", "created_at"],
-        records=[(new_id(), host.id, "second", fingerprint(key), key[-4:], now) for host, key in second],
-    )
+    asked = min(HOSTS, bookings // BOOKINGS_A_LIST)
+    hosts = await make_large(connection, hosts=asked, bookings=bookings, now=now, progress=lambda _: None)
+    if asked < HOSTS:
+        hosts += await make_large(connection, hosts=HOSTS - asked, bookings=0, now=now, progress=lambda _: None)
     busy = await _make_busy(connection, hosts, now)
     await _make_contacts(connection, hosts[-1], now)
+    listed = await _make_keys(connection, hosts[:asked], now)
+    keys_of_busy = {spans: await _make_keys(connection, chosen, now) for spans, chosen in busy.items()}
+    popular = await _make_keys(connection, hosts[-1:], now)
     await connection.execute("vacuum analyze")
     keys = {host.id: host.api_key for host in hosts}
     rows = await connection.fetch("select host_id, id from bookings where starts_at < now() limit 5000")
     return Scenery(
-        keys=[*(host.api_key for host in hosts), *(key for _, key in second)],
+        keys=listed,
         hosts=hosts,
-        busy=busy,
+        busy=keys_of_busy,
         booked=[(keys[row["host_id"]], row["id"]) for row in rows],
         free=await _find_free(connection, hosts[100:-1], now),
-        popular=hosts[-1].api_key,
+        popular=popular,
     )
+
+
+async def _make_keys(connection: asyncpg.Connection, hosts: list[LargeHost], now: datetime) -> list[str]:
+    made = [(host, new_key(CredentialKind.API_KEY)) for _ in range(-(-KEYS // len(hosts))) for host in hosts]
+    await connection.copy_records_to_table(
+        "api_keys",
+        columns=["id", "user_id", "name", "hash", "last_four", "created_at"],
+        records=[(new_id(), host.id, "bench", fingerprint(key), key[-4:], now) for host, key in made],
+    )
+    return [key for _, key in made]
 
 
 async def _make_contacts(connection: asyncpg.Connection, host: LargeHost, now: datetime) -> None:
