@@ -1,4 +1,4 @@
-"""Measure the engine alone, then every operation against the ceiling, and print the ratios."""
+"""Measure the engine alone, every operation against the ceiling, and the worker; print the figures."""
 
 import asyncio
 import sys
@@ -6,7 +6,7 @@ import sys
 import asyncpg
 import uvloop
 
-from benchmarks import engine
+from benchmarks import effects, engine
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
@@ -26,6 +26,8 @@ def main() -> None:
         print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")
         with ceiling(here) as ceiling_port, service(here) as service_port:
             uvloop.run(_measure_all(here, scenery, (ceiling_port, service_port)))
+    print()
+    effects.main()
 
 
 async def _measure_all(here: Stage, scenery: Scenery, ports: tuple[int, int]) -> None:

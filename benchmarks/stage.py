@@ -34,19 +34,20 @@ def stage() -> Iterator[Stage]:
 
 
 @contextmanager
-def running(command: list[str], port: int, stage: Stage) -> Iterator[int]:
-    """Run a server until the block ends."""
+def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]:
+    """Run a process until the block ends; one that listens is waited for."""
     environment = {
         **os.environ,
         "DATABASE_URL": stage.url,
         "OPENSLOT_DATA_DIR": str(stage.data_dir),
-        "OPENSLOT_PORT": str(port),
+        "OPENSLOT_PORT": str(port or 0),
         "OPENSLOT_LIMIT_KEY": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
     }
     process = subprocess.Popen([sys.executable, "-m", *command], env=environment)
     try:
-        _wait_for(port, process)
+        if port is not None:
+            _wait_for(port, process)
         yield process.pid
     finally:
         process.terminate()
