@@ -1,28 +1,20 @@
-"""Delivery: what arrives, when it is tried again, and what every kind of answer means."""
+"""Delivery: what arrives, when it is tried again, and what is kept of it."""
 
-import asyncio
-import ssl
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
-from pathlib import Path
 
-import pytest
 from msgspec.structs import replace as changed
 from standardwebhooks import Webhook
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.effects import release_held
-from openslot.core.outbound import Outbound, OutboundRefused
 from openslot.core.work import House
 from openslot.jobs.effects import run_effect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.gate import AT_ONCE
-from openslot.webhooks.models import EndpointChanges, Ref
+from openslot.webhooks.models import Ref
 from openslot.webhooks.reactions import GATE
 from tests.bookings.conftest import MovingClock
-from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
-from tests.core.test_outbound_pinning import Identity
 from tests.webhooks.conftest import (
     Add,
     Happen,
@@ -36,7 +28,7 @@ from tests.webhooks.conftest import (
     work_off,
     work_until_settled,
 )
-from tests.webhooks.receiver import Receiver, hang_up, receiving, say_nothing, tarpit
+from tests.webhooks.receiver import Receiver, receiving
 
 SCHEDULE = [
     timedelta(seconds=5),
@@ -185,96 +177,6 @@ async def test_an_endpoint_that_nobody_has_tried_for_days_is_not_switched_off_by
     assert await state_of(house, endpoint.id) == ("active", None)
 
 
-@pytest.mark.parametrize(
-    ("header", "least", "most"),
-    [
-        ("3600", timedelta(hours=1), timedelta(hours=1)),
-        ("999999999", timedelta(hours=24), timedelta(hours=24)),
-        ("1", timedelta(seconds=4.5), timedelta(seconds=5.5)),
-        ("date", timedelta(minutes=10), timedelta(minutes=10)),
-        ("soon", timedelta(seconds=4.5), timedelta(seconds=5.5)),
-    ],
-)
-async def test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_shortens_the_schedule(
-    house: House,
-    clock: MovingClock,
-    receiver: Receiver,
-    add: Add,
-    happen: Happen,
-    header: str,
-    least: timedelta,
-    most: timedelta,
-) -> None:
-    said = format_datetime(clock.now + timedelta(minutes=10), usegmt=True) if header == "date" else header
-    receiver.answer(429, f"Retry-After: {said}")
-    await add(receiver.url)
-    await happen()
-    await work_off(house, clock)
-
-    due = await next_try(house)
-    assert due is not None
-    assert least <= due - clock.now <= most
-
-
-async def test_a_redirect_is_a_failure_and_is_not_followed(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
-) -> None:
-    async with receiving() as elsewhere:
-        receiver.answer(307, f"Location: {elsewhere.url}")
-        await add(receiver.url)
-        await happen()
-        await work_off(house, clock)
-
-        (tried,) = await deliveries(house)
-        assert (tried["status"], tried["error"]) == (307, "The endpoint answered 307; redirects are not followed.")
-        assert elsewhere.got == []
-
-
-async def test_a_huge_answer_counts_and_its_first_kilobyte_is_kept(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
-) -> None:
-    receiver.answer(200, body=b"x" * 5_000_000)
-    await add(receiver.url)
-    await happen()
-    await work_off(house, clock)
-
-    (tried,) = await deliveries(house)
-    assert (tried["status"], tried["error"], tried["answer"]) == (200, None, b"x" * 1024)
-
-
-async def test_one_who_hangs_up_and_one_who_is_not_there_have_failed(
-    house: House, clock: MovingClock, add: Add, happen: Happen
-) -> None:
-    async with receiving() as gone:
-        away = gone.url
-    async with receiving(hang_up) as rude:
-        await add(rude.url)
-        await add(away)
-        await happen()
-        await work_off(house, clock)
-
-    errors = {one["url"]: one["error"] for one in await deliveries(house)}
-    assert errors[rude.url].startswith("127.0.0.1 ")
-    assert errors[away].endswith(" could not be connected to.")
-    assert await states(house) == ["queued", "queued"]
-
-
-async def test_one_who_never_ends_and_one_who_never_begins_have_failed_after_15_seconds(
-    house: House, add: Add, happen: Happen
-) -> None:
-    async with receiving(tarpit) as pit, receiving(say_nothing) as silent:
-        await add(pit.url)
-        await add(silent.url)
-        await happen()
-        await run_effect(house, (await planned_jobs(house))[0])
-        await asyncio.gather(*(run_effect(house, job) for job in await planned_jobs(house)))
-
-    tried = await deliveries(house)
-    assert {one["error"] for one in tried} == {"127.0.0.1 took too long to answer."}
-    assert all(14_900 <= one["duration_ms"] < 20_000 for one in tried)
-    assert await states(house) == ["queued", "queued"]
-
-
 async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_try(
     house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
@@ -312,72 +214,6 @@ async def test_what_waits_behind_a_failing_delivery_is_let_go_one_by_one_after_f
     async with house.writing(OPERATOR) as work:
         assert await release_held(work.db, now=work.now) == 1
     assert await states(house) == ["queued", "queued", "waiting"]
-
-
-async def test_a_name_that_nobody_knows_has_failed(house: House, clock: MovingClock, add: Add, happen: Happen) -> None:
-    class Nobody(Names):
-        async def resolve(self, host: str) -> tuple[()]:
-            raise OSError(f"no {host}")
-
-    house.outbound = Outbound(resolver=Nobody())
-    await add("https://hooks.example.org/")
-    await happen()
-    await work_off(house, clock)
-
-    (tried,) = await deliveries(house)
-    assert (tried["status"], tried["error"]) == (None, "hooks.example.org could not be resolved.")
-    assert await states(house) == ["queued"]
-
-
-async def test_a_certificate_that_nobody_vouches_for_has_failed(
-    house: House, clock: MovingClock, add: Add, happen: Happen, tmp_path: Path
-) -> None:
-    identity = Identity(tmp_path)
-    names = Names([PUBLIC])
-    async with serve() as canary, serve(tls=identity.server) as public:
-        internet = Internet(canary=canary, public=public, names=names)
-        house.outbound = Outbound(resolver=names, connector=internet, tls=ssl.create_default_context())
-        await add("https://hooks.example.org/")
-        await happen()
-        await work_off(house, clock)
-
-        (tried,) = await deliveries(house)
-        assert tried["error"].startswith("No secure connection to hooks.example.org")
-        assert public.requests == []
-
-
-@pytest.mark.parametrize(
-    "url", ["http://10.0.0.1/", "https://169.254.169.254/", "https://localhost/", "ftp://a.example/"]
-)
-async def test_a_private_address_is_refused_when_it_is_saved(
-    house: House, add: Add, receiver: Receiver, url: str
-) -> None:
-    endpoint, _ = await add(receiver.url)
-    house.outbound = Outbound()
-
-    with pytest.raises(OutboundRefused):
-        await add(url)
-    with pytest.raises(OutboundRefused):
-        async with house.writing(OPERATOR) as work:
-            await webhooks.change_endpoint(work, Ref(endpoint.id), EndpointChanges(url=url))
-
-
-async def test_a_name_that_turns_to_a_private_address_is_refused_when_it_is_delivered(
-    house: House, clock: MovingClock, add: Add, happen: Happen
-) -> None:
-    names = Names([PUBLIC], ["127.0.0.1"], ["10.0.0.7", PUBLIC])
-    async with serve() as canary, serve() as public:
-        internet = Internet(canary=canary, public=public, names=names)
-        house.outbound = Outbound(resolver=names, connector=internet)
-        await add("https://hooks.example.org:8443/")
-        await happen()
-        for _ in range(3):
-            await work_off(house, clock)
-            clock.pass_time(hours=1)
-
-        tried = await deliveries(house)
-        assert [one["error"] for one in tried[1:]] == ["The URL leads to an address that is not public."] * 2
-        assert canary.connections == 0
 
 
 async def test_an_endpoint_hears_only_of_the_events_that_it_has_chosen(
