@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
@@ -27,12 +27,17 @@ class Together(Generic[Asked, Answer]):
         self._waiting.append((asked, answer))
         if len(self._askers) < LOTS_AT_ONCE:
             # A task begins after everyone who has come by now is in line.
-            asker = loop.create_task(self._ask_for_all())
-            self._askers.add(asker)
-            asker.add_done_callback(self._askers.discard)
+            self._askers.add(loop.create_task(self._ask_for_all()))
         return await answer
 
     async def _ask_for_all(self) -> None:
+        try:
+            await self._ask_while_any_wait()
+        finally:
+            # In the very step that finds nobody waiting: who comes a moment later must not count on this one.
+            self._askers.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    async def _ask_while_any_wait(self) -> None:
         while self._waiting:
             lot, self._waiting = self._waiting[:LARGEST_LOT], self._waiting[LARGEST_LOT:]
             try:

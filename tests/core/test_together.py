@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from openslot.core.together import LARGEST_LOT, Together
+from openslot.core.together import LARGEST_LOT, LOTS_AT_ONCE, Together
 
 
 class Counter:
@@ -79,3 +79,26 @@ async def test_who_gives_up_takes_no_answer_from_the_others() -> None:
     assert [await asked[0], await asked[2]] == [0, 4]
     with pytest.raises(asyncio.CancelledError):
         await asked[1]
+
+
+async def test_who_asks_again_right_behind_the_last_lots_is_answered() -> None:
+    gate = asyncio.Event()
+
+    async def double(numbers: Sequence[int]) -> list[int]:
+        await gate.wait()
+        return [number * 2 for number in numbers]
+
+    line = Together(double)
+
+    async def ask_twice(number: int) -> int:
+        return await line.ask(number) + await line.ask(number)
+
+    first = asyncio.create_task(ask_twice(1))
+    await asyncio.sleep(0.001)
+    others = []
+    for number in range(1, LOTS_AT_ONCE):
+        others.append(asyncio.create_task(line.ask(number)))
+        await asyncio.sleep(0.001)
+    gate.set()
+    assert await asyncio.wait_for(first, 2) == 4
+    await asyncio.gather(*others)
