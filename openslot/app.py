@@ -1,8 +1,9 @@
 """The ASGI app: every door's routes, the edge around them, and the lifespan."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
+from operator import attrgetter
 from typing import cast
 
 from litestar import Litestar
@@ -15,19 +16,19 @@ from openslot.access.models import Entry
 from openslot.accounts.models import User
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
-from openslot.core.errors import Unauthorized
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.work import House, Work
 from openslot.house import open_house
-from openslot.http.bodies import StrictRequest, invitee_of
-from openslot.http.doors import Door, Headers, Visit, enter_freely, refuse_with_json, visit_of
+from openslot.http.bodies import invitee_of
+from openslot.http.doors import Door, Headers, Visit, enter_freely, get_user, refuse_with_json, visit_of
 from openslot.http.edge import App, Edge
 from openslot.http.faults import answer_exception
 from openslot.http.guards import count_public
+from openslot.http.handlers import Give
 from openslot.http.health import health_router
 from openslot.http.openapi import describe, openapi_json
-from openslot.http.queries import check_parameters
+from openslot.http.routing import read_routes
 from openslot.http.security import api_headers
 from openslot.routes import api_routers
 from openslot.web.door import web_doors
@@ -41,10 +42,7 @@ def _work(scope: Scope) -> Work:
 
 # Each of these needs `work` only to come after it: the framework starts tasks for dependencies of equal rank.
 def _user(scope: Scope, work: NamedDependency[Work]) -> User:
-    user = visit_of(scope).user
-    if user is None:
-        raise Unauthorized
-    return user
+    return get_user(visit_of(scope))
 
 
 def _address(scope: Scope, work: NamedDependency[Work]) -> str:
@@ -52,11 +50,13 @@ def _address(scope: Scope, work: NamedDependency[Work]) -> str:
 
 
 JSON = ("application/json",)
+# What a handler may ask for by name: as the framework gets it, and as it is got without.
 DEPENDENCIES = {
     "work": Provide(_work, sync_to_thread=False),
     "user": Provide(_user, sync_to_thread=False),
     "address": Provide(_address, sync_to_thread=False),
 }
+GIVEN: Mapping[str, Give] = {"work": attrgetter("work"), "user": get_user, "address": attrgetter("address")}
 
 
 def create_app(
@@ -77,9 +77,7 @@ def create_app(
 
     api = api_routers()
     app = Litestar(
-        route_handlers=[*api, openapi_json, health_router, pages_router, *more_routes],
-        request_class=StrictRequest,
-        before_request=check_parameters,
+        route_handlers=[openapi_json, health_router, pages_router],
         dependencies=DEPENDENCIES,
         exception_handlers={Exception: answer_exception},
         openapi_config=None,
@@ -87,7 +85,8 @@ def create_app(
         lifespan=[lifespan],
         logging_config=None,
     )
-    return Edge(cast("App", app), doors=doors(settings), house=lambda: opened[0])
+    routes = read_routes([*api, *more_routes], DEPENDENCIES, GIVEN)
+    return Edge(cast("App", app), routes=routes, doors=doors(settings), house=lambda: opened[0])
 
 
 def create_app_from_environment() -> Edge:

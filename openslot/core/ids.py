@@ -11,11 +11,25 @@ from openslot.core.errors import NotFound
 SHAPE = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
+# Where version 7 and the variant stand, and all the bits besides.
+MARKS = 0x7 << 76 | 0x2 << 62
+FREE = ~(0xF << 76 | 0x3 << 62)
+
+
 def new_id() -> UUID:
     """Make an id of 48 bits of milliseconds and 74 random bits."""
+    return UUID(int=_new_value())
+
+
+def new_id_text() -> str:
+    """Make an id that is only ever written: several times quicker than an id and its text."""
+    digits = f"{_new_value():032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def _new_value() -> int:
     value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    value = value & ~(0xF << 76) | 0x7 << 76
-    return UUID(int=value & ~(0x3 << 62) | 0x2 << 62)
+    return value & FREE | MARKS
 
 
 def parse_id(text: str) -> UUID:

@@ -1,1 +1,1 @@
-"""HTTP around the handlers: the edge, bodies, faults, headers, health and the API's description."""
+"""HTTP around the handlers: the edge, routing, bodies, faults, headers, health and the API's description."""

@@ -8,11 +8,11 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
-from litestar import Request
+from litestar.handlers import HTTPRouteHandler
 from msgspec import NODEFAULT, Struct
 
 from openslot.core.errors import Invalid
-from openslot.http.doors import Visit, visit_of
+from openslot.http.doors import Visit
 from openslot.http.values import Fault, find_unfit, join, shown
 from openslot.http.words import in_words
 
@@ -24,13 +24,17 @@ TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
 
-class StrictRequest(Request[Any, Any, Any]):
-    """A request whose JSON body is decoded into exactly the type that the handler names."""
+class Body(Struct, frozen=True, kw_only=True):
+    """The body that a handler takes as `data`."""
 
-    async def json(self) -> Any:
-        """Decode the body, or refuse it with every fault."""
-        wanted = self.route_handler.parsed_fn_signature.parameters.get("data")
-        return decode(visit_of(self.scope).body, wanted.annotation if wanted is not None else object)
+    kind: Any
+    is_required: bool
+
+
+def body_of(declared: HTTPRouteHandler) -> Body | None:
+    """Read which body a handler declares; None where it takes none."""
+    data = declared.parsed_fn_signature.parameters.get("data")
+    return None if data is None else Body(kind=data.annotation, is_required=data.is_required)
 
 
 def decode(body: bytes, kind: Any) -> Any:

@@ -9,12 +9,14 @@ from msgspec import Struct
 from openslot.access.models import Entry
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
-from openslot.core.errors import Refusal
+from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import House, Work
 
 Scope = dict[str, Any]
 Headers = Mapping[str, str]
 RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+ANYONE = Entry(actor=PUBLIC)
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -62,16 +64,21 @@ class Door(Struct, frozen=True, kw_only=True):
 class Visit:
     """One request between its coming in and its answer."""
 
-    __slots__ = ("address", "body", "door", "entry", "headers", "method", "request_id", "status", "work")
+    __slots__ = ("address", "body", "door", "entry", "headers", "house", "method", "request_id", "status", "work")
 
-    def __init__(self, *, door: Door, request_id: str, method: str, headers: Headers, address: str, work: Work) -> None:
+    work: Work
+    """Begins when the visitor is in."""
+
+    def __init__(
+        self, *, house: House, door: Door, request_id: str, method: str, headers: Headers, address: str
+    ) -> None:
+        self.house = house
         self.door = door
         self.request_id = request_id
         self.method = method
         self.headers = headers
         self.address = address
-        self.work = work
-        self.entry = Entry(actor=PUBLIC)
+        self.entry = ANYONE
         self.body = b""
         self.status = 500
 
@@ -79,6 +86,14 @@ class Visit:
     def user(self) -> User | None:
         """The user who came in, where it is one."""
         return self.entry.user
+
+
+def get_user(visit: Visit) -> User:
+    """Name the user who came in; there must be one."""
+    user = visit.entry.user
+    if user is None:
+        raise Unauthorized
+    return user
 
 
 def visit_of(scope: Mapping[str, Any]) -> Visit:
@@ -89,7 +104,7 @@ def visit_of(scope: Mapping[str, Any]) -> Visit:
 
 async def enter_freely(house: House, headers: Headers, address: str) -> Entry:
     """Let everyone in."""
-    return Entry(actor=PUBLIC)
+    return ANYONE
 
 
 def refuse_with_json(refusal: Refusal, visit: Visit) -> Answer:

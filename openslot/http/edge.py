@@ -7,8 +7,7 @@ import structlog
 from litestar.utils import normalize_path
 
 from openslot.access import idempotency
-from openslot.core.actor import PUBLIC
-from openslot.core.ids import new_id
+from openslot.core.ids import new_id_text
 from openslot.core.work import House, Work
 from openslot.http import metrics
 from openslot.http.doors import Answer, Door, Scope, Visit
@@ -18,10 +17,12 @@ from openslot.http.receiving import (
     Message,
     Receive,
     address_of,
+    check_host,
     check_media_type,
     check_target,
     read_body,
 )
+from openslot.http.routing import Routes, answer_at
 from openslot.http.sending import Send, Sender
 
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -40,11 +41,11 @@ log = structlog.get_logger()
 class Edge:
     """Wraps the handlers: who, how often, how large, in which transaction, and with which headers back."""
 
-    def __init__(self, app: App, *, doors: tuple[Door, ...], house: Callable[[], House]) -> None:
+    def __init__(self, app: App, *, routes: Routes, doors: tuple[Door, ...], house: Callable[[], House]) -> None:
         self._app = app
-        self._doors = sorted(
-            ((prefix.rstrip("/"), door) for door in doors for prefix in door.prefixes), key=lambda pair: -len(pair[0])
-        )
+        self._routes = routes
+        self._doors = [(f"{prefix.rstrip('/')}/", door) for door in doors for prefix in door.prefixes]
+        self._doors.sort(key=lambda pair: -len(pair[0]))
         self._house = house
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,55 +76,70 @@ class Edge:
 
     def _begin(self, scope: Scope) -> Visit:
         house = self._house()
-        # The router reads paths so: here first, and the door can't be another one than the handler's.
-        path = scope["path"] = normalize_path(scope["path"])
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        path = scope["path"]
+        if path[:1] != "/" or path[-1] == "/" or "//" in path:
+            # The router reads paths so: here first, and the door can't be another one than the handler's.
+            path = scope["path"] = normalize_path(path)
         visit = Visit(
+            house=house,
             door=self._door_of(path),
-            request_id=str(new_id()),
+            request_id=new_id_text(),
             method=scope["method"],
-            headers=headers,
+            headers={name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]},
             address=address_of(scope, house.settings.trusted_proxies),
-            work=house.reading(PUBLIC),
         )
         scope["openslot"] = visit
         structlog.contextvars.bind_contextvars(request_id=visit.request_id)
         return visit
 
     def _door_of(self, path: str) -> Door:
-        return next(
-            door for prefix, door in self._doors if path.startswith(prefix) and path[len(prefix) :][:1] in {"", "/"}
-        )
+        whole = f"{path}/"
+        for prefix, door in self._doors:
+            if whole.startswith(prefix):
+                return door
+        raise LookupError("a path without a door")
 
     async def _serve(self, visit: Visit, scope: Scope, receive: Receive, sender: Sender) -> None:
         if visit.method == "OPTIONS":
             await sender.answer(await self._options(visit, scope))
             return
-        visit.entry = await visit.door.enter(self._house(), visit.headers, visit.address)
-        if visit.door.count is not None:
-            await visit.door.count(visit, scope["path"])
+        house, door = visit.house, visit.door
+        visit.entry = await door.enter(house, visit.headers, visit.address)
+        if door.count is not None:
+            await door.count(visit, scope["path"])
         check_target(scope)
         if visit.method in SAFE:
-            visit.work = self._house().reading(visit.entry.actor)
-            await self._app(scope, receive, sender.send)
+            visit.work = house.reading(visit.entry.actor)
+            await self._read(visit, scope, receive, sender)
             return
         visit.body = await read_body(visit, receive)
         check_media_type(visit)
         await sender.answer(await self._write(visit, scope))
 
+    async def _read(self, visit: Visit, scope: Scope, receive: Receive, sender: Sender) -> None:
+        found = self._routes.find(scope["path"])
+        if found is None:
+            await self._app(scope, receive, sender.send)
+        else:
+            await sender.answer(await answer_at(found, visit, scope))
+
     async def _options(self, visit: Visit, scope: Scope) -> Answer:
         """Tell the methods of a path without asking who wants to know: a browser asks before it sends credentials."""
         if visit.door.open_to_other_origins:
             return Answer(status=204, headers=PREFLIGHT, body=b"")
+        found = self._routes.find(scope["path"])
+        if found is not None:
+            check_host(visit.headers)
+            return Answer(status=204, headers={"allow": found[0].allowed}, body=b"")
         # A method that nobody has: only the router's refusal names all of a path's own.
-        answer = await self._call(visit, {**scope, "method": "-"})
+        answer = await self._collect(visit, {**scope, "method": "-"})
         if answer.status != 405:
             return answer
         return Answer(status=204, headers={"allow": dict(answer.pairs())["allow"]}, body=b"")
 
     async def _write(self, visit: Visit, scope: Scope) -> Answer:
         """Run a handler that may write: commit when its answer is good, roll everything back when it is not."""
-        house = self._house()
+        house = visit.house
         async with house.pool.acquire() as connection:
             transaction = connection.transaction()
             await transaction.start()
@@ -152,6 +168,10 @@ class Edge:
         return answer
 
     async def _call(self, visit: Visit, scope: Scope) -> Answer:
+        found = self._routes.find(scope["path"])
+        return await (self._collect(visit, scope) if found is None else answer_at(found, visit, scope))
+
+    async def _collect(self, visit: Visit, scope: Scope) -> Answer:
         parts: list[bytes] = []
         start: Message = {}
 

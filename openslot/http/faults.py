@@ -1,5 +1,6 @@
 """Exceptions on their way out: every one becomes a refusal in the door's own shape."""
 
+from collections.abc import Collection
 from typing import Any
 
 import asyncpg
@@ -9,7 +10,7 @@ from litestar.exceptions import HTTPException
 
 from openslot.core.db import DOWN, reason
 from openslot.core.errors import Internal, Invalid, MethodNotAllowed, NotFound, Refusal, Unavailable
-from openslot.http.doors import visit_of
+from openslot.http.doors import Visit, visit_of
 
 AGAIN = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
@@ -38,17 +39,20 @@ def translate(exception: Exception) -> Refusal:
     return Internal()
 
 
+def wrong_method(visit: Visit, allow: str) -> MethodNotAllowed:
+    """Refuse a method, and tell which ones the path takes."""
+    return MethodNotAllowed(f"{visit.method} is not allowed here", headers={"Allow": allow})
+
+
+def allowed(methods: Collection[str]) -> str:
+    """List a path's methods as `Allow` does; the edge answers HEAD wherever there is a GET."""
+    return ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
+
+
 def _client_fault(request: Request[Any, Any, Any], exception: HTTPException) -> Refusal:
     if exception.status_code == 404:
         return NotFound()
     if exception.status_code == 405:
-        allowed = _with_head((exception.headers or {}).get("allow", "OPTIONS"))
-        message = f"{visit_of(request.scope).method} is not allowed here"
-        return MethodNotAllowed(message, headers={"Allow": allowed})
+        methods = (exception.headers or {}).get("allow", "OPTIONS").split(", ")
+        return wrong_method(visit_of(request.scope), allowed(methods))
     return Invalid()
-
-
-def _with_head(allowed: str) -> str:
-    # The edge answers HEAD wherever there is a GET.
-    methods = {method.strip() for method in allowed.split(",")}
-    return ", ".join(sorted(methods | {"HEAD"} if "GET" in methods else methods))

@@ -11,7 +11,7 @@ HOLDS = "/api/public/holds"
 
 async def count_public(visit: Visit, path: str) -> None:
     """Let an address read, hold and book in public only so often in any minute."""
-    house = visit.work.house
+    house = visit.house
     what, most = public_limit(visit.method, path, house.settings)
     verdict = await limits.take(house.pool, f"{what}:{visit.address}", most)
     verdict.check()

@@ -1,5 +1,6 @@
 """What comes in: the client's address, the path asked for, and a body of a size and kind that the door takes."""
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import quote_from_bytes
@@ -7,7 +8,7 @@ from urllib.parse import quote_from_bytes
 from openslot.access.addresses import client_address
 from openslot.core.config import Networks
 from openslot.core.errors import Invalid, NotFound, TooLarge, UnsupportedMedia
-from openslot.http.doors import Scope, Visit
+from openslot.http.doors import Headers, Scope, Visit
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -15,6 +16,8 @@ Receive = Callable[[], Awaitable[Message]]
 MOST_BYTES = 256 * 1024
 LONGEST_TARGET = 8 * 1024
 ASCII = bytes(range(128))
+# What the framework takes as a host; nobody should be able to tell by it who answers.
+HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 
 
 class ClientGone(Exception):  # noqa: N818 - names what happened; nobody is left to be answered
@@ -39,6 +42,12 @@ def check_target(scope: Scope) -> None:
         raise NotFound
     if not query.isascii():
         scope["query_string"] = quote_from_bytes(query, safe=ASCII).encode()
+
+
+def check_host(headers: Headers) -> None:
+    """Refuse a host that can't be one."""
+    if HOST.fullmatch(headers.get("host", "")) is None:
+        raise Invalid
 
 
 async def read_body(visit: Visit, receive: Receive) -> bytes:

@@ -5,17 +5,17 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import asyncpg
-from litestar import Request, Response, delete, get, post, put
+from litestar import delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Meta, Struct, json, to_builtins
 
 from openslot.core.ids import parse_id
 from openslot.core.moments import MOMENTS, To
 from openslot.core.paging import Limit, Page
 from openslot.core.text import Name, Prose
 from openslot.core.work import Work
-from openslot.http.doors import visit_of
+from openslot.http.doors import Answer
 
 
 class Colour(StrEnum):
@@ -129,6 +129,17 @@ async def remove() -> dict[str, bool]:
     return {"success": True}
 
 
+@delete("/api/v1/probe/things/{thing_id:str}")
+async def remove_thing(thing_id: FromPath[str]) -> None:
+    """Say nothing; the framework declares 204 for it."""
+
+
+@get("/api/v1/probe/card", media_type="application/vcard+json")
+async def get_card() -> dict[str, str]:
+    """Answer in another media type."""
+    return {"fn": "Mara"}
+
+
 @get("/api/public/probe")
 async def read_public() -> dict[str, bool]:
     """Answer everyone."""
@@ -136,18 +147,16 @@ async def read_public() -> dict[str, bool]:
 
 
 @post("/api/public/probe", status_code=200)
-async def two_cookies() -> Response[dict[str, bool]]:
+async def two_cookies() -> Answer:
     """Set two headers of one name."""
-    answer = Response({"open": True})
-    answer.set_cookie("one", "1")
-    answer.set_cookie("two", "2")
-    return answer
+    headers = (("content-type", "application/json"), ("set-cookie", "one=1"), ("set-cookie", "two=2"))
+    return Answer(status=200, headers=headers, body=json.encode({"open": True}))
 
 
 @get("/api/public/probe/address")
-async def tell_address(request: Request[Any, Any, Any]) -> dict[str, str]:
+async def tell_address(address: NamedDependency[str]) -> dict[str, str]:
     """Tell who is counted."""
-    return {"address": visit_of(request.scope).address}
+    return {"address": address}
 
 
 PROBES = (
@@ -160,6 +169,8 @@ PROBES = (
     breaks,
     deadlock,
     remove,
+    remove_thing,
+    get_card,
     read_public,
     two_cookies,
     tell_address,

@@ -7,8 +7,10 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.routes import HTTPRoute
 from msgspec import Struct
 
-from openslot.app import create_app
+from openslot.app import DEPENDENCIES, create_app
 from openslot.core.config import load_settings
+from openslot.http.routing import declare
+from openslot.routes import api_routers
 
 
 class Operation(Struct, frozen=True):
@@ -31,7 +33,7 @@ def framework() -> Litestar:
 
 def operations() -> Iterator[Operation]:
     """List what can be asked, OPTIONS aside."""
-    for route in framework().routes:
+    for route in (*framework().routes, *declare(api_routers(), DEPENDENCIES)):
         assert isinstance(route, HTTPRoute), f"{route.path} is neither a page nor an operation"
         for method, (handler, _) in route.route_handler_map.items():
             if method != "OPTIONS":

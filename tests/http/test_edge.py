@@ -134,6 +134,20 @@ async def test_two_headers_of_one_name_both_arrive(probe: httpx2.AsyncClient) ->
     assert len(answer.headers.get_list("set-cookie")) == 2
 
 
+async def test_an_answer_has_the_media_type_that_its_handler_declares(probe: httpx2.AsyncClient) -> None:
+    answer = await probe.get("/api/v1/probe/card")
+
+    assert answer.headers["content-type"] == "application/vcard+json"
+    assert answer.json() == {"fn": "Mara"}
+
+
+async def test_an_answer_without_content_has_neither_type_nor_length(probe: httpx2.AsyncClient) -> None:
+    answer = await probe.delete("/api/v1/probe/things/any")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert answer.headers.keys().isdisjoint({"content-type", "content-length"})
+
+
 @pytest.mark.parametrize(
     "path", ["/api/v1/me", "/api/v1/nowhere", "/api/v1/probe?page=0", "/api/v1/probe/breaks", "/healthz", "/login"]
 )
