@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from openslot.availability.grid import Grid, find_holidays
-from openslot.availability.intervals import Span
+from openslot.availability.intervals import Span, invert
 from openslot.availability.models import Busy, Claim, Code, Setting
 from openslot.core.zones import (
     DAY,
@@ -63,9 +63,7 @@ def close_holidays(scene: Scene) -> list[Closed]:
 def close_outside_window(scene: Scene) -> list[Closed]:
     """Close what starts before or after the booking window, in the host's zone."""
     first, last = find_window(scene)
-    edges = [edge for span in spans_of_days(scene.offsets, first, last) for edge in span]
-    gaps = [-FOREVER, *edges, FOREVER]
-    return [(start, end, 0) for start, end in zip(gaps[::2], gaps[1::2], strict=True) if start < end]
+    return [(start, end, 0) for start, end in invert(spans_of_days(scene.offsets, first, last)) if start < end]
 
 
 def close_notice(scene: Scene) -> list[Closed]:
@@ -154,12 +152,7 @@ def _list_booked_days(scene: Scene) -> Iterable[int]:
 def _close_blocked(scene: Scene, spans: Iterable[Claim | Busy]) -> list[Closed]:
     """Close each start whose meeting with its buffers would overlap a span."""
     reach, before = scene.duration + scene.after - 1, scene.before
-    first, until = scene.asked[0] - before, scene.asked[1] + reach
-    return [
-        (span.start - reach, span.end + before, index)
-        for index, span in enumerate(spans)
-        if span.start < until and first < span.end and span.start < span.end
-    ]
+    return [(span.start - reach, span.end + before, index) for index, span in enumerate(spans) if span.start < span.end]
 
 
 def _cut(closed: Closed, sessions: list[int]) -> Iterator[Closed]:

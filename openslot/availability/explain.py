@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.availability.closures import RULES, Scene
 from openslot.availability.grid import step_of
-from openslot.availability.intervals import pick_starts
+from openslot.availability.intervals import invert, pick_starts
 from openslot.availability.models import Code, DayExplained, Days, Setting, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
 from openslot.availability.slots import find_causes, is_askable, set_scene, spans_of
@@ -31,7 +31,7 @@ def explain_day(setting: Setting, on: date) -> DayExplained:
     if not spans:
         return DayExplained(on, starts=0, open=0, reasons=(NEVER,))
     scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
-    starts = pick_starts(scene.grid.stretches, spans, step=step_of(setting.event_type))
+    starts = pick_starts(scene.grid.stretches, invert(spans), step=step_of(setting.event_type))
     if not starts:
         return DayExplained(on, starts=0, open=0, reasons=(give_day_reason(scene, on),))
     grouped = _group_by_cause(scene, starts)

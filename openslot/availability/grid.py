@@ -36,13 +36,14 @@ def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: 
     shut: list[tuple[int, int, int]] = []
     days_off = _list_days_off(schedule, first_day - lookback, last_day)
     for day, hours in _list_hours(schedule, first_day - lookback, last_day):
-        spans = list(_as_instants(offsets, day, hours))
+        spans = _as_instants(offsets, day, hours)
         if day in days_off:
             shut += [(start, end, day) for start, end in spans]
         else:
             worked += spans
     ranges = merge(worked + [(start, end) for start, end, _ in shut])
-    return Grid(ranges, list(_stretch(offsets, ranges, duration)), list(_close(shut, merge(worked))))
+    closed = list(_close(shut, merge(worked))) if shut else []
+    return Grid(ranges, list(_stretch(offsets, ranges, duration)), closed)
 
 
 def step_of(event_type: EventType) -> int:
@@ -76,25 +77,23 @@ def _list_hours(schedule: Schedule, first_day: int, last_day: int) -> Iterator[t
     weekly = schedule.weekly_hours
     overrides = {day_number(override.on): override.hours for override in schedule.overrides}
     for day in range(first_day, last_day + 1):
-        hours = overrides.get(day)
-        if hours is None:
-            hours = weekly[(day + 3) % 7]
+        hours = overrides.get(day, weekly[(day + 3) % 7])
         if hours:
             yield day, hours
 
 
-def _as_instants(offsets: Offsets, day: int, hours: Hours) -> Iterator[Span]:
-    for each in hours:
-        start = instant_of(offsets, day * DAY + each.start_minute * 60)
-        end = instant_of(offsets, day * DAY + each.end_minute * 60)
-        if start < end:
-            yield start, end
+def _as_instants(offsets: Offsets, day: int, hours: Hours) -> list[Span]:
+    midnight = day * DAY
+    spans = [
+        (instant_of(offsets, midnight + each.start_minute * 60), instant_of(offsets, midnight + each.end_minute * 60))
+        for each in hours
+    ]
+    return [span for span in spans if span[0] < span[1]]
 
 
 def _stretch(offsets: Offsets, ranges: list[Span], duration: int) -> Iterator[Span]:
     for start, end in ranges:
-        anchors = [start, *_list_mondays(offsets, start, end)]
-        for anchor, following in zip(anchors, [*anchors[1:], end], strict=True):
+        for anchor, following in pairwise((start, *_list_mondays(offsets, start, end), end)):
             if anchor + duration <= end:
                 yield anchor, min(following, end - duration + 1)
 

@@ -1,6 +1,10 @@
-"""Spans of whole seconds, half open and in order: merge them, take some from others, pick starts in them."""
+"""Spans of whole seconds, half open and in order: merge them, take some from others, pick the starts between them."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from openslot.core.zones import FOREVER
 
 Span = tuple[int, int]
 
@@ -42,22 +46,34 @@ def subtract(spans: Iterable[Span], holes: list[Span]) -> list[Span]:
     return left
 
 
-def pick_starts(stretches: Iterable[Span], spans: list[Span], *, step: int) -> list[int]:
-    """List the starts inside the spans, each stretch counting its own steps from its beginning."""
+def invert(spans: list[Span]) -> list[Span]:
+    """List all that lies before, between and after some spans; they must be merged."""
+    edges = [-FOREVER, *chain.from_iterable(spans), FOREVER]
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
+def pick_starts(stretches: Iterable[Span], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:
+    """List the starts that nothing closes, each stretch counting its own steps from its beginning.
+
+    Both must be in order; what is closed may overlap.
+    """
     starts: list[int] = []
     at = 0
     for anchor, until in stretches:
-        at = _skip(spans, at, before=anchor)
-        index = at
-        while index < len(spans) and spans[index][0] < until:
-            begin, end = spans[index]
-            skipped = max(begin - anchor + step - 1, 0) // step
-            starts.extend(range(anchor + skipped * step, min(end, until), step))
-            index += 1
+        at = _skip(closed, at, before=anchor)
+        start = anchor
+        for span in closed[at : bisect_left(closed, (until,), at)]:
+            if span[1] <= start:
+                continue
+            starts.extend(range(start, span[0], step))
+            start = anchor - (anchor - span[1]) // step * step
+            if start >= until:
+                break
+        starts.extend(range(start, until, step))
     return starts
 
 
-def _skip(spans: list[Span], at: int, *, before: int) -> int:
+def _skip(spans: Sequence[tuple[int, ...]], at: int, *, before: int) -> int:
     while at < len(spans) and spans[at][1] <= before:
         at += 1
     return at

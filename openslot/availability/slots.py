@@ -1,11 +1,12 @@
 """The engine: which starts may be booked; what is listed and what is accepted are decided by the same rules."""
 
 from datetime import date, datetime
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import RULES, Scene
 from openslot.availability.grid import lay_grid, step_of
-from openslot.availability.intervals import Span, merge, pick_starts, subtract
+from openslot.availability.intervals import Span, invert, pick_starts
 from openslot.availability.models import Code, Days, Setting, Slots
 from openslot.core.zones import (
     DAY,
@@ -31,9 +32,8 @@ def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
     if not spans:
         return Slots([], duration)
     scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
-    closed = merge([each for _, close in RULES for each in close(scene)])
-    starts = pick_starts(scene.grid.stretches, subtract(spans, closed), step=step_of(setting.event_type))
-    return Slots(starts, duration)
+    closed = sorted(chain(invert(spans), *(close(scene) for _, close in RULES)))
+    return Slots(pick_starts(scene.grid.stretches, closed, step=step_of(setting.event_type)), duration)
 
 
 def judge(setting: Setting, starts_at: datetime) -> Code:

@@ -8,11 +8,14 @@ from msgspec import Struct
 
 from openslot.availability.models import Busy, Claim, Setting, Taken
 from openslot.core.db import Db, Row
+from openslot.core.zones import ceil_second, floor_second
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 
-# A week and a day on both sides: the limits count whole weeks of the host's calendar, whatever its zone.
+# Between the starts of two meetings that touch lie a day, the longest that one lasts, and 8 hours of buffer for each.
+# The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides.
+# `offset 0` keeps a session's seats from being counted anew for each column that depends on them.
 SETTING = f"""
 select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
        u.zone as host_zone, away.*, taken.*, busy.*, counted.*
@@ -20,43 +23,43 @@ from event_types e
 join users u on u.id = e.owner_id
 join schedules s on s.id = e.schedule_id
 cross join lateral (
-    select tstzrange($1::timestamptz - e.buffer_before * interval '1 minute',
-                     $2::timestamptz + (e.duration_minutes + e.buffer_after) * interval '1 minute') as span) reach
-cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
-    from out_of_office o where o.owner_id = e.owner_id and o.ends_at > $1 and o.starts_at < upper(reach.span)) away
+    from out_of_office o
+    where o.owner_id = e.owner_id and o.ends_at > to_timestamp($1)
+      and o.starts_at < to_timestamp($2 + e.duration_minutes * 60)) away
 cross join lateral (
-    select array_agg(extract(epoch from lower(c.during))::bigint) filter (where c.live) as claim_from,
-           array_agg(extract(epoch from upper(c.during))::bigint) filter (where c.live) as claim_until,
+    select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.live) as claim_from,
+           array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.live) as claim_until,
            array_agg(c.kind) filter (where c.live) as claim_kind,
            array_agg(case when c.seats > 1 and c.event_type_id = e.id
-                     then extract(epoch from c.starts_at)::bigint end) filter (where c.live) as claim_session,
+                     then date_part('epoch', c.starts_at)::bigint end) filter (where c.live) as claim_session,
            array_agg(greatest(c.seats - c.sitting, 0)) filter (where c.live) as claim_left,
-           array_agg(c.id) filter (where c.live) as claim_id,
+           array_agg(case when c.seats > 1 then c.id end) filter (where c.live) as claim_id,
            coalesce(bool_or(not c.live), false) as has_stale
-    from (select c.*, t.sitting,
-                 (c.expires_at is null or c.expires_at > $3) and (t.sitting is null or t.sitting > 0) as live
-          from claims c
-          left join lateral (
-              select count(*) as sitting from claim_seats t
-              where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
-                and t.id is distinct from $4) t on c.kind = 'session'
-          where int8range(c.host_no, c.host_no, '[]') = int8range(u.no, u.no, '[]') and c.during && reach.span
-            and c.active and c.id is distinct from $4) c) taken
+    from (select c.*, (c.expires_at is null or c.expires_at > $3) and (c.sitting is null or c.sitting > 0) as live
+          from (select c.*, case when c.kind = 'session' then (
+                    select count(*) from claim_seats t
+                    where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
+                      and t.id is distinct from $4) end as sitting
+                from claims c
+                where c.host_no = u.no and c.starts_at > to_timestamp($1) - interval '40 hours'
+                  and c.starts_at < to_timestamp($2) + interval '40 hours' and c.active and c.id is distinct from $4
+                offset 0) c) c) taken
 cross join lateral (
-    select array_agg(extract(epoch from lower(b.during))::bigint) as busy_from,
-           array_agg(extract(epoch from upper(b.during))::bigint) as busy_until,
+    select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
            array_agg(b.source) as busy_source
     from busy_spans b
-    where int8range(b.host_no, b.host_no, '[]') = int8range(u.no, u.no, '[]') and b.during && reach.span) busy
+    where b.host_no = u.no and b.end_second > $1::bigint - e.buffer_before * 60
+      and b.start_second < $2::bigint + (e.duration_minutes + e.buffer_after) * 60) busy
 cross join lateral (
-    select array_agg(extract(epoch from c.starts_at)::bigint) as counted_starts
+    select array_agg(date_part('epoch', c.starts_at)::bigint) as counted_starts
     from claims c
     left join claim_seats t on t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
     where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
       and ($4::uuid is null or c.id <> $4 and t.id is distinct from $4)
       and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
-      and c.starts_at >= $1 - interval '8 days' and c.starts_at < $2 + interval '8 days') counted
+      and c.starts_at >= to_timestamp($1) - interval '8 days'
+      and c.starts_at < to_timestamp($2) + interval '8 days') counted
 where u.disabled_at is null and """
 
 
@@ -94,8 +97,8 @@ class Found(Struct, frozen=True, kw_only=True):
     """Everything that decides, and whose time it is."""
 
     setting: Setting
-    claim_ids: list[UUID]
-    """The claims of the setting, in the same order."""
+    claim_ids: list[UUID | None]
+    """Those of the setting's claims that are group sessions, in the same order."""
 
     has_stale: bool
     """Whether an expired hold still stands in the constraint's way."""
@@ -111,7 +114,8 @@ async def find_setting(
 ) -> Found | None:
     """Read what decides about the starts of a span; a claim or seat that is about to change is left out."""
     condition, arguments = condition_of(which, first=5)
-    row = await db.fetchrow(SETTING + condition, asked_from, asked_until, now, without, *arguments)
+    asked = floor_second(asked_from), ceil_second(asked_until)
+    row = await db.fetchrow(SETTING + condition, *asked, now, without, *arguments)
     return _to_found(row, now) if row else None
 
 

@@ -1,13 +1,12 @@
 """Slots as the wire shows them, written a day at a time with one look at the zone per change of offset."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from openslot.availability.models import Slot, Slots
-from openslot.core.zones import DAY, FOREVER, date_of, get_offsets, offset_at
+from openslot.core.zones import DAY, FOREVER, date_of, get_offsets
 
 _decoder = msgspec.json.Decoder(list[Slot])
 
@@ -54,30 +53,28 @@ def _write_all(slots: Slots, viewer: ZoneInfo) -> list[str]:
     if not starts:
         return []
     offsets = get_offsets(viewer, date_of(starts[0] // DAY), date_of(starts[-1] // DAY))
-    changes = (*offsets.starts, FOREVER)
     written: list[str] = []
     at = 0
-    while at < len(starts):
-        offset = offset_at(offsets, starts[at])
-        run_end = next(change for change in changes if change > starts[at])
-        until = bisect_left(starts, min(run_end, _day_end(starts[at], offset, duration)), at)
-        written += _write_run(starts[at:until], offset, duration)
-        at = until
+    for offset, run_end in zip(offsets.seconds, (*offsets.starts[1:], FOREVER), strict=True):
+        while at < len(starts) and starts[at] < run_end:
+            until = bisect_left(starts, min(run_end, _day_end(starts[at], offset, duration)), at)
+            written += _write_run(starts[at:until], offset, duration)
+            at = until
     return written
 
 
 def _day_end(start: int, offset: int, duration: int) -> int:
     """Tell when the first of the three dates of a slot changes: the viewer's, that of its start, that of its end."""
-    return min(start + DAY - (start + shift) % DAY for shift in (offset, 0, duration))
+    return start + DAY - max((start + offset) % DAY, start % DAY, (start + duration) % DAY)
 
 
-def _write_run(starts: list[int], offset: int, duration: int) -> Iterator[str]:
+def _write_run(starts: list[int], offset: int, duration: int) -> list[str]:
     """Write slots that share all three dates."""
-    shown, begun, ended = ((starts[0] + shift) // DAY for shift in (offset, 0, duration))
+    shown, begun, ended = (starts[0] + offset) // DAY, starts[0] // DAY, (starts[0] + duration) // DAY
     head = f'{{"date":"{_DATES[shown]}","time":"'
     start_date, end_date = f'","startTime":"{_DATES[begun]}', f'","endTime":"{_DATES[ended]}'
     to_local, to_start, to_end = offset - shown * DAY, begun * DAY, duration - ended * DAY
     local, utc = _LOCAL, _UTC
-    return (
+    return [
         f'{head}{local[at + to_local]}{start_date}{utc[at - to_start]}{end_date}{utc[at + to_end]}"}}' for at in starts
-    )
+    ]

@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openslot.availability.intervals import Span, merge, pick_starts, subtract
+from openslot.availability.intervals import Span, invert, merge, pick_starts, subtract
+from openslot.core.zones import FOREVER
 
 spans = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)).map(lambda s: (s[0], s[0] + s[1])), max_size=8)
 
@@ -18,6 +19,7 @@ def test_nothing_gives_nothing() -> None:
     assert merge([]) == []
     assert subtract([], [(0, 5)]) == []
     assert pick_starts([], [(0, 5)], step=1) == []
+    assert invert([]) == [(-FOREVER, FOREVER)]
 
 
 @given(spans)
@@ -34,9 +36,18 @@ def test_what_is_left_is_in_no_hole(some: list[Span], holes: list[Span]) -> None
     assert seconds(subtract(merge(some), merge(holes))) == seconds(some) - seconds(holes)
 
 
+@given(spans)
+@settings(max_examples=200, database=None, derandomize=True)
+def test_what_is_inverted_is_all_the_rest(some: list[Span]) -> None:
+    merged = merge(some)
+    assert invert(merged) == subtract([(-FOREVER, FOREVER)], merged)
+
+
 @given(spans, spans, st.integers(1, 7))
 @settings(max_examples=200, database=None, derandomize=True)
-def test_starts_are_steps_of_their_stretch_inside_the_spans(some: list[Span], opened: list[Span], step: int) -> None:
+def test_starts_are_steps_of_their_stretch_outside_what_is_closed(
+    some: list[Span], closed: list[Span], step: int
+) -> None:
     stretches = merge(some)
-    expected = [at for start, end in stretches for at in range(start, end, step) if at in seconds(opened)]
-    assert pick_starts(stretches, merge(opened), step=step) == expected
+    expected = [at for start, end in stretches for at in range(start, end, step) if at not in seconds(closed)]
+    assert pick_starts(stretches, sorted(closed), step=step) == expected
