@@ -47,11 +47,11 @@ class Secrets:
 
     def sign(self, purpose: str, message: bytes) -> bytes:
         """Make a signature for one purpose with the newest key."""
-        return hmac.digest(derive(self._keys[0], f"sign {purpose}"), message, "sha256")
+        return _sign(self._keys[0], purpose, message)
 
     def is_signed(self, purpose: str, message: bytes, signature: bytes, *, length: int = 32) -> bool:
         """Tell whether one of our keys made this signature, or its beginning of some length, for this purpose."""
-        made = (hmac.digest(derive(key, f"sign {purpose}"), message, "sha256")[:length] for key in self._keys)
+        made = (_sign(key, purpose, message)[:length] for key in self._keys)
         return any(hmac.compare_digest(signature, one) for one in made)
 
 
@@ -63,6 +63,11 @@ class SealBroken(Exception):  # noqa: N818 - names the state of the thing
 def derive(key: str, purpose: str) -> bytes:
     """Make an independent 32-byte key for one purpose."""
     return HKDF(algorithm=SHA256(), length=32, salt=b"openslot", info=purpose.encode()).derive(key.encode())
+
+
+def _sign(key: str, purpose: str, message: bytes) -> bytes:
+    # BLAKE2 takes a key by itself, in a quarter of an HMAC's time: a list signs a link a row.
+    return hashlib.blake2b(message, key=derive(key, f"sign {purpose}"), digest_size=32).digest()
 
 
 def fingerprint(token: str) -> bytes:

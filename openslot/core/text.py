@@ -1,6 +1,7 @@
 """Texts from outside: what a line and a longer text may hold."""
 
 import re
+from functools import lru_cache
 from typing import Annotated
 
 from email_validator import EmailNotValidError, validate_email
@@ -33,6 +34,8 @@ def is_prose(text: str) -> bool:
     return PROSE_SHAPE.match(text) is not None
 
 
+# An address is read where it is checked and again where it is used; reading its domain is what costs.
+@lru_cache(maxsize=1000)
 def parse_email(text: str) -> str:
     """Normalise an e-mail address, or raise a `ValueError` that says what is wrong with it."""
     if len(text) > 254 or not is_line(text):
