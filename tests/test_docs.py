@@ -29,7 +29,7 @@ def read(path: str) -> str:
 def codes() -> set[str]:
     for module in MODULES:
         importlib.import_module(module)
-    return {refusal.code for refusal in all_refusals()}
+    return {refusal.code for refusal in all_refusals() if refusal.__module__.startswith("openslot.")}
 
 
 def commands() -> list[str]:

@@ -3,23 +3,48 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from openslot.availability.errors import TimeTaken
 from openslot.availability.store import Which, condition_of
+from openslot.core.changes import Change
 from openslot.core.db import Db
+from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.event_types.models import EventType
 
 # Two advisory spaces, so that an address never waits for a host of the same number.
 HOSTS, ADDRESSES = 1, 2
 
+# A column that lets one change of a host's time happen after the other: worked out for the row that is found and for no
+# other, whatever the plan. What the others left behind is seen by the next statement only: this one looks at the
+# database as it was before the wait.
+LOCK_HOST = f"pg_advisory_xact_lock({HOSTS}, u.no::int)"
+
+REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": TimeTaken}
+
+INSERT_CLAIM = """
+insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder, created_at)
+values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12)"""
+MOVE_CLAIM = "update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5) where id = $1"
+KEEP_CLAIM = "update claims set kind = $2, expires_at = $3, holder = null where id = $1"
+FREE_CLAIM = "update claims set active = false where id = $1"
+
+INSERT_SEAT = "insert into claim_seats (id, claim_id, expires_at, holder, created_at) values ($1, $2, $3, $4, $5)"
+MOVE_SEAT = "update claim_seats set claim_id = $2 where id = $1"
+KEEP_SEAT = "update claim_seats set expires_at = $2, holder = null where id = $1"
+FREE_SEAT = "update claim_seats set active = false where id = $1"
+# The session's time is given back with its last seat.
+LEAVE_SESSION = """
+update claims c set active = false
+where c.id = (select claim_id from claim_seats where id = $1)
+  and not exists (select 1 from claim_seats t where t.claim_id = c.id and t.active and t.id <> $1)"""
+
 
 async def lock_host(db: Db, which: Which) -> int | None:
     """Let one change of a host's time happen after the other; None where there is no such event type."""
-    condition, arguments = condition_of(which, first=2)
+    condition, arguments = condition_of(which, first=1)
     number: int | None = await db.fetchval(
-        f"""select u.no from event_types e join users u on u.id = e.owner_id,
-        lateral (select pg_advisory_xact_lock($1::int, u.no::int)) locked
+        f"""select u.no, {LOCK_HOST} from event_types e join users u on u.id = e.owner_id
         where u.disabled_at is null and {condition}""",
-        HOSTS,
         *arguments,
     )
     return number
@@ -27,7 +52,7 @@ async def lock_host(db: Db, which: Which) -> int | None:
 
 async def lock_host_of(db: Db, claim_id: UUID) -> None:
     """Let one change of a claim's host's time happen after the other."""
-    await db.execute("select pg_advisory_xact_lock($1::int, host_no::int) from claims where id = $2", HOSTS, claim_id)
+    await db.execute(f"select {LOCK_HOST} from claims c join users u on u.no = c.host_no where c.id = $1", claim_id)
 
 
 async def lock_address(db: Db, address: str) -> None:
@@ -59,8 +84,7 @@ async def expire_all(db: Db, *, now: datetime) -> int:
     return int(tag.rpartition(" ")[2])
 
 
-async def insert_claim(
-    db: Db,
+def insert_claim(
     event_type: EventType,
     starts_at: datetime,
     *,
@@ -69,95 +93,48 @@ async def insert_claim(
     expires_at: datetime | None,
     holder: str | None,
     now: datetime,
-) -> UUID:
+) -> tuple[UUID, Change]:
     """Take time; the constraint refuses what overlaps."""
     claim_id = new_id()
     ends_at, before, after = span_of(event_type, starts_at)
-    await db.execute(
-        """insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
-            created_at)
-        values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12)""",
-        claim_id,
-        host_no,
-        kind,
-        event_type.id,
-        starts_at,
-        ends_at,
-        before,
-        after,
-        event_type.seats,
-        expires_at,
-        holder,
-        now,
-    )
-    return claim_id
+    taken = (claim_id, host_no, kind, event_type.id, starts_at, ends_at, before, after, event_type.seats)
+    return claim_id, Change(INSERT_CLAIM, (*taken, expires_at, holder, now), REFUSALS)
 
 
-async def move_claim(db: Db, claim_id: UUID, event_type: EventType, starts_at: datetime) -> None:
+def move_claim(claim_id: UUID, event_type: EventType, starts_at: datetime) -> Change:
     """Take other time with the same claim; the constraint refuses what overlaps."""
-    ends_at, before, after = span_of(event_type, starts_at)
-    await db.execute(
-        "update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5) where id = $1",
-        claim_id,
-        starts_at,
-        ends_at,
-        before,
-        after,
-    )
+    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS)
 
 
-async def insert_seat(
-    db: Db, claim_id: UUID, *, expires_at: datetime | None, holder: str | None, now: datetime
-) -> UUID:
+def insert_seat(
+    claim_id: UUID, *, expires_at: datetime | None, holder: str | None, now: datetime
+) -> tuple[UUID, Change]:
     """Sit down in a session."""
     seat_id = new_id()
-    await db.execute(
-        "insert into claim_seats (id, claim_id, expires_at, holder, created_at) values ($1, $2, $3, $4, $5)",
-        seat_id,
-        claim_id,
-        expires_at,
-        holder,
-        now,
-    )
-    return seat_id
+    return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, now))
 
 
-async def keep_hold(db: Db, claim_id: UUID, seat_id: UUID | None, *, kind: str, expires_at: datetime | None) -> None:
+def keep_hold(claim_id: UUID, seat_id: UUID | None, *, kind: str, expires_at: datetime | None) -> Change:
     """Turn a hold into what it was held for."""
     if seat_id is not None:
-        await db.execute("update claim_seats set expires_at = $2, holder = null where id = $1", seat_id, expires_at)
-        return
-    await db.execute(
-        "update claims set kind = $2, expires_at = $3, holder = null where id = $1", claim_id, kind, expires_at
-    )
+        return Change(KEEP_SEAT, (seat_id, expires_at))
+    return Change(KEEP_CLAIM, (claim_id, kind, expires_at))
 
 
-async def free_claim(db: Db, claim_id: UUID) -> None:
+def free_claim(claim_id: UUID) -> tuple[Change, ...]:
     """Give time back."""
-    await db.execute("update claims set active = false where id = $1", claim_id)
+    return (Change(FREE_CLAIM, (claim_id,)),)
 
 
-async def free_seat(db: Db, seat_id: UUID) -> None:
+def free_seat(seat_id: UUID) -> tuple[Change, ...]:
     """Give a seat back, and the session's time with the last one."""
-    await db.execute("update claim_seats set active = false where id = $1", seat_id)
-    await db.execute(
-        """update claims c set active = false
-        where c.id = (select claim_id from claim_seats where id = $1)
-          and not exists (select 1 from claim_seats t where t.claim_id = c.id and t.active)""",
-        seat_id,
-    )
+    return Change(FREE_SEAT, (seat_id,)), Change(LEAVE_SESSION, (seat_id,))
 
 
-async def move_seat(db: Db, seat_id: UUID, claim_id: UUID) -> None:
+def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
     """Change to another session; the old one's time is given back with its last seat."""
-    await db.execute(
-        """with old as (select claim_id from claim_seats where id = $1),
-        moved as (update claim_seats set claim_id = $2 where id = $1)
-        update claims c set active = false from old where c.id = old.claim_id and c.id <> $2
-          and not exists (select 1 from claim_seats t where t.claim_id = c.id and t.active and t.id <> $1)""",
-        seat_id,
-        claim_id,
-    )
+    left = Change(f"{LEAVE_SESSION} and c.id <> $2", (seat_id, claim_id))
+    return Change(MOVE_SEAT, (seat_id, claim_id)), left
 
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:

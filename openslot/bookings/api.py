@@ -5,11 +5,11 @@ from typing import Annotated
 from litestar import get, patch, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody, QueryParameter
+from msgspec.structs import asdict
 
 from openslot.accounts.models import User
 from openslot.availability.store import OfOwner
 from openslot.bookings import operations
-from openslot.bookings.links import manage_url
 from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
 from openslot.bookings.schemas import (
     BookingBody,
@@ -19,7 +19,6 @@ from openslot.bookings.schemas import (
     Made,
     RescheduleBody,
     ShownBooking,
-    show_fields,
 )
 from openslot.core.ids import parse_id
 from openslot.core.moments import MOMENTS, From, To, read_span
@@ -66,9 +65,8 @@ async def get_booking(
     work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str]
 ) -> DetailedBooking:
     """Read one of your bookings with its event type, contact and mails."""
-    whole = await operations.get_booking(work, Ref(parse_id(booking_id), user.id))
-    url = manage_url(work.house, whole.booking.id)
-    return DetailedBooking(**show_fields(whole.booking, whole.event_type, whole.contact, url), email_logs=[])
+    shown = await operations.get_shown(work, Ref(parse_id(booking_id), user.id))
+    return DetailedBooking(**asdict(shown), email_logs=[])
 
 
 @post(

@@ -26,13 +26,13 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
     wanted = _checked(wanted)
     claimed = await claims.claim(work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id)
     _check_for(work, claimed, wanted)
-    contact = await contacts.find_or_add(
+    contact, news = await contacts.find_or_add(
         work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
-    await store.insert_booking(work.db, booking)
     url = manage_url(work.house, booking.id)
-    await work.record(BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, manage_url=url))
+    created = BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, manage_url=url)
+    await work.record(*news, created, changes=(*claimed.changes, store.insert_booking(booking)))
     return booking
 
 
@@ -44,7 +44,6 @@ async def cancel_booking(work: Work, ref: Ref, *, reason: str | None = None) -> 
         return booking
     if rules.is_over(booking, now=work.now):
         raise BookingIsOver
-    await claims.free(work, booking.claim_id, booking.seat_id)
     cancelled = replace(
         booking,
         status=Status.CANCELLED,
@@ -54,14 +53,14 @@ async def cancel_booking(work: Work, ref: Ref, *, reason: str | None = None) -> 
         sequence=booking.sequence + 1,
         updated_at=work.now,
     )
-    await store.update_cancelled(work.db, cancelled)
     await work.record(
         BookingCancelled(
             booking=cancelled,
             event_type=whole.event_type,
             contact=whole.contact,
             manage_url=manage_url(work.house, booking.id),
-        )
+        ),
+        changes=(*claims.free(booking.claim_id, booking.seat_id), store.update_cancelled(cancelled)),
     )
     return cancelled
 
@@ -90,7 +89,6 @@ async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reaso
         previous_starts_at=booking.starts_at,
         updated_at=work.now,
     )
-    await store.update_moved(work.db, moved)
     await work.record(
         BookingRescheduled(
             booking=moved,
@@ -100,7 +98,8 @@ async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reaso
             previous_starts_at=booking.starts_at,
             previous_ends_at=booking.ends_at,
             reason=reason or None,
-        )
+        ),
+        changes=(*claimed.changes, store.update_moved(moved)),
     )
     return moved
 
@@ -113,11 +112,19 @@ async def get_booking(work: Work, ref: Ref) -> Whole:
     return whole
 
 
+async def get_shown(work: Work, ref: Ref) -> ShownBooking:
+    """Read a booking as it is shown in a list."""
+    row = await store.find_shown(work.db, ref)
+    if row is None:
+        raise BookingNotFound
+    return show_row(row, manage_url(work.house, row["id"]))
+
+
 async def list_bookings(
     work: Work, host: User, *, status: Status | None, span: Span, page: int, limit: int
 ) -> tuple[list[ShownBooking], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
-    rows, total = await store.list_bookings(
+    rows, total = await store.list_shown(
         work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
     )
     return [show_row(row, manage_url(work.house, row["id"])) for row in rows], total
@@ -138,7 +145,7 @@ async def list_history(work: Work, ref: Ref) -> list[Past]:
 
 
 async def _get_for_change(work: Work, ref: Ref) -> Whole:
-    whole = await store.find_booking(work.db, ref, lock=True)
+    whole = await store.lock_booking(work.db, ref)
     if whole is None:
         raise BookingNotFound
     return whole

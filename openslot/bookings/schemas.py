@@ -221,12 +221,11 @@ def show_fields(booking: Booking, event_type: EventType, contact: Contact | None
 
 
 def show_row(row: Row, manage_url: str) -> ShownBooking:
-    """Write a row of a list as it comes: what the database keeps as JSON goes out as it is."""
-    contact_id = row["contact_id"]
+    """Write a row of the store as it comes: what the database keeps as JSON or gives as text goes out as it is."""
     return ShownBooking(
         id=str(row["id"]),
-        start_time=iso(row["starts_at"]),
-        end_time=iso(row["ends_at"]),
+        start_time=row["start_time"],
+        end_time=row["end_time"],
         status=row["status"],
         invitee_name=row["invitee_name"],
         invitee_email=row["invitee_email"],
@@ -243,22 +242,22 @@ def show_row(row: Row, manage_url: str) -> ShownBooking:
             buffer_before=row["buffer_before"],
             buffer_after=row["buffer_after"],
         ),
-        contact=None if contact_id is None else _show_contact(row, str(contact_id)),
+        contact=_show_contact(row) if row["contact_id"] else None,
         payment=cast("Payment", Raw(row["payment"])) if row["payment"] else None,
         reschedule_count=row["reschedule_count"],
-        previous_start_time=_maybe(row["previous_starts_at"]),
-        cancelled_at=_maybe(row["cancelled_at"]),
+        previous_start_time=row["previous_start_time"],
+        cancelled_at=row["cancelled_at"],
         cancel_reason=row["cancel_reason"],
         cancelled_by=row["cancelled_by"],
         manage_url=manage_url,
-        created_at=iso(row["created_at"]),
-        updated_at=iso(row["updated_at"]),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
     )
 
 
-def _show_contact(row: Row, contact_id: str) -> EmbeddedContact:
+def _show_contact(row: Row) -> EmbeddedContact:
     return EmbeddedContact(
-        id=contact_id,
+        id=str(row["contact_id"]),
         name=row["contact_name"],
         email=row["email"],
         phone=row["phone"],

@@ -7,11 +7,14 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from openslot.availability.claim_store import LOCK_HOST
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.models import Answers, Booking, Past, Payment, Ref, Status
 from openslot.contacts.models import Contact
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor
+from openslot.core.changes import Change
+from openslot.core.clock import iso_of
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
 from openslot.event_types.models import EventType, Location
@@ -47,25 +50,39 @@ COLUMNS = (
 BOOKING_COLUMNS = ", ".join(f"b.{name} as b_{name}" for name in COLUMNS)
 INSERT = f"""
 insert into bookings ({", ".join(COLUMNS)}) values ({", ".join(f"${n}" for n in range(1, len(COLUMNS) + 1))})"""
+CANCEL = """
+update bookings set status = 'CANCELLED', cancelled_at = $2, cancel_reason = $3, cancelled_by = $4, sequence = $5,
+    updated_at = $6 where id = $1"""
+MOVE = """
+update bookings set starts_at = $2, ends_at = $3, claim_id = $4, seat_id = $5, sequence = $6, reschedule_count = $7,
+    previous_starts_at = $8, updated_at = $9 where id = $1"""
 # What belongs to a booking comes with it in one statement; the columns' own names tell the three apart.
-WHOLE = f"""
-select {BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}
-from bookings b join event_types e on e.id = b.event_type_id left join contacts c on c.id = b.contact_id"""
+WHOLE_COLUMNS = f"{BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}"
+BELONGINGS = "join event_types e on e.id = b.event_type_id left join contacts c on c.id = b.contact_id"
+WHOLE_TABLES = f"bookings b {BELONGINGS}"
+OWN = "b.id = $1 and ($2::uuid is null or b.host_id = $2) and b.status <> 'PENDING_PAYMENT'"
+WHOLE = f"select {WHOLE_COLUMNS} from {WHOLE_TABLES} where {OWN}"
+# First the host, then the booking, everywhere: in turns, two would wait for each other for ever.
+LOCKED = f"""
+select {WHOLE_COLUMNS}, {LOCK_HOST} from {WHOLE_TABLES} join users u on u.id = b.host_id
+where {OWN} for no key update of b"""
 
-# A list shows six fields of an event type and as many of a contact: no more is read.
+# What is shown has six fields of an event type and as many of a contact: no more is read.
+SHOWN_COLUMNS = f"""
+b.id, {iso_of("b.starts_at")} as start_time, {iso_of("b.ends_at")} as end_time, b.status, b.invitee_name,
+b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.payment, b.reschedule_count,
+{iso_of("b.previous_starts_at")} as previous_start_time, {iso_of("b.cancelled_at")} as cancelled_at, b.cancel_reason,
+b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")} as updated_at, e.id as event_type_id,
+e.name as event_type_name, e.slug, e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id,
+c.name as contact_name, c.email, c.phone, c.company, c.notes as contact_notes"""
+SHOWN = f"select {SHOWN_COLUMNS} from {WHOLE_TABLES} where {OWN}"
 MATCHING = """
-from bookings where host_id = $1 and status <> 'PENDING_PAYMENT' and ($2::text is null or status = $2)
-  and ($3::timestamptz is null or starts_at >= $3) and ($4::timestamptz is null or starts_at < $4)"""
+bookings b where b.host_id = $1 and b.status <> 'PENDING_PAYMENT' and ($2::text is null or b.status = $2)
+and b.starts_at >= coalesce($3::timestamptz, '-infinity') and b.starts_at < coalesce($4::timestamptz, 'infinity')"""
+COUNT = f"select count(*) from {MATCHING}"
 LISTED = f"""
-select b.id, b.starts_at, b.ends_at, b.status, b.invitee_name, b.invitee_email, b.invitee_zone, b.notes, b.location,
-       b.answers, b.guests, b.payment, b.reschedule_count, b.previous_starts_at, b.cancelled_at, b.cancel_reason,
-       b.cancelled_by, b.created_at, b.updated_at, e.id as event_type_id, e.name as event_type_name, e.slug,
-       e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id, c.name as contact_name, c.email,
-       c.phone, c.company, c.notes as contact_notes, t.total
-from (select count(*) as total {MATCHING}) t
-left join (select * {MATCHING} order by starts_at desc, id desc limit $5 offset $6) b on true
-left join event_types e on e.id = b.event_type_id
-left join contacts c on c.id = b.contact_id
+select {SHOWN_COLUMNS}, ({COUNT}) as total
+from (select * from {MATCHING} order by b.starts_at desc, b.id desc limit $5 offset $6) b {BELONGINGS}
 order by b.starts_at desc, b.id desc"""
 
 _location = msgspec.json.Decoder(Location)
@@ -94,28 +111,36 @@ def to_whole(row: Row) -> Whole:
     return Whole(Booking(**fields), to_event_type(row), contact)
 
 
-async def insert_booking(db: Db, booking: Booking) -> None:
+def insert_booking(booking: Booking) -> Change:
     """Write a new booking."""
-    await db.execute(INSERT, *_values(booking))
+    return Change(INSERT, _values(booking))
 
 
-async def find_booking(db: Db, ref: Ref, *, lock: bool = False) -> Whole | None:
-    """Look a booking up, and keep others from changing it until the commit where that is asked for."""
-    row = await db.fetchrow(
-        f"""{WHOLE} where b.id = $1 and ($2::uuid is null or b.host_id = $2) and b.status <> 'PENDING_PAYMENT'
-        {"for update of b" if lock else ""}""",
-        ref.id,
-        ref.host_id,
-    )
+async def find_booking(db: Db, ref: Ref) -> Whole | None:
+    """Look a booking up."""
+    row = await db.fetchrow(WHOLE, ref.id, ref.host_id)
     return to_whole(row) if row else None
 
 
-async def list_bookings(
+async def lock_booking(db: Db, ref: Ref) -> Whole | None:
+    """Look a booking up and keep others from changing it, or any of its host's time, until the commit."""
+    row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
+    return to_whole(row) if row else None
+
+
+async def find_shown(db: Db, ref: Ref) -> Row | None:
+    """Look a booking up as a row that has `SHOWN_COLUMNS`."""
+    return await db.fetchrow(SHOWN, ref.id, ref.host_id)
+
+
+async def list_shown(
     db: Db, host_id: UUID, *, status: Status | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Row], int]:
-    """List a host's bookings as rows of `LISTED`, newest start first, with how many there are in all."""
-    rows = await db.fetch(LISTED, host_id, status, span.starts_at, span.ends_before, limit, offset)
-    return [row for row in rows if row["id"] is not None], rows[0]["total"]
+    """List a host's bookings as rows that have `SHOWN_COLUMNS`, newest start first, with how many there are in all."""
+    asked = (host_id, status, span.starts_at, span.ends_before)
+    rows = await db.fetch(LISTED, *asked, limit, offset)
+    # A page without rows brings no total along.
+    return rows, rows[0]["total"] if rows else await db.fetchval(COUNT, *asked)
 
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
@@ -128,34 +153,36 @@ async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
     return [row["id"] for row in rows]
 
 
-async def update_cancelled(db: Db, booking: Booking) -> None:
+def update_cancelled(booking: Booking) -> Change:
     """Write that a booking is cancelled."""
-    await db.execute(
-        """update bookings set status = 'CANCELLED', cancelled_at = $2, cancel_reason = $3, cancelled_by = $4,
-            sequence = $5, updated_at = $6 where id = $1""",
-        booking.id,
-        booking.cancelled_at,
-        booking.cancel_reason,
-        booking.cancelled_by,
-        booking.sequence,
-        booking.updated_at,
+    return Change(
+        CANCEL,
+        (
+            booking.id,
+            booking.cancelled_at,
+            booking.cancel_reason,
+            booking.cancelled_by,
+            booking.sequence,
+            booking.updated_at,
+        ),
     )
 
 
-async def update_moved(db: Db, booking: Booking) -> None:
+def update_moved(booking: Booking) -> Change:
     """Write that a booking takes place at another time."""
-    await db.execute(
-        """update bookings set starts_at = $2, ends_at = $3, claim_id = $4, seat_id = $5, sequence = $6,
-            reschedule_count = $7, previous_starts_at = $8, updated_at = $9 where id = $1""",
-        booking.id,
-        booking.starts_at,
-        booking.ends_at,
-        booking.claim_id,
-        booking.seat_id,
-        booking.sequence,
-        booking.reschedule_count,
-        booking.previous_starts_at,
-        booking.updated_at,
+    return Change(
+        MOVE,
+        (
+            booking.id,
+            booking.starts_at,
+            booking.ends_at,
+            booking.claim_id,
+            booking.seat_id,
+            booking.sequence,
+            booking.reschedule_count,
+            booking.previous_starts_at,
+            booking.updated_at,
+        ),
     )
 
 
@@ -173,10 +200,10 @@ async def get_host(db: Db, host_id: UUID) -> Row:
     return row
 
 
-def _values(booking: Booking) -> list[object]:
+def _values(booking: Booking) -> tuple[object, ...]:
     values = {name: getattr(booking, name) for name in COLUMNS}
     for name in ("location", "answers"):
         values[name] = msgspec.json.encode(values[name]).decode()
     values["payment"] = msgspec.json.encode(booking.payment).decode() if booking.payment else None
     values["guests"] = list(booking.guests)
-    return list(values.values())
+    return tuple(values.values())

@@ -25,27 +25,34 @@ async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact
     return contact
 
 
-async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None) -> Contact:
-    """Find who has an e-mail address or add them; of one who is known, only a missing phone number is filled in.
+async def find_or_add(
+    work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None
+) -> tuple[Contact, tuple[ContactCreated, ...]]:
+    """Find who has an e-mail address or add them, and tell what is news, for the caller to record.
 
-    Name and address are checked by the caller; a text that is no phone number is left out.
+    Name and address are checked by the caller; a text that is no phone number is left out. Of one who is known, only a
+    missing phone number is filled in.
     """
-    fresh = Contact(
-        id=new_id(),
-        owner_id=owner_id,
-        name=name,
-        email=email,
-        phone=find_phone(phone),
-        created_at=work.now,
-        updated_at=work.now,
-    )
-    contact, is_new = await store.find_or_insert(work.db, fresh)
-    if is_new:
-        await work.record(ContactCreated(contact=contact))
-    elif fresh.phone and not contact.phone:
-        contact = replace(contact, phone=fresh.phone, updated_at=work.now)
+    number = find_phone(phone)
+    contact = await store.find_by_email(work.db, owner_id, email)
+    # Where another's insert comes first, the next look finds it.
+    while contact is None:
+        fresh = Contact(
+            id=new_id(),
+            owner_id=owner_id,
+            name=name,
+            email=email,
+            phone=number,
+            created_at=work.now,
+            updated_at=work.now,
+        )
+        if await store.insert_contact(work.db, fresh):
+            return fresh, (ContactCreated(contact=fresh),)
+        contact = await store.find_by_email(work.db, owner_id, email)
+    if number and not contact.phone:
+        contact = replace(contact, phone=number, updated_at=work.now)
         await store.fill_phone(work.db, contact)
-    return contact
+    return contact, ()
 
 
 async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:

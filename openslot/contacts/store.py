@@ -55,18 +55,7 @@ from contacts c where c.owner_id = $1 and c.id = $2"""
 
 INSERT = """
 insert into contacts (id, owner_id, name, email, phone, company, notes, tags, search_text, updated_at, created_at)
-{values} on conflict (owner_id, lower(email)) do nothing returning *"""
-VALUES = "$1::uuid, $2::uuid, $3, $4, $5, $6, $7, $8::text[], $9, $10::timestamptz, $11::timestamptz"
-ADD = INSERT.format(values=f"values ({VALUES})")
-
-# What is found can't be deleted before the commit, so a booking may name it.
-FIND_OR_ADD = f"""
-with found as (
-    select * from contacts where owner_id = $2 and lower(email) = lower($4) for key share
-), added as (
-    {INSERT.format(values=f"select {VALUES} where not exists (select from found)")}
-)
-select {CONTACT_COLUMNS}, false as is_new from found c union all select {CONTACT_COLUMNS}, true from added c"""
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) on conflict (owner_id, lower(email)) do nothing returning id"""
 
 _meeting = msgspec.json.Decoder(Meeting)
 
@@ -101,6 +90,16 @@ async def lock_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | No
         f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and c.id = $2 for no key update",
         owner_id,
         contact_id,
+    )
+    return to_contact(row) if row else None
+
+
+async def find_by_email(db: Db, owner_id: UUID, email: str) -> Contact | None:
+    """Look up who has an e-mail address, and keep them from being deleted until the commit: a booking may name them."""
+    row = await db.fetchrow(
+        f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and lower(c.email) = lower($2) for key share",
+        owner_id,
+        email,
     )
     return to_contact(row) if row else None
 
@@ -144,16 +143,7 @@ async def list_contacts(
 
 async def insert_contact(db: Db, contact: Contact) -> bool:
     """Write a new contact; False where the owner has one with its e-mail address."""
-    return await db.fetchrow(ADD, *_columns(contact), contact.created_at) is not None
-
-
-async def find_or_insert(db: Db, contact: Contact) -> tuple[Contact, bool]:
-    """Look up who has a contact's e-mail address, or write the contact; True where it is new."""
-    row = None
-    # No row means that another's insert has just come first; then the next look finds it.
-    while row is None:
-        row = await db.fetchrow(FIND_OR_ADD, *_columns(contact), contact.created_at)
-    return to_contact(row), row["is_new"]
+    return await db.fetchval(INSERT, *_columns(contact), contact.created_at) is not None
 
 
 async def update_contact(db: Db, contact: Contact) -> None:

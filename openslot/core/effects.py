@@ -1,43 +1,42 @@
 """Events and effects in the database: the truth that the queue only carries the ids of."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
+from typing import NamedTuple
 from uuid import UUID
 
-import asyncpg
 import msgspec
 
 from openslot.core.actor import Actor
-from openslot.core.db import Db
+from openslot.core.changes import Change, arguments, refusing, write_parts
+from openslot.core.db import Db, Row
 from openslot.core.events import Effect, Event, Reaction
 from openslot.core.ids import new_id
 from openslot.core.queue import Job, enqueue
 
-INSERT_EVENT = """
+INSERT_EVENTS = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)"""
+select w.id, w.type, $4, $12, w.tenant_id, w.subject_kind, w.subject_id, w.fact, w.public
+from unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[], $17::uuid[], $18::jsonb[], $19::json[])
+    as w (id, type, tenant_id, subject_kind, subject_id, fact, public)"""
 
-# The lane's row is locked and read again before it is counted, so two writers never both see an empty lane.
+# The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. Who finds
+# nobody in it but those written along with it, from its own place on, heads it.
 INSERT_EFFECTS = """
-with wanted as (
-    select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::interval[])
-        with ordinality as w(id, reaction, target, lane, holds_back, place)
-), joined as (
-    insert into lanes (lane, unfinished)
-    select lane, count(*) from wanted where lane is not null group by lane order by lane
+joined as (
+    insert into lanes (lane, unfinished) select * from unnest($1::text[], $2::int[])
     on conflict (lane) do update set unfinished = lanes.unfinished + excluded.unfinished
     returning lane, unfinished
 )
 insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, created_at)
-select w.id, $6, $7, w.reaction, w.target, w.lane,
-       case when w.lane is null or j.unfinished - c.together + c.before = 0 then 'queued' else 'waiting' end,
-       $8::timestamptz, $8 + w.holds_back, $8
-from wanted w
+select w.id, w.event_id, $3, w.reaction, w.target, w.lane,
+       case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
+       $4::timestamptz, $4 + w.holds_back, $4
+from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::interval[]) with ordinality
+    as w (id, event_id, reaction, target, lane, from_here_on, holds_back, place)
 left join joined j on j.lane = w.lane
-cross join lateral (
-    select count(*) as together, count(*) filter (where o.place < w.place) as before
-    from wanted o where o.lane = w.lane
-) c
 order by w.place
 returning id, state"""
 
@@ -108,49 +107,49 @@ where state in ('queued', 'running') and next_try_at < $1
 order by next_try_at limit 1000"""
 
 
-async def insert_event(db: Db, event: Event, *, actor: Actor, now: datetime) -> UUID:
-    """Keep the whole fact as it is now."""
-    event_id = new_id()
-    kind, subject_id = event.subject
-    public = event.public()
-    await db.execute(
-        INSERT_EVENT,
-        event_id,
-        event.type,
-        now,
-        msgspec.json.encode(actor).decode(),
-        event.tenant_id,
-        kind,
-        subject_id,
-        msgspec.json.encode(event).decode(),
-        None if public is None else msgspec.json.encode(public).decode(),
-    )
-    return event_id
+class Wanted(NamedTuple):
+    """An effect to be: what is done because of which event, where to, and in which order."""
+
+    event_id: UUID
+    reaction: Reaction
+    target: str | None = None
+    lane: str | None = None
 
 
-async def insert_effects(
+async def insert_events(
     db: Db,
-    event_id: UUID,
-    wanted: Sequence[tuple[Reaction, str | None, str | None]],
+    events: Mapping[UUID, Event],
+    wanted: Sequence[Wanted],
     *,
+    changes: Sequence[Change],
+    actor: Actor,
     now: datetime,
-    parent_id: UUID | None = None,
 ) -> None:
-    """Write one effect per (reaction, target, lane), with a job for each that heads its lane."""
+    """Keep whole facts as they are now, the changes that make them true, and their effects, in one statement."""
+    subjects = [event.subject for event in events.values()]
+    with refusing(changes):
+        rows = await db.fetch(
+            _recording(tuple(change.sql for change in changes)),
+            *_effect_columns(wanted, parent_id=None, now=now),
+            _json(actor),
+            list(events),
+            [event.type for event in events.values()],
+            [event.tenant_id for event in events.values()],
+            [kind for kind, _ in subjects],
+            [subject_id for _, subject_id in subjects],
+            [_json(event) for event in events.values()],
+            [_json(public) if (public := event.public()) is not None else None for event in events.values()],
+            *arguments(changes),
+        )
+    await _enqueue_heads(db, rows)
+
+
+async def insert_effects(db: Db, wanted: Sequence[Wanted], *, now: datetime, parent_id: UUID | None = None) -> None:
+    """Write effects of events that are kept already, with a job for each that heads its lane."""
     if not wanted:
         return
-    rows = await db.fetch(
-        INSERT_EFFECTS,
-        [new_id() for _ in wanted],
-        [reaction.name for reaction, _, _ in wanted],
-        [target for _, target, _ in wanted],
-        [lane for _, _, lane in wanted],
-        [reaction.holds_back for reaction, _, _ in wanted],
-        event_id,
-        parent_id,
-        now,
-    )
-    await enqueue(db, [Job(effect_id=row["id"], round=0) for row in rows if row["state"] == "queued"])
+    rows = await db.fetch(f"with {INSERT_EFFECTS}", *_effect_columns(wanted, parent_id=parent_id, now=now))
+    await _enqueue_heads(db, rows)
 
 
 async def start_effect(db: Db, job: Job) -> Effect | None:
@@ -212,7 +211,44 @@ async def enqueue_forgotten(db: Db, *, due_before: datetime) -> int:
     return await _enqueue_rows(db, await db.fetch(FORGOTTEN, due_before))
 
 
-async def _enqueue_rows(db: Db, rows: Iterable[asyncpg.Record]) -> int:
+async def _enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
     jobs = [Job(effect_id=row["id"], round=row["round"]) for row in rows]
     await enqueue(db, jobs)
     return len(jobs)
+
+
+async def _enqueue_heads(db: Db, rows: Iterable[Row]) -> None:
+    await enqueue(db, [Job(effect_id=row["id"], round=0) for row in rows if row["state"] == "queued"])
+
+
+@cache
+def _recording(changes: tuple[str, ...]) -> str:
+    return f"with {', '.join([*write_parts(changes, first=20), f'happened as ({INSERT_EVENTS})', INSERT_EFFECTS])}"
+
+
+def _effect_columns(wanted: Sequence[Wanted], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
+    together = Counter(each.lane for each in wanted)
+    # In one order, so that two who join the same lanes never wait for each other.
+    lanes = sorted(lane for lane in together if lane is not None)
+    unfinished = [together[lane] for lane in lanes]
+    from_here_on = []
+    for each in wanted:
+        from_here_on.append(together[each.lane])
+        together[each.lane] -= 1
+    return (
+        lanes,
+        unfinished,
+        parent_id,
+        now,
+        [new_id() for _ in wanted],
+        [each.event_id for each in wanted],
+        [each.reaction.name for each in wanted],
+        [each.target for each in wanted],
+        [each.lane for each in wanted],
+        from_here_on,
+        [each.reaction.holds_back for each in wanted],
+    )
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import cast
 from uuid import UUID
 
-import asyncpg
 from msgspec import Struct
-from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
-from pgqueuer.adapters.persistence.queries import Queries
+from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
 
 from openslot.core.db import Db
 
 ENTRYPOINT = "effect"
+# The queue's own statement, written once: building it anew for every job costs more than sending it.
+ENQUEUE = QueryQueueBuilder().build_enqueue_query("skip")
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -36,12 +35,12 @@ async def enqueue(db: Db, jobs: Sequence[Job]) -> None:
     """Put these jobs into the queue, leaving out those that are there already."""
     if not jobs:
         return
-    queries = Queries(AsyncpgDriver(cast("asyncpg.Connection", db)))
-    await queries.enqueue(
+    await db.execute(
+        ENQUEUE,
+        [0] * len(jobs),
         [ENTRYPOINT] * len(jobs),
         [job.pack() for job in jobs],
-        [0] * len(jobs),
         [job.after for job in jobs],
         [f"{job.effect_id}:{job.round}" for job in jobs],
-        on_conflict="skip",
+        [None] * len(jobs),
     )

@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from openslot.core.actor import Actor
+from openslot.core.changes import Change
 from openslot.core.clock import Clock
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
-from openslot.core.effects import insert_effects, insert_event
+from openslot.core.effects import Wanted, insert_events
 from openslot.core.events import Event, Wiring
+from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import Secrets
 from openslot.core.together import Together
@@ -70,16 +72,21 @@ class Work:
         """Do the same work in another's name."""
         return type(self)(house=self.house, actor=actor, db=self.db, now=self.now)
 
-    async def record(self, event: Event) -> None:
-        """Keep the fact, make its consequences true, and write down what is to be done because of it."""
+    async def record(self, *events: Event, changes: Sequence[Change] = ()) -> None:
+        """Keep facts with the changes that make them true, write down what is to be done, and let consequences follow.
+
+        Facts, changes and effects are one statement: one round trip, and none of them without the others.
+        """
         wiring = self.house.wiring
-        event_id = await insert_event(self.db, event, actor=self.actor, now=self.now)
-        for consequence in wiring.consequences:
-            if consequence.on is type(event):
-                await consequence.run(self, event)
+        happened = {new_id(): event for event in events}
         wanted = [
-            (reaction, None, reaction.lane(event) if reaction.lane else None)
+            Wanted(event_id, reaction, lane=reaction.lane(event) if reaction.lane else None)
+            for event_id, event in happened.items()
             for reaction in wiring.reactions
             if type(event) in reaction.on
         ]
-        await insert_effects(self.db, event_id, wanted, now=self.now)
+        await insert_events(self.db, happened, wanted, changes=changes, actor=self.actor, now=self.now)
+        for event in events:
+            for consequence in wiring.consequences:
+                if consequence.on is type(event):
+                    await consequence.run(self, event)

@@ -3,7 +3,7 @@
 import structlog
 
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import finish_effect, insert_effects, postpone_effect, put_back_effect, start_effect
+from openslot.core.effects import Wanted, finish_effect, insert_effects, postpone_effect, put_back_effect, start_effect
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, TryLater
 from openslot.core.queue import Job
 from openslot.core.work import House, Work
@@ -56,8 +56,10 @@ async def _settle(house: House, effect: Effect, reaction: Reaction, outcome: Out
                     await write(work)
             case Expanded(targets):
                 if await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction):
-                    wanted = [(_get_reaction(work, t.reaction), t.target, t.lane) for t in targets]
-                    await insert_effects(work.db, effect.event_id, wanted, now=work.now, parent_id=effect.id)
+                    wanted = [
+                        Wanted(effect.event_id, _get_reaction(work, t.reaction), t.target, t.lane) for t in targets
+                    ]
+                    await insert_effects(work.db, wanted, now=work.now, parent_id=effect.id)
 
 
 async def _try_later(house: House, effect: Effect, reaction: Reaction, fault: TryLater) -> None:

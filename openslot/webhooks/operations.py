@@ -1,13 +1,13 @@
 """The verbs of webhooks, the only writers of its tables."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from uuid import UUID
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.core.effects import insert_effects
+from openslot.core.effects import Wanted, insert_effects
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
@@ -197,15 +197,18 @@ async def _replay(work: Work, ref: Ref, span: Span, *, but: tuple[str, ...]) -> 
     return len(events)
 
 
-async def _send_again(work: Work, endpoint: Endpoint, events: Iterable[PastEvent]) -> None:
+async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent]) -> None:
     reaction = work.house.wiring.reaction(DELIVER)
     if reaction is None:
         raise LookupError(f"no reaction is named {DELIVER}")
     for event in events:
         await store.keep_message(work.db, event.id, write_body(event), now=work.now)
-        # A lane of its own: what is replayed keeps its order, and does not wait behind what is failing.
-        lane = f"webhooks:{event.subject}@{endpoint.id}:replay"
-        await insert_effects(work.db, event.id, [(reaction, str(endpoint.id), lane)], now=work.now)
+    # Lanes of their own: what is replayed keeps its order, and does not wait behind what is failing.
+    wanted = [
+        Wanted(event.id, reaction, str(endpoint.id), lane=f"webhooks:{event.subject}@{endpoint.id}:replay")
+        for event in events
+    ]
+    await insert_effects(work.db, wanted, now=work.now)
 
 
 async def _disable(work: Work, ref: Ref, *, reason: str) -> None:

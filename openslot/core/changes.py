@@ -1,0 +1,63 @@
+"""Changes: statements whose answer nobody waits for, so that several of them reach the database as one."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+import asyncpg
+from msgspec import Struct
+
+from openslot.core.db import Db
+from openslot.core.errors import Refusal
+
+_ARGUMENT = re.compile(r"\$(\d+)")
+
+
+class Change(Struct, frozen=True):
+    """A statement that writes, its arguments, and what is refused where a constraint of that name stands against it.
+
+    Changes that are made together all see what was there before: none may rest on what another one writes.
+    """
+
+    sql: str
+    args: tuple[object, ...]
+    refusals: dict[str, type[Refusal]] = {}
+
+
+async def make(db: Db, changes: Sequence[Change]) -> None:
+    """Make changes, all of them in one statement."""
+    parts = write_parts(tuple(change.sql for change in changes), first=1)
+    with refusing(changes):
+        await db.execute(f"with {', '.join(parts)} select", *arguments(changes))
+
+
+def arguments(changes: Iterable[Change]) -> Iterator[object]:
+    """List the arguments of changes as `write_parts` has numbered them."""
+    return (argument for change in changes for argument in change.args)
+
+
+@cache
+def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
+    """Write statements as parts of a `with`, their arguments numbered on from the first free one."""
+    parts = []
+    for place, sql in enumerate(statements):
+        parts.append(f"change_{place} as ({_number_on(sql, first)})")
+        first += max(int(number) for number in _ARGUMENT.findall(sql))
+    return tuple(parts)
+
+
+def _number_on(sql: str, first: int) -> str:
+    return _ARGUMENT.sub(lambda found: f"${int(found[1]) - 1 + first}", sql)
+
+
+@contextmanager
+def refusing(changes: Iterable[Change]) -> Iterator[None]:
+    """Turn what a constraint says about changes into their own refusal."""
+    try:
+        yield
+    except asyncpg.IntegrityConstraintViolationError as fault:
+        refusals = {name: refusal for change in changes for name, refusal in change.refusals.items()}
+        if fault.constraint_name not in refusals:
+            raise
+        raise refusals[fault.constraint_name] from None

@@ -1,0 +1,68 @@
+"""Changes: several statements as one, and what their constraints say."""
+
+from typing import ClassVar
+
+import asyncpg
+import pytest
+
+from openslot.core.actor import OPERATOR
+from openslot.core.changes import Change, make, write_parts
+from openslot.core.errors import Conflict
+from openslot.core.events import Event
+from openslot.core.ids import new_id
+from openslot.core.work import House
+
+INSERT = "insert into lanes (lane, unfinished) values ($1, $2)"
+UPDATE = "update lanes set unfinished = $2 where lane = $1"
+
+
+class Twice(Conflict):
+    """The lane is there already."""
+
+    code: ClassVar[str] = "twice"
+
+    def __init__(self) -> None:
+        super().__init__("There is such a lane")
+
+
+class Happened(Event, frozen=True, kw_only=True):
+    """Something happened."""
+
+    type: ClassVar[str] = "probe.happened"
+
+
+def test_arguments_are_numbered_on() -> None:
+    parts = write_parts(("delete from a where b = $1 or c = $2 or d = $1", "delete from e where f = $10"), first=3)
+
+    assert parts == (
+        "change_0 as (delete from a where b = $3 or c = $4 or d = $3)",
+        "change_1 as (delete from e where f = $14)",
+    )
+
+
+async def test_changes_are_made_together_or_not_at_all(house: House) -> None:
+    await make(house.pool, (Change(INSERT, ("a", 1)), Change(INSERT, ("b", 2))))
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await make(house.pool, (Change(UPDATE, ("a", 9)), Change(INSERT, ("b", 3))))
+
+    rows = await house.pool.fetch("select lane, unfinished from lanes")
+    assert {row["lane"]: row["unfinished"] for row in rows} == {"a": 1, "b": 2}
+
+
+async def test_a_constraints_name_becomes_the_changes_own_refusal(house: House) -> None:
+    change = Change(INSERT, ("a", 1), {"lanes_pkey": Twice})
+    await make(house.pool, (change,))
+
+    with pytest.raises(Twice):
+        await make(house.pool, (change,))
+
+
+async def test_a_fact_is_kept_with_its_changes_or_not_at_all(house: House) -> None:
+    work = house.reading(OPERATOR)
+    change = Change(INSERT, (str(new_id()), 1), {"lanes_pkey": Twice})
+    await work.record(Happened(), Happened(), changes=(change,))
+    with pytest.raises(Twice):
+        await work.record(Happened(), changes=(change,))
+
+    assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 2
+    assert await house.pool.fetchval("select count(*) from lanes") == 1
