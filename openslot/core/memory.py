@@ -1,0 +1,26 @@
+"""Memory: how much of it the embedded database may keep its pages in."""
+
+from pathlib import Path
+
+import psutil
+
+# An eighth, so that a small machine has room for everything else; a gigabyte holds the pages of a million bookings.
+SHARE = 8
+SMALLEST, LARGEST = 64, 1024
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def page_cache_megabytes(total: int | None = None) -> int:
+    """Choose the size of the database's page cache by the memory that there is."""
+    megabytes = (total if total is not None else _total()) // SHARE // 1024**2
+    return min(max(megabytes, SMALLEST), LARGEST)
+
+
+def _total() -> int:
+    """Count the machine's memory, or the container's where that is less."""
+    machine = psutil.virtual_memory().total
+    try:
+        limit = CONTAINER_LIMIT.read_text().strip()
+    except OSError:
+        return machine
+    return min(machine, int(limit)) if limit.isdecimal() else machine

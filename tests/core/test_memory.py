@@ -1,0 +1,32 @@
+"""The embedded database's page cache follows the memory that there is."""
+
+from pathlib import Path
+
+import pytest
+
+from openslot.core import memory
+
+GIGABYTE = 1024**3
+
+
+@pytest.mark.parametrize(
+    ("total", "megabytes"),
+    [(0, 64), (GIGABYTE // 4, 64), (GIGABYTE, 128), (4 * GIGABYTE, 512), (8 * GIGABYTE, 1024), (900 * GIGABYTE, 1024)],
+)
+def test_an_eighth_of_the_memory_within_bounds(total: int, megabytes: int) -> None:
+    assert memory.page_cache_megabytes(total) == megabytes
+
+
+@pytest.mark.parametrize(
+    ("limit", "megabytes"), [("1073741824\n", 128), ("0\n", 64), ("max\n", None), ("nonsense\n", None), (None, None)]
+)
+def test_a_containers_limit_counts_where_there_is_one(
+    limit: str | None, megabytes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "nowhere")
+    of_the_machine = memory.page_cache_megabytes()
+    if limit is not None:
+        (tmp_path / "memory.max").write_text(limit)
+        monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "memory.max")
+
+    assert memory.page_cache_megabytes() == (of_the_machine if megabytes is None else megabytes)
