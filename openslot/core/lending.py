@@ -3,12 +3,16 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from time import monotonic
 from types import TracebackType
 from typing import Any
 
 import asyncpg
 
 Connect = Callable[[], Awaitable[asyncpg.Connection]]
+
+# What stands between may have dropped a connection that long ago without telling either end.
+LONGEST_IDLE = 300.0
 
 
 class Lender:
@@ -17,7 +21,7 @@ class Lender:
     def __init__(self, connect: Connect, *, most: int) -> None:
         self._connect = connect
         self._most = most
-        self._idle: list[asyncpg.Connection] = []
+        self._idle: list[tuple[asyncpg.Connection, float]] = []
         self._lent = 0
         self._waiting: deque[asyncio.Future[asyncpg.Connection | None]] = deque()
         self._all_back: asyncio.Event | None = None
@@ -59,17 +63,20 @@ class Lender:
         if self._lent:
             await self._all_back.wait()
         while self._idle:
-            await self._idle.pop().close()
+            await self._idle.pop()[0].close()
 
     async def take(self) -> asyncpg.Connection:
         """Take the connection that was used last, a new one, or the next that comes back."""
         if self._all_back is not None:
             raise asyncpg.InterfaceError("the connections are being closed")
         while self._idle:
-            connection = self._idle.pop()
-            if not connection.is_closed():
+            connection, since = self._idle.pop()
+            if connection.is_closed():
+                continue
+            if monotonic() - since < LONGEST_IDLE:
                 self._lent += 1
                 return connection
+            connection.terminate()
         if self._lent < self._most:
             self._lent += 1
         elif (handed := await self._wait()) is not None:
@@ -106,7 +113,7 @@ class Lender:
                 return
         self._lent -= 1
         if connection is not None:
-            self._idle.append(connection)
+            self._idle.append((connection, monotonic()))
         if self._all_back is not None and not self._lent:
             self._all_back.set()
 

@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from openslot.core import lending
 from openslot.core.lending import Lender
 
 BACKEND = "select pg_backend_pid()"
@@ -81,6 +82,14 @@ async def test_connection_that_died_is_replaced(lender: Lender, database_url: st
     await other.close()
     await asyncio.sleep(0.1)
     assert await lender.fetchval(BACKEND) != died
+
+
+async def test_connection_that_was_idle_for_long_is_not_trusted(
+    lender: Lender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await lender.fetchval(BACKEND)
+    monkeypatch.setattr(lending, "LONGEST_IDLE", 0.0)
+    assert await lender.fetchval(BACKEND) != before
 
 
 async def test_connection_that_dies_at_work_is_replaced_for_who_waits(lender: Lender) -> None:
