@@ -1,12 +1,13 @@
 """Secrets at rest, signatures, and the file that holds the keys."""
 
+import hmac
 import threading
 from pathlib import Path
 
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.secrets import SealBroken, Secrets, load_secrets, read_key_file, rotate_key_file
+from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets, read_key_file, rotate_key_file
 
 OLD, NEW = "o" * 40, "n" * 40
 
@@ -48,6 +49,11 @@ def test_a_signature_holds_for_its_purpose_and_message_alone() -> None:
     assert not secrets.is_signed("audit", b"booking 1", signature)
     assert not secrets.is_signed("manage", b"booking 2", signature)
     assert not Secrets((NEW,)).is_signed("manage", b"booking 1", signature)
+
+
+def test_a_signature_is_the_hmac_that_others_would_make() -> None:
+    for message in (b"", b"booking 1", b"x" * 200):
+        assert Secrets((OLD,)).sign("manage", message) == hmac.digest(derive(OLD, "sign manage"), message, "sha256")
 
 
 @pytest.mark.parametrize("configured", ["", "short", f"{NEW},short", ","])
