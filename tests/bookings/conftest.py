@@ -92,3 +92,18 @@ def book(client: httpx2.AsyncClient, bearer: dict[str, str], meeting: EventType)
         return await client.post("/api/v1/bookings", json=body | changes, headers=headers)
 
     return send
+
+
+async def read(client: httpx2.AsyncClient, bearer: dict[str, str], made: httpx2.Response) -> dict[str, object]:
+    """Read a booking that was just made."""
+    answer = await client.get(f"/api/v1/bookings/{made.json()['bookingId']}", headers=bearer)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, object] = answer.json()
+    return found
+
+
+async def slots(client: httpx2.AsyncClient, bearer: dict[str, str], slug: str = "meeting") -> list[str]:
+    """List the starts that are offered on the day that the tests book."""
+    params = {"timezone": "UTC", "startDate": "2026-03-16", "endDate": "2026-03-16"}
+    answer = await client.get(f"/api/v1/availability/{slug}", params=params, headers=bearer)
+    return [slot["startTime"] for slot in answer.json()["data"]]
