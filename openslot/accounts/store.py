@@ -229,3 +229,8 @@ async def delete_membership(db: Db, organization_id: UUID, user_id: UUID) -> boo
         "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id
     )
     return gone is not None
+
+
+async def update_left(db: Db, user_id: UUID, *, left_at: datetime) -> None:
+    """Write when a user left an organization."""
+    await db.execute("update users set left_at = $2 where id = $1", user_id, left_at)

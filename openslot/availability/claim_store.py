@@ -1,8 +1,11 @@
-"""All SQL of claims: the host's lock, and the rows that take time."""
+"""All SQL of claims: the rows that take time, written by whoever has the host's lock."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from msgspec import Struct
+
+from openslot.accounts.host_lock import LOCK_HOST
 from openslot.availability.errors import TimeTaken
 from openslot.availability.store import Which, condition_of
 from openslot.core.changes import Change
@@ -11,48 +14,113 @@ from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.event_types.models import EventType
 
-# Two advisory spaces, so that an address never waits for a host of the same number.
-HOSTS, ADDRESSES = 1, 2
-
-# A column that lets one change of a host's time happen after the other: worked out for the row that is found and for no
-# other, whatever the plan. What the others left behind is seen by the next statement only: this one looks at the
-# database as it was before the wait.
-LOCK_HOST = f"pg_advisory_xact_lock({HOSTS}, u.no::int)"
+# The first of the two numbers of an advisory lock, beside that of hosts.
+ADDRESSES = 2
 
 REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": TimeTaken}
 
+# Each change says in its own `where` what it believes: a process of an earlier release may not take the host's lock.
 INSERT_CLAIM = """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder, created_at)
 values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12)"""
-MOVE_CLAIM = "update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5) where id = $1"
-KEEP_CLAIM = "update claims set kind = $2, expires_at = $3, holder = null where id = $1"
-FREE_CLAIM = "update claims set active = false where id = $1"
+MOVE_CLAIM = """
+update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5)
+where id = $1 and active and kind <> 'hold'"""
+KEEP_CLAIM = """
+update claims set kind = $2, expires_at = $3, holder = null, ends_at = $4, during = tstzrange($5, $6)
+where id = $1 and active and kind = 'hold'"""
+FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
 
+# A session has as many seats as its event type has when someone joins.
+JOIN_SESSION = "update claims set seats = $2 where id = $1 and active and kind = 'session'"
 INSERT_SEAT = "insert into claim_seats (id, claim_id, expires_at, holder, created_at) values ($1, $2, $3, $4, $5)"
-MOVE_SEAT = "update claim_seats set claim_id = $2 where id = $1"
-KEEP_SEAT = "update claim_seats set expires_at = $2, holder = null where id = $1"
-FREE_SEAT = "update claim_seats set active = false where id = $1"
+MOVE_SEAT = "update claim_seats set claim_id = $2 where id = $1 and active and holder is null"
+KEEP_SEAT = """
+update claim_seats t set expires_at = $2, holder = null where t.id = $1 and t.active and t.holder is not null
+  and exists (select from claims c where c.id = t.claim_id and c.active)"""
+FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
+EXPIRE_SEATS = """
+update claim_seats set active = false where claim_id = $1 and active and holder is not null and expires_at <= $2"""
 # The session's time is given back with its last seat.
 LEAVE_SESSION = """
 update claims c set active = false
-where c.id = (select claim_id from claim_seats where id = $1)
-  and not exists (select 1 from claim_seats t where t.claim_id = c.id and t.active and t.id <> $1)"""
+where c.id = (select claim_id from claim_seats where id = $1) and c.active
+  and not exists (select from claim_seats t where t.claim_id = c.id and t.active and t.id <> $1)"""
+
+HOLD = """
+select c.id as claim_id, null::uuid as seat_id, c.event_type_id, c.starts_at, c.ends_at from claims c
+where c.id = $1 and c.active and c.kind = 'hold' and c.expires_at > $2
+union all
+select c.id, t.id, c.event_type_id, c.starts_at, c.ends_at from claim_seats t join claims c on c.id = t.claim_id
+where t.id = $1 and t.active and t.holder is not null and t.expires_at > $2 and c.active"""
+
+LOCK_HOLD = f"""
+select {LOCK_HOST} from users u where u.no = (
+    select c.host_no from claims c where c.id = $1
+    union all
+    select c.host_no from claim_seats t join claims c on c.id = t.claim_id where t.id = $1)"""
+
+DROP_HOLD = """
+with held as (
+    update claims set active = false where id = $1 and active and kind = 'hold' and expires_at > $2 returning id
+), seat as (
+    update claim_seats set active = false where id = $1 and active and holder is not null and expires_at > $2
+    returning claim_id
+), session as (
+    update claims c set active = false from seat where c.id = seat.claim_id and c.active
+      and not exists (select from claim_seats t where t.claim_id = c.id and t.active and t.id <> $1)
+)
+select (select count(*) from held) + (select count(*) from seat)"""
+
+# Found by their expiry, however many claims a host has had. Sessions that nobody sits in are looked for among those
+# that may still be booked.
+EXPIRE = """
+with seats as (
+    update claim_seats t set active = false from claims c
+    where c.id = t.claim_id and c.host_no = $1 and t.active and t.holder is not null and t.expires_at <= $2
+    returning t.id, t.claim_id
+), holds as (
+    update claims set active = false where host_no = $1 and active and kind = 'hold' and expires_at <= $2 returning id
+), sessions as (
+    update claims c set active = false
+    where c.host_no = $1 and c.active and c.kind = 'session' and c.starts_at > $2 - interval '2 days'
+      and not exists (select from claim_seats t
+                      where t.claim_id = c.id and t.active and t.id not in (select id from seats))
+)
+select (select count(*) from seats) + (select count(*) from holds)"""
+
+HOSTS_WITH_EXPIRED_HOLDS = """
+select host_no from claims where active and kind = 'hold' and expires_at <= $1
+union
+select c.host_no from claim_seats t join claims c on c.id = t.claim_id
+where t.active and t.holder is not null and t.expires_at <= $1
+order by host_no limit $2"""
 
 
-async def lock_host(db: Db, which: Which) -> int | None:
-    """Let one change of a host's time happen after the other; None where there is no such event type."""
+class Held(Struct, frozen=True, kw_only=True):
+    """A live hold: the claim, the seat in it, and which time it holds."""
+
+    claim_id: UUID
+    seat_id: UUID | None
+    event_type_id: UUID
+    starts_at: datetime
+    ends_at: datetime
+
+
+async def lock_host_of(db: Db, which: Which) -> bool:
+    """Take the lock of an event type's host; False where there is no such event type."""
     condition, arguments = condition_of(which, first=1)
-    number: int | None = await db.fetchval(
-        f"""select u.no, {LOCK_HOST} from event_types e join users u on u.id = e.owner_id
+    found = await db.fetchrow(
+        f"""select {LOCK_HOST} from event_types e join users u on u.id = e.owner_id
         where u.disabled_at is null and {condition}""",
         *arguments,
     )
-    return number
+    return found is not None
 
 
-async def lock_host_of(db: Db, claim_id: UUID) -> None:
-    """Let one change of a claim's host's time happen after the other."""
-    await db.execute(f"select {LOCK_HOST} from claims c join users u on u.no = c.host_no where c.id = $1", claim_id)
+async def lock_host_of_hold(db: Db, hold_id: UUID) -> None:
+    """Take the lock of a hold's host."""
+    await db.execute(LOCK_HOLD, hold_id)
 
 
 async def lock_address(db: Db, address: str) -> None:
@@ -60,28 +128,15 @@ async def lock_address(db: Db, address: str) -> None:
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", ADDRESSES, address)
 
 
-async def expire(db: Db, host_no: int, *, now: datetime) -> None:
-    """Switch a host's expired claims off, and sessions that nobody sits in: the constraint knows no clock."""
-    await db.execute(
-        """update claims c set active = false
-        where int8range(host_no, host_no, '[]') = int8range($1, $1, '[]') and active and (
-            expires_at <= $2 or kind = 'session' and not exists (
-                select 1 from claim_seats t
-                where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $2)))""",
-        host_no,
-        now,
-    )
+async def expire(db: Db, host_no: int, *, now: datetime) -> int:
+    """Switch a host's expired holds off, and sessions that nobody sits in: the constraint knows no clock."""
+    expired: int = await db.fetchval(EXPIRE, host_no, now)
+    return expired
 
 
-async def expire_all(db: Db, *, now: datetime) -> int:
-    """Switch every expired claim and seat off, and sessions that nobody sits in."""
-    await db.execute("update claim_seats set active = false where active and expires_at <= $1", now)
-    tag = await db.execute("update claims set active = false where active and expires_at <= $1", now)
-    await db.execute(
-        """update claims c set active = false where kind = 'session' and active
-        and not exists (select 1 from claim_seats t where t.claim_id = c.id and t.active)"""
-    )
-    return int(tag.rpartition(" ")[2])
+async def list_hosts_with_expired_holds(db: Db, *, now: datetime, limit: int) -> list[int]:
+    """Name the hosts whose holds have expired."""
+    return [row["host_no"] for row in await db.fetch(HOSTS_WITH_EXPIRED_HOLDS, now, limit)]
 
 
 def insert_claim(
@@ -103,7 +158,25 @@ def insert_claim(
 
 def move_claim(claim_id: UUID, event_type: EventType, starts_at: datetime) -> Change:
     """Take other time with the same claim; the constraint refuses what overlaps."""
-    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS)
+    return Change(MOVE_CLAIM, (claim_id, starts_at, *span_of(event_type, starts_at)), REFUSALS, lost=TimeTaken)
+
+
+def keep_claim(
+    claim_id: UUID, event_type: EventType, starts_at: datetime, *, kind: str, expires_at: datetime | None
+) -> Change:
+    """Turn a hold into what it was held for, as long as its event type is now."""
+    return Change(KEEP_CLAIM, (claim_id, kind, expires_at, *span_of(event_type, starts_at)), REFUSALS, lost=TimeTaken)
+
+
+def free_claim(claim_id: UUID) -> Change:
+    """Give time back."""
+    return Change(FREE_CLAIM, (claim_id,))
+
+
+def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, ...]:
+    """Keep a session open for one more, and switch off what has expired in it."""
+    joined = Change(JOIN_SESSION, (claim_id, seats), lost=TimeTaken)
+    return joined, Change(EXPIRE_SEATS, (claim_id, now))
 
 
 def insert_seat(
@@ -114,16 +187,9 @@ def insert_seat(
     return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, now))
 
 
-def keep_hold(claim_id: UUID, seat_id: UUID | None, *, kind: str, expires_at: datetime | None) -> Change:
-    """Turn a hold into what it was held for."""
-    if seat_id is not None:
-        return Change(KEEP_SEAT, (seat_id, expires_at))
-    return Change(KEEP_CLAIM, (claim_id, kind, expires_at))
-
-
-def free_claim(claim_id: UUID) -> tuple[Change, ...]:
-    """Give time back."""
-    return (Change(FREE_CLAIM, (claim_id,)),)
+def keep_seat(seat_id: UUID, *, expires_at: datetime | None) -> Change:
+    """Turn a held seat into what it was held for."""
+    return Change(KEEP_SEAT, (seat_id, expires_at), lost=TimeTaken)
 
 
 def free_seat(seat_id: UUID) -> tuple[Change, ...]:
@@ -134,7 +200,7 @@ def free_seat(seat_id: UUID) -> tuple[Change, ...]:
 def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
     """Change to another session; the old one's time is given back with its last seat."""
     left = Change(f"{LEAVE_SESSION} and c.id <> $2", (seat_id, claim_id))
-    return Change(MOVE_SEAT, (seat_id, claim_id)), left
+    return Change(MOVE_SEAT, (seat_id, claim_id), lost=TimeTaken), left
 
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
@@ -148,21 +214,15 @@ async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
     return bool(others == 0)
 
 
-async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> tuple[UUID, UUID | None, UUID, datetime] | None:
-    """Look a live hold up: claim, seat, event type and start."""
-    row = await db.fetchrow(
-        """select c.id as claim_id, null::uuid as seat_id, c.event_type_id, c.starts_at from claims c
-        where c.id = $1 and c.kind = 'hold' and c.active and c.expires_at > $2
-        union all
-        select c.id, t.id, c.event_type_id, c.starts_at
-        from claim_seats t join claims c on c.id = t.claim_id
-        where t.id = $1 and t.active and t.expires_at > $2""",
-        hold_id,
-        now,
-    )
-    if row is None:
-        return None
-    return row["claim_id"], row["seat_id"], row["event_type_id"], row["starts_at"]
+async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> Held | None:
+    """Look a live hold up."""
+    row = await db.fetchrow(HOLD, hold_id, now)
+    return Held(**row) if row else None
+
+
+async def drop_hold(db: Db, hold_id: UUID, *, now: datetime) -> bool:
+    """Give back what a live hold holds; False where it is none any more."""
+    return bool(await db.fetchval(DROP_HOLD, hold_id, now))
 
 
 async def count_holds(db: Db, holder: str, *, now: datetime) -> int:

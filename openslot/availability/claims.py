@@ -1,20 +1,21 @@
-"""The verbs that take a host's time: claim, hold, move and free."""
+"""The verbs that take a host's time: claim, hold, move and free; each takes the host's lock before it reads."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.availability import claim_store, store
+from openslot.availability.claim_store import Held
 from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken, TooManyHolds
 from openslot.availability.explain import explain_start
-from openslot.availability.models import NO_START, Code
+from openslot.availability.models import NO_START, Code, Setting
 from openslot.availability.slots import judge
 from openslot.availability.store import Booked, ById, Found, Which
-from openslot.core.changes import Change, make
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
-from openslot.core.zones import floor_second
+from openslot.core.zones import at_second, floor_second
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventType
 
@@ -28,11 +29,8 @@ class Claimed(Struct, frozen=True, kw_only=True):
     claim_id: UUID
     seat_id: UUID | None
     event_type: EventType
-    host_no: int
     starts_at: datetime
     ends_at: datetime
-    changes: tuple[Change, ...]
-    """What takes it, to be made before the lock is let go of."""
 
 
 class Hold(Struct, frozen=True, kw_only=True):
@@ -51,76 +49,102 @@ async def claim(
     hold_id: UUID | None = None,
     expires_at: datetime | None = None,
 ) -> Claimed:
-    """Lock a slot and tell what takes it, or what turns the caller's own hold into the claim.
+    """Lock a slot and stage what takes it, or what turns the caller's own hold into the claim.
 
-    What the engine would not list is refused. The changes are the caller's to make, with the fact that they make true.
+    What the engine would not list is refused.
     """
     await _lock(work, which)
-    hold = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
-    found = await _judge(work, which, starts_at, without=hold_id if hold else None, field="startTime")
-    event_type = found.setting.event_type
-    if hold is None:
-        return _take(work, found, starts_at, kind=kind, expires_at=expires_at)
-    claim_id, seat_id, held_type_id, held_start = hold
-    if (held_type_id, held_start) != (event_type.id, starts_at):
-        raise Invalid(details={"holdId": "holds another time"})
-    kept = claim_store.keep_hold(claim_id, seat_id, kind=kind, expires_at=expires_at)
-    return _claimed(found, claim_id, seat_id, starts_at, (kept,))
+    held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None
+    if held is not None:
+        return await _keep(work, which, starts_at, held, kind=kind, expires_at=expires_at)
+    found = await _judge(work, which, starts_at, field="startTime")
+    return _take(work, found, starts_at, kind=kind, expires_at=expires_at)
 
 
-async def hold(work: Work, event_type_id: UUID, starts_at: datetime, *, holder: str) -> Hold:
+async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep a slot for ten minutes for someone who is filling in a form."""
     await claim_store.lock_address(work.db, holder)
     if await claim_store.count_holds(work.db, holder, now=work.now) >= MOST_HOLDS:
         raise TooManyHolds
-    which = ById(event_type_id)
     await _lock(work, which)
     found = await _judge(work, which, starts_at, field="startTime")
     expires_at = work.now + HOLD_LASTS
     taken = _take(work, found, starts_at, kind="hold", expires_at=expires_at, holder=holder)
-    await make(work.db, taken.changes)
+    await work.apply()
     return Hold(id=taken.seat_id or taken.claim_id, expires_at=expires_at)
 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
-    """Let go of a held slot."""
-    found = await claim_store.find_hold(work.db, hold_id, now=work.now)
-    if found is None:
+    """Let go of a held slot; what has become a booking meanwhile stays one."""
+    await claim_store.lock_host_of_hold(work.db, hold_id)
+    if not await claim_store.drop_hold(work.db, hold_id, now=work.now):
         raise HoldNotFound
-    claim_id, seat_id, *_ = found
-    if seat_id is not None:
-        await claim_store.lock_host_of(work.db, claim_id)
-    await make(work.db, free(claim_id, seat_id))
 
 
 async def move(
     work: Work, claim_id: UUID, seat_id: UUID | None, *, event_type_id: UUID, starts_at: datetime
 ) -> Claimed:
-    """Tell what gives a claim another slot of the same event type: it holds the old one or the new one, never both.
+    """Stage what gives a claim another slot of the same event type: it holds the old one or the new one, never both.
 
     Whoever moves it has locked its host.
     """
     found = await _judge(work, Booked(event_type_id), starts_at, without=seat_id or claim_id, field="newStartTime")
-    session_id = _find_session(found, starts_at) if seat_id else None
-    if seat_id is None or (session_id is None and await claim_store.sits_alone(work.db, seat_id, now=work.now)):
-        moved = claim_store.move_claim(claim_id, found.setting.event_type, starts_at)
-        return _claimed(found, claim_id, seat_id, starts_at, (moved,))
-    session_id, opened = _join(work, found, starts_at)
-    return _claimed(found, session_id, seat_id, starts_at, (*opened, *claim_store.move_seat(seat_id, session_id)))
+    session = _find_session(found, starts_at)
+    if session is None and (seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)):
+        work.stage(claim_store.move_claim(claim_id, found.setting.event_type, starts_at))
+        return _claimed(found, claim_id, seat_id, starts_at)
+    if seat_id is None:
+        # Its event type has become a group's meanwhile.
+        work.stage(claim_store.free_claim(claim_id))
+        return _sit_down(work, found, starts_at)
+    session_id, ends_at = _open_session(work, found, starts_at)
+    work.stage(*claim_store.move_seat(seat_id, session_id))
+    return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
 
-def free(claim_id: UUID, seat_id: UUID | None) -> tuple[Change, ...]:
-    """Tell what gives time back, or a seat; who gives back a seat has locked its host."""
-    return claim_store.free_claim(claim_id) if seat_id is None else claim_store.free_seat(seat_id)
+def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
+    """Stage what gives time back, or a seat; whoever frees it has locked its host."""
+    if seat_id is None:
+        work.stage(claim_store.free_claim(claim_id))
+    else:
+        work.stage(*claim_store.free_seat(seat_id))
 
 
 async def _lock(work: Work, which: Which) -> None:
     """Wait for the host's turn; what is read afterwards is what all others have left behind."""
-    if await claim_store.lock_host(work.db, which) is None:
+    if not await claim_store.lock_host_of(work.db, which):
         raise EventTypeNotFound
 
 
+async def _keep(
+    work: Work, which: Which, starts_at: datetime, held: Held, *, kind: str, expires_at: datetime | None
+) -> Claimed:
+    """Turn a hold into the claim: a time of its own is as long as its event type is now, a seat as its session."""
+    found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
+    event_type = found.setting.event_type
+    if (held.event_type_id, held.starts_at) != (event_type.id, starts_at):
+        raise Invalid(details={"holdId": "holds another time"})
+    if judge(_with_own_seat(found, held), starts_at) is not Code.OPEN:
+        raise TimeTaken
+    if held.seat_id is not None:
+        work.stage(claim_store.keep_seat(held.seat_id, expires_at=expires_at))
+        return _claimed(found, held.claim_id, held.seat_id, starts_at, held.ends_at)
+    work.stage(claim_store.keep_claim(held.claim_id, event_type, starts_at, kind=kind, expires_at=expires_at))
+    return _claimed(found, held.claim_id, None, starts_at)
+
+
 async def _judge(work: Work, which: Which, starts_at: datetime, *, field: str, without: UUID | None = None) -> Found:
+    found = await _find(work, which, starts_at, without=without)
+    code = judge(found.setting, starts_at)
+    if code in NO_START:
+        raise NotAStart(field, explain_start(found.setting, starts_at).reasons[0].sentence)
+    if code is not Code.OPEN:
+        raise TimeTaken
+    return found
+
+
+async def _find(work: Work, which: Which, starts_at: datetime, *, without: UUID | None) -> Found:
+    """Read what decides about a start, with the host's expired holds out of the way."""
     found = await store.find_setting(
         work.db,
         which,
@@ -131,10 +155,8 @@ async def _judge(work: Work, which: Which, starts_at: datetime, *, field: str, w
     )
     if found is None:
         raise EventTypeNotFound
-    code = judge(found.setting, starts_at)
-    if code in NO_START:
-        raise NotAStart(field, explain_start(found.setting, starts_at).reasons[0].sentence)
-    if code is not Code.OPEN:
+    # Whoever asked before the host left, and waited, would miss the cancellation of all the others.
+    if found.host_left_at is not None and found.host_left_at > work.now:
         raise TimeTaken
     if found.has_stale:
         await claim_store.expire(work.db, found.host_no, now=work.now)
@@ -151,20 +173,28 @@ def _take(
     holder: str | None = None,
 ) -> Claimed:
     if found.setting.event_type.seats == 1:
-        claim_id, taken = _insert(work, found, starts_at, kind=kind, expires_at=expires_at, holder=holder)
-        return _claimed(found, claim_id, None, starts_at, (taken,))
-    session_id, opened = _join(work, found, starts_at)
+        claim_id = _insert(work, found, starts_at, kind=kind, expires_at=expires_at, holder=holder)
+        return _claimed(found, claim_id, None, starts_at)
+    return _sit_down(work, found, starts_at, expires_at=expires_at, holder=holder)
+
+
+def _sit_down(
+    work: Work, found: Found, starts_at: datetime, *, expires_at: datetime | None = None, holder: str | None = None
+) -> Claimed:
+    session_id, ends_at = _open_session(work, found, starts_at)
     seat_id, seated = claim_store.insert_seat(session_id, expires_at=expires_at, holder=holder, now=work.now)
-    return _claimed(found, session_id, seat_id, starts_at, (*opened, seated))
+    work.stage(seated)
+    return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
 
-def _join(work: Work, found: Found, starts_at: datetime) -> tuple[UUID, tuple[Change, ...]]:
-    """Find the session that has a seat left, or open one."""
-    session_id = _find_session(found, starts_at)
-    if session_id is not None:
-        return session_id, ()
-    session_id, opened = _insert(work, found, starts_at, kind="session")
-    return session_id, (opened,)
+def _open_session(work: Work, found: Found, starts_at: datetime) -> tuple[UUID, datetime | None]:
+    """Join the session that has a seat left, which keeps its own end, or open one."""
+    session = _find_session(found, starts_at)
+    if session is None:
+        return _insert(work, found, starts_at, kind="session"), None
+    session_id, ends_at = session
+    work.stage(*claim_store.join_session(session_id, seats=found.setting.event_type.seats, now=work.now))
+    return session_id, ends_at
 
 
 def _insert(
@@ -175,8 +205,8 @@ def _insert(
     kind: str,
     expires_at: datetime | None = None,
     holder: str | None = None,
-) -> tuple[UUID, Change]:
-    return claim_store.insert_claim(
+) -> UUID:
+    claim_id, taken = claim_store.insert_claim(
         found.setting.event_type,
         starts_at,
         host_no=found.host_no,
@@ -185,24 +215,36 @@ def _insert(
         holder=holder,
         now=work.now,
     )
+    work.stage(taken)
+    return claim_id
 
 
-def _find_session(found: Found, starts_at: datetime) -> UUID | None:
+def _find_session(found: Found, starts_at: datetime) -> tuple[UUID, datetime] | None:
     start = floor_second(starts_at)
-    claims = zip(found.setting.taken.claims, found.claim_ids, strict=True)
-    return next((claim_id for claim, claim_id in claims if claim.session_start == start and claim.seats_left > 0), None)
+    for claim, claim_id in zip(found.setting.taken.claims, found.claim_ids, strict=True):
+        if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
+            return claim_id, at_second(claim.session_end or start)
+    return None
+
+
+def _with_own_seat(found: Found, held: Held) -> Setting:
+    """Count a held seat as left to its holder, also where its event type has fewer seats by now."""
+    setting = found.setting
+    claims = [
+        replace(claim, seats_left=max(claim.seats_left, 1)) if claim_id == held.claim_id else claim
+        for claim, claim_id in zip(setting.taken.claims, found.claim_ids, strict=True)
+    ]
+    return replace(setting, taken=replace(setting.taken, claims=claims))
 
 
 def _claimed(
-    found: Found, claim_id: UUID, seat_id: UUID | None, starts_at: datetime, changes: tuple[Change, ...]
+    found: Found, claim_id: UUID, seat_id: UUID | None, starts_at: datetime, ends_at: datetime | None = None
 ) -> Claimed:
     event_type = found.setting.event_type
     return Claimed(
         claim_id=claim_id,
         seat_id=seat_id,
         event_type=event_type,
-        host_no=found.host_no,
         starts_at=starts_at,
-        ends_at=starts_at + timedelta(minutes=event_type.duration_minutes),
-        changes=changes,
+        ends_at=ends_at or starts_at + timedelta(minutes=event_type.duration_minutes),
     )

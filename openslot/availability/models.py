@@ -1,6 +1,6 @@
 """The nouns of availability: what is taken, what is asked, what is open, and why the rest is closed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -21,6 +21,9 @@ class Claim(Struct, frozen=True):
 
     seats_left: int = 0
     """How many seats of that session are free."""
+
+    session_end: int | None = None
+    """When a group session ends, which its event type may have changed since; None for every other claim."""
 
 
 class Busy(Struct, frozen=True):
@@ -73,6 +76,8 @@ class Slots(Struct, frozen=True):
 
     starts: list[int]
     duration: int
+    session_ends: Mapping[int, int] = {}
+    """The ends of group sessions that last longer or shorter than their event type does now, by their start."""
 
 
 class Slot(Struct, frozen=True, rename="camel"):

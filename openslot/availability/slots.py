@@ -33,7 +33,17 @@ def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
         return Slots([], duration)
     scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
     closed = sorted(chain(invert(spans), *(close(scene) for _, close in RULES)))
-    return Slots(pick_starts(scene.grid.stretches, closed, step=step_of(setting.event_type)), duration)
+    starts = pick_starts(scene.grid.stretches, closed, step=step_of(setting.event_type))
+    return Slots(starts, duration, _find_session_ends(setting, duration))
+
+
+def _find_session_ends(setting: Setting, duration: int) -> dict[int, int]:
+    """Find the sessions that are not as long as their event type: who joins one gets its own end."""
+    return {
+        claim.session_start: claim.session_end
+        for claim in setting.taken.claims
+        if claim.session_start is not None and claim.session_end not in {None, claim.session_start + duration}
+    }
 
 
 def judge(setting: Setting, starts_at: datetime) -> Code:

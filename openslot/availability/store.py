@@ -18,7 +18,7 @@ from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 # `offset 0` keeps a session's seats from being counted anew for each column that depends on them.
 SETTING = f"""
 select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
-       u.zone as host_zone, away.*, taken.*, busy.*, counted.*
+       u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, counted.*
 from event_types e
 join users u on u.id = e.owner_id
 join schedules s on s.id = e.schedule_id
@@ -31,10 +31,12 @@ cross join lateral (
     select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.live) as claim_from,
            array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.live) as claim_until,
            array_agg(c.kind) filter (where c.live) as claim_kind,
-           array_agg(case when c.seats > 1 and c.event_type_id = e.id
+           array_agg(case when c.sitting is not null and c.event_type_id = e.id
                      then date_part('epoch', c.starts_at)::bigint end) filter (where c.live) as claim_session,
-           array_agg(greatest(c.seats - c.sitting, 0)) filter (where c.live) as claim_left,
-           array_agg(case when c.seats > 1 then c.id end) filter (where c.live) as claim_id,
+           array_agg(greatest(e.seats - c.sitting, 0)) filter (where c.live) as claim_left,
+           array_agg(case when c.sitting is not null then date_part('epoch', c.ends_at)::bigint end)
+               filter (where c.live) as claim_end,
+           array_agg(case when c.sitting is not null then c.id end) filter (where c.live) as claim_id,
            coalesce(bool_or(not c.live), false) as has_stale
     from (select c.*, (c.expires_at is null or c.expires_at > $3) and (c.sitting is null or c.sitting > 0) as live
           from (select c.*, case when c.kind = 'session' then (
@@ -79,9 +81,10 @@ class OfPage(Struct, frozen=True):
 
 
 class ById(Struct, frozen=True):
-    """An active event type by its id."""
+    """An active event type by its id; a private one needs its token."""
 
     event_type_id: UUID
+    token: str | None = None
 
 
 class Booked(Struct, frozen=True):
@@ -107,6 +110,8 @@ class Found(Struct, frozen=True, kw_only=True):
     host_name: str
     host_username: str
     host_zone: str
+    host_left_at: datetime | None
+    """When the host last left an organization, and what was upcoming was cancelled."""
 
 
 async def find_setting(
@@ -125,14 +130,17 @@ def condition_of(which: Which, *, first: int) -> tuple[str, tuple[Any, ...]]:
     match which:
         case OfOwner(owner_id, slug):
             return f"e.owner_id = {a} and e.slug = {b} and e.active", (owner_id, slug)
-        case ById(event_type_id):
-            return f"e.id = {a} and e.active", (event_type_id,)
+        case ById(event_type_id, token):
+            return f"e.id = {a} and e.active and {_visible(b)}", (event_type_id, token)
         case Booked(event_type_id):
             return f"e.id = {a}", (event_type_id,)
         case OfPage(username, slug, token):
-            visible = f"(e.private_token is null or e.private_token = {c})"
-            page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {visible}"
+            page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {_visible(c)}"
             return page, (username, slug, token)
+
+
+def _visible(token: str) -> str:
+    return f"(e.private_token is null or e.private_token = {token})"
 
 
 def _to_found(row: Row, now: datetime) -> Found:
@@ -146,6 +154,7 @@ def _to_found(row: Row, now: datetime) -> Found:
                 row["claim_kind"] or (),
                 row["claim_session"] or (),
                 row["claim_left"] or (),
+                row["claim_end"] or (),
             )
         ),
         busy=list(map(Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ())),
@@ -160,4 +169,5 @@ def _to_found(row: Row, now: datetime) -> Found:
         host_name=row["host_name"],
         host_username=row["host_username"],
         host_zone=row["host_zone"],
+        host_left_at=row["host_left_at"],
     )

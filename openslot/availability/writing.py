@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from openslot.availability.models import Slot, Slots
-from openslot.core.zones import DAY, FOREVER, date_of, get_offsets
+from openslot.core.zones import DAY, FOREVER, date_of, get_offsets, offset_at
 
 _decoder = msgspec.json.Decoder(list[Slot])
 
@@ -60,6 +60,10 @@ def _write_all(slots: Slots, viewer: ZoneInfo) -> list[str]:
             until = bisect_left(starts, min(run_end, _day_end(starts[at], offset, duration)), at)
             written += _write_run(starts[at:until], offset, duration)
             at = until
+    for start, end in slots.session_ends.items():
+        place = bisect_left(starts, start)
+        if place < len(starts) and starts[place] == start:
+            written[place : place + 1] = _write_run([start], offset_at(offsets, start), end - start)
     return written
 
 

@@ -26,13 +26,14 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
     wanted = _checked(wanted)
     claimed = await claims.claim(work, wanted.which, wanted.starts_at, hold_id=wanted.hold_id)
     _check_for(work, claimed, wanted)
-    contact, news = await contacts.find_or_add(
+    contact = await contacts.find_or_add(
         work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     url = manage_url(work.house, booking.id)
     created = BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, manage_url=url)
-    await work.record(*news, created, changes=(*claimed.changes, store.insert_booking(booking)))
+    work.stage(store.insert_booking(booking))
+    await work.record(created)
     return booking
 
 
@@ -53,14 +54,15 @@ async def cancel_booking(work: Work, ref: Ref, *, reason: str | None = None) -> 
         sequence=booking.sequence + 1,
         updated_at=work.now,
     )
+    claims.free(work, booking.claim_id, booking.seat_id)
+    work.stage(store.update_cancelled(cancelled))
     await work.record(
         BookingCancelled(
             booking=cancelled,
             event_type=whole.event_type,
             contact=whole.contact,
             manage_url=manage_url(work.house, booking.id),
-        ),
-        changes=(*claims.free(booking.claim_id, booking.seat_id), store.update_cancelled(cancelled)),
+        )
     )
     return cancelled
 
@@ -89,6 +91,7 @@ async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reaso
         previous_starts_at=booking.starts_at,
         updated_at=work.now,
     )
+    work.stage(store.update_moved(moved))
     await work.record(
         BookingRescheduled(
             booking=moved,
@@ -98,8 +101,7 @@ async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reaso
             previous_starts_at=booking.starts_at,
             previous_ends_at=booking.ends_at,
             reason=reason or None,
-        ),
-        changes=(*claimed.changes, store.update_moved(moved)),
+        )
     )
     return moved
 

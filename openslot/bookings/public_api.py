@@ -39,7 +39,7 @@ from openslot.event_types.schemas import embed
 async def create_public_booking(work: NamedDependency[Work], data: JSONBody[PublicBookingBody]) -> MadeInPublic:
     """Book an open slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
-        which=ById(parse_id(data.event_type_id)),
+        which=ById(parse_id(data.event_type_id), data.token),
         starts_at=data.start_time,
         invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
         notes=data.notes,
@@ -67,7 +67,8 @@ async def create_public_booking(work: NamedDependency[Work], data: JSONBody[Publ
 )
 async def create_hold(work: NamedDependency[Work], address: NamedDependency[str], data: JSONBody[HoldBody]) -> Held:
     """Keep a slot while a form is filled in; three at a time from one address."""
-    held = await claims.hold(work, parse_id(data.event_type_id), data.start_time, holder=address)
+    which = ById(parse_id(data.event_type_id), data.token)
+    held = await claims.hold(work, which, data.start_time, holder=address)
     return Held(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 

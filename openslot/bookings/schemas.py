@@ -20,6 +20,7 @@ Email = Annotated[str, Meta(pattern=LINE, min_length=3, max_length=254, examples
 Zone = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=100, examples=["Europe/Berlin"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
+Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="What opens a private event type")]
 GivenAnswers = Annotated[
     dict[Annotated[str, Meta(pattern=LINE, max_length=50)], Annotated[str, Meta(max_length=5000)] | bool],
     Meta(description="By the question's key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
@@ -52,6 +53,7 @@ class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel"
 
     event_type_id: Id
     hold_id: Id | None = None
+    token: Token | None = None
 
 
 class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -72,6 +74,7 @@ class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
 
     event_type_id: Id
     start_time: Moment
+    token: Token | None = None
 
 
 class Made(Struct, frozen=True, kw_only=True, rename="camel"):

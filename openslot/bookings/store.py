@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from openslot.availability.claim_store import LOCK_HOST
+from openslot.accounts.host_lock import LOCK_HOST
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.models import Answers, Booking, Past, Payment, Ref, Status
 from openslot.contacts.models import Contact

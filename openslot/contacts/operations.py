@@ -25,10 +25,8 @@ async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact
     return contact
 
 
-async def find_or_add(
-    work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None
-) -> tuple[Contact, tuple[ContactCreated, ...]]:
-    """Find who has an e-mail address or add them, and tell what is news, for the caller to record.
+async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None) -> Contact:
+    """Find who has an e-mail address, or add them and stage the fact that they are new.
 
     Name and address are checked by the caller; a text that is no phone number is left out. Of one who is known, only a
     missing phone number is filled in.
@@ -47,12 +45,13 @@ async def find_or_add(
             updated_at=work.now,
         )
         if await store.insert_contact(work.db, fresh):
-            return fresh, (ContactCreated(contact=fresh),)
+            work.stage(ContactCreated(contact=fresh))
+            return fresh
         contact = await store.find_by_email(work.db, owner_id, email)
     if number and not contact.phone:
         contact = replace(contact, phone=number, updated_at=work.now)
         await store.fill_phone(work.db, contact)
-    return contact, ()
+    return contact
 
 
 async def get_contact(work: Work, owner: User, contact_id: UUID) -> Contact:

@@ -23,13 +23,16 @@ class Change(Struct, frozen=True):
     sql: str
     args: tuple[object, ...]
     refusals: dict[str, type[Refusal]] = {}
+    lost: type[Refusal] | None = None
+    """What is refused where it changes nothing: what its `where` believes was no longer true."""
 
 
 async def make(db: Db, changes: Sequence[Change]) -> None:
     """Make changes, all of them in one statement."""
-    parts = write_parts(tuple(change.sql for change in changes), first=1)
+    statements = tuple(change.sql for change in changes)
+    sql = f"with {', '.join(write_parts(statements, first=1))} select {count_parts(len(statements))}"
     with refusing(changes):
-        await db.execute(f"with {', '.join(parts)} select", *arguments(changes))
+        check_counts(changes, await db.fetchval(sql, *arguments(changes)))
 
 
 def arguments(changes: Iterable[Change]) -> Iterator[object]:
@@ -42,9 +45,22 @@ def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
     """Write statements as parts of a `with`, their arguments numbered on from the first free one."""
     parts = []
     for place, sql in enumerate(statements):
-        parts.append(f"change_{place} as ({_number_on(sql, first)})")
+        parts.append(f"change_{place} as ({_number_on(sql, first)} returning 1)")
         first += max(int(number) for number in _ARGUMENT.findall(sql))
     return tuple(parts)
+
+
+@cache
+def count_parts(count: int) -> str:
+    """Write the SQL that tells how many rows each part of a `with` has changed."""
+    return f"array[{', '.join(f'(select count(*) from change_{place})' for place in range(count))}]::bigint[]"
+
+
+def check_counts(changes: Sequence[Change], counts: Sequence[int]) -> None:
+    """Refuse where a change that must find something has found nothing."""
+    for change, count in zip(changes, counts, strict=True):
+        if change.lost is not None and not count:
+            raise change.lost
 
 
 def _number_on(sql: str, first: int) -> str:

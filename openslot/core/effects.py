@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.core.actor import Actor
-from openslot.core.changes import Change, arguments, refusing, write_parts
+from openslot.core.changes import Change, arguments, check_counts, count_parts, refusing, write_parts
 from openslot.core.db import Db, Row
 from openslot.core.events import Effect, Event, Reaction
 from openslot.core.ids import new_id
@@ -24,12 +24,13 @@ from unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[], $17::uuid[], $18
 
 # The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. Who finds
 # nobody in it but those written along with it, from its own place on, heads it.
-INSERT_EFFECTS = """
+JOIN_LANES = """
 joined as (
     insert into lanes (lane, unfinished) select * from unnest($1::text[], $2::int[])
     on conflict (lane) do update set unfinished = lanes.unfinished + excluded.unfinished
     returning lane, unfinished
-)
+)"""
+INSERT_EFFECTS = """
 insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, created_at)
 select w.id, w.event_id, $3, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
@@ -128,7 +129,7 @@ async def insert_events(
     """Keep whole facts as they are now, the changes that make them true, and their effects, in one statement."""
     subjects = [event.subject for event in events.values()]
     with refusing(changes):
-        rows = await db.fetch(
+        row = await db.fetchrow(
             _recording(tuple(change.sql for change in changes)),
             *_effect_columns(wanted, parent_id=None, now=now),
             _json(actor),
@@ -141,15 +142,18 @@ async def insert_events(
             [_json(public) if (public := event.public()) is not None else None for event in events.values()],
             *arguments(changes),
         )
-    await _enqueue_heads(db, rows)
+    if row is None:
+        raise LookupError("a statement without FROM gives one row")
+    check_counts(changes, row["counts"])
+    await enqueue(db, [Job(effect_id=head, round=0) for head in row["heads"]])
 
 
 async def insert_effects(db: Db, wanted: Sequence[Wanted], *, now: datetime, parent_id: UUID | None = None) -> None:
     """Write effects of events that are kept already, with a job for each that heads its lane."""
     if not wanted:
         return
-    rows = await db.fetch(f"with {INSERT_EFFECTS}", *_effect_columns(wanted, parent_id=parent_id, now=now))
-    await _enqueue_heads(db, rows)
+    rows = await db.fetch(f"with {JOIN_LANES} {INSERT_EFFECTS}", *_effect_columns(wanted, parent_id=parent_id, now=now))
+    await enqueue(db, [Job(effect_id=row["id"], round=0) for row in rows if row["state"] == "queued"])
 
 
 async def start_effect(db: Db, job: Job) -> Effect | None:
@@ -217,13 +221,11 @@ async def _enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
     return len(jobs)
 
 
-async def _enqueue_heads(db: Db, rows: Iterable[Row]) -> None:
-    await enqueue(db, [Job(effect_id=row["id"], round=0) for row in rows if row["state"] == "queued"])
-
-
 @cache
 def _recording(changes: tuple[str, ...]) -> str:
-    return f"with {', '.join([*write_parts(changes, first=20), f'happened as ({INSERT_EVENTS})', INSERT_EFFECTS])}"
+    parts = (*write_parts(changes, first=20), f"happened as ({INSERT_EVENTS})", JOIN_LANES)
+    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS})
+        select array(select id from written where state = 'queued') as heads, {count_parts(len(changes))} as counts"""
 
 
 def _effect_columns(wanted: Sequence[Wanted], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:

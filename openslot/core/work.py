@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self, TypeVar
 
 from openslot.core.actor import Actor
-from openslot.core.changes import Change
+from openslot.core.changes import Change, make
 from openslot.core.clock import Clock
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
@@ -54,31 +54,41 @@ class House:
     async def writing(self, actor: Actor) -> AsyncIterator["Work"]:
         """Begin work in one transaction, committed at the end or not at all."""
         async with transaction(self.pool) as db:
-            yield Work(house=self, actor=actor, db=db, now=self.clock())
+            work = Work(house=self, actor=actor, db=db, now=self.clock())
+            yield work
+            work.check_nothing_is_staged()
 
 
 class Work:
     """The one thing that every verb gets first."""
 
-    __slots__ = ("actor", "db", "house", "now")
+    __slots__ = ("actor", "db", "house", "now", "staged")
 
-    def __init__(self, *, house: House, actor: Actor, db: Db, now: datetime) -> None:
+    def __init__(
+        self, *, house: House, actor: Actor, db: Db, now: datetime, staged: list[Change | Event] | None = None
+    ) -> None:
         self.house = house
         self.actor = actor
         self.db = db
         self.now = now
+        self.staged: list[Change | Event] = [] if staged is None else staged
 
     def acting_as(self, actor: Actor) -> Self:
         """Do the same work in another's name."""
-        return type(self)(house=self.house, actor=actor, db=self.db, now=self.now)
+        return type(self)(house=self.house, actor=actor, db=self.db, now=self.now, staged=self.staged)
 
-    async def record(self, *events: Event, changes: Sequence[Change] = ()) -> None:
+    def stage(self, *parts: Change | Event) -> None:
+        """Collect changes and facts that are written with the next `record`; the work can't be committed without it."""
+        self.staged.extend(parts)
+
+    async def record(self, *events: Event) -> None:
         """Keep facts with the changes that make them true, write down what is to be done, and let consequences follow.
 
-        Facts, changes and effects are one statement: one round trip, and none of them without the others.
+        Facts, staged changes and effects are one statement: one round trip, and none of them without the others.
         """
         wiring = self.house.wiring
-        happened = {new_id(): event for event in events}
+        changes, staged = self._take_staged()
+        happened = {new_id(): event for event in (*staged, *events)}
         wanted = [
             Wanted(event_id, reaction, lane=reaction.lane(event) if reaction.lane else None)
             for event_id, event in happened.items()
@@ -86,7 +96,25 @@ class Work:
             if type(event) in reaction.on
         ]
         await insert_events(self.db, happened, wanted, changes=changes, actor=self.actor, now=self.now)
-        for event in events:
+        for event in happened.values():
             for consequence in wiring.consequences:
                 if consequence.on is type(event):
                     await consequence.run(self, event)
+
+    async def apply(self) -> None:
+        """Make the staged changes where there is no fact to record."""
+        changes, events = self._take_staged()
+        if events:
+            raise RuntimeError("Staged events are written by record().")
+        await make(self.db, changes)
+
+    def check_nothing_is_staged(self) -> None:
+        """Refuse to commit work that has left something unwritten."""
+        if self.staged:
+            raise RuntimeError(f"{len(self.staged)} staged changes were neither recorded nor applied.")
+
+    def _take_staged(self) -> tuple[list[Change], list[Event]]:
+        changes = [part for part in self.staged if isinstance(part, Change)]
+        events = [part for part in self.staged if isinstance(part, Event)]
+        self.staged.clear()
+        return changes, events

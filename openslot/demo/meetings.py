@@ -86,10 +86,10 @@ async def _book_one(work: Work, offer: EventType, day: datetime, chance: Random)
 
 async def _add_companies(work: Work, host: User) -> None:
     for guest in GUESTS:
-        contact, news = await contacts.find_or_add(
+        contact = await contacts.find_or_add(
             work, owner_id=host.id, name=guest.name, email=guest.email, phone=guest.phone
         )
-        await work.record(*news)
+        await work.record()
         if guest.company:
             await contacts.change_contact(work, host, contact.id, ContactChanges(company=guest.company))
 

@@ -21,6 +21,15 @@ class EventTypeSlugTaken(Conflict):
         super().__init__("Another of your event types has this slug", details={"slug": "is taken"})
 
 
+class EventTypeChanged(Conflict):
+    """Someone else has changed the event type since it was read."""
+
+    code = "event_type_changed"
+
+    def __init__(self) -> None:
+        super().__init__("This event type was changed in the meantime; read it again")
+
+
 class EventTypeInUse(Conflict):
     """An event type that was booked is part of somebody's history."""
 

@@ -5,13 +5,20 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
+from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
 from openslot.event_types import store
-from openslot.event_types.errors import EventTypeInUse, EventTypeNotFound, EventTypeSlugTaken, HostNotFound
+from openslot.event_types.errors import (
+    EventTypeChanged,
+    EventTypeInUse,
+    EventTypeNotFound,
+    EventTypeSlugTaken,
+    HostNotFound,
+)
 from openslot.event_types.models import EventType, HostPage
 from openslot.event_types.rules import find_event_type_faults
 from openslot.schedules import operations as schedules
@@ -86,12 +93,16 @@ async def get_host_page(work: Work, username: str) -> HostPage:
 
 
 async def change_event_type(work: Work, event_type: EventType) -> EventType:
-    """Keep an event type as it is now."""
+    """Keep an event type as it is now, unless someone else has changed it since it was read."""
     checked = _checked(replace(event_type, updated_at=work.now))
+    await lock_host(work.db, event_type.owner_id)
     try:
-        await store.update_event_type(work.db, checked)
+        changed = await store.update_event_type(work.db, checked, read_at=event_type.updated_at)
     except asyncpg.UniqueViolationError:
         raise EventTypeSlugTaken from None
+    if not changed:
+        exists = await store.find_event_type(work.db, event_type.owner_id, event_type.id)
+        raise EventTypeChanged if exists else EventTypeNotFound
     return checked
 
 
@@ -118,7 +129,8 @@ async def reorder(work: Work, owner: User, order: list[UUID]) -> None:
 
 
 async def delete_event_type(work: Work, event_type: EventType) -> None:
-    """Stop offering something for good; what was booked before can only be switched off."""
+    """Stop offering something for good, with its holds; what was booked before can only be switched off."""
+    await lock_host(work.db, event_type.owner_id)
     try:
         gone = await store.delete_event_type(work.db, event_type.owner_id, event_type.id)
     except asyncpg.ForeignKeyViolationError:

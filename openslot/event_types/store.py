@@ -99,16 +99,18 @@ async def insert_event_type(db: Db, event_type: EventType) -> None:
     )
 
 
-async def update_event_type(db: Db, event_type: EventType) -> None:
-    """Write what may change of an event type."""
-    await db.execute(
+async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime) -> bool:
+    """Write what may change of an event type; False where it is not the one that was read."""
+    changed = await db.fetchval(
         """update event_types set schedule_id = $3, name = $4, slug = $5, description = $6, colour = $7,
             duration_minutes = $8, buffer_before = $9, buffer_after = $10, location = $11, min_notice_minutes = $12,
             booking_window = $13, slot_interval_minutes = $14, limit_per_day = $15, limit_per_week = $16, seats = $17,
             questions = $18, price = $19, active = $20, private_token = $21, updated_at = $22
-        where id = $1 and owner_id = $2""",
+        where id = $1 and owner_id = $2 and updated_at = $23 returning id""",
         *_columns(event_type),
+        read_at,
     )
+    return changed is not None
 
 
 async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> int:

@@ -146,6 +146,8 @@ class Edge:
             try:
                 visit.work = Work(house=house, actor=visit.entry.actor, db=connection, now=house.clock())
                 answer = await self._answer_once(visit, scope)
+                if answer.status < 400:
+                    visit.work.check_nothing_is_staged()
             except BaseException:
                 await transaction.rollback()
                 raise

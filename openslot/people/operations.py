@@ -3,6 +3,7 @@
 from openslot.access import operations as access
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import operations as accounts
+from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
@@ -31,14 +32,17 @@ async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:
     """Take a user out of an organization: upcoming bookings are cancelled, sessions end, the account stays."""
+    await lock_host(work.db, user.id)
     if not await accounts.remove_member(work, organization, user):
         raise NotFound("This user is not a member")
     await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
     await access.end_sessions(work, user)
+    await accounts.note_left(work, user)
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:
     """Close an account: sign-in, keys and page are shut at once, and upcoming bookings are cancelled."""
+    await lock_host(work.db, user.id)
     if await accounts.disable_user(work, user, reason=reason):
         await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")
         await access.end_sessions(work, user)

@@ -8,7 +8,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.availability.jobs import expire_claims
+from openslot.availability.jobs import expire_holds
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import House
@@ -121,7 +121,7 @@ async def test_a_hold_runs_out_without_anyone_looking(
     late = await client.post("/api/bookings", json=body(meeting, holdId=held["holdId"]))
     assert late.json() == TAKEN
     async with house.writing(SYSTEM) as work:
-        assert await expire_claims(work) == "0 holds ran out"
+        assert await expire_holds(work) == "0 holds expired"
 
 
 async def test_a_dropped_hold_is_free_at_once(client: httpx2.AsyncClient, meeting: EventType) -> None:
@@ -214,5 +214,5 @@ async def test_expired_seats_give_the_session_back(
 
     assert (await book(TEN)).status_code == 200
     async with house.writing(SYSTEM) as work:
-        await expire_claims(work)
+        await expire_holds(work)
     assert await house.pool.fetchval("select count(*) from claims where active") == 1

@@ -150,7 +150,7 @@ class Life(RuleBasedStateMachine):
     async def _hold(self, offer: EventType, start: datetime) -> claims.Hold:
         async with self.house.writing(PUBLIC) as work:
             work.now = self.now
-            return await claims.hold(work, offer.id, start, holder=str(new_id()))
+            return await claims.hold(work, ById(offer.id), start, holder=str(new_id()))
 
     async def _change(self, booking: Booking, start: datetime | None) -> Booking:
         async with self.house.writing(PUBLIC) as work:

@@ -35,8 +35,8 @@ def test_arguments_are_numbered_on() -> None:
     parts = write_parts(("delete from a where b = $1 or c = $2 or d = $1", "delete from e where f = $10"), first=3)
 
     assert parts == (
-        "change_0 as (delete from a where b = $3 or c = $4 or d = $3)",
-        "change_1 as (delete from e where f = $14)",
+        "change_0 as (delete from a where b = $3 or c = $4 or d = $3 returning 1)",
+        "change_1 as (delete from e where f = $14 returning 1)",
     )
 
 
@@ -60,9 +60,43 @@ async def test_a_constraints_name_becomes_the_changes_own_refusal(house: House) 
 async def test_a_fact_is_kept_with_its_changes_or_not_at_all(house: House) -> None:
     work = house.reading(OPERATOR)
     change = Change(INSERT, (str(new_id()), 1), {"lanes_pkey": Twice})
-    await work.record(Happened(), Happened(), changes=(change,))
+    work.stage(change, Happened())
+    await work.record(Happened())
+    work.stage(change)
     with pytest.raises(Twice):
-        await work.record(Happened(), changes=(change,))
+        await work.record(Happened())
 
     assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 2
     assert await house.pool.fetchval("select count(*) from lanes") == 1
+
+
+async def test_a_change_that_finds_nothing_refuses_the_rest(house: House) -> None:
+    lost = Change(UPDATE, ("a", 2), lost=Twice)
+    with pytest.raises(Twice):
+        async with house.writing(OPERATOR) as work:
+            work.stage(Change(INSERT, ("b", 1)), lost)
+            await work.record(Happened())
+    with pytest.raises(Twice):
+        async with house.writing(OPERATOR) as work:
+            work.stage(Change(INSERT, ("b", 1)), lost)
+            await work.apply()
+
+    assert await house.pool.fetchval("select count(*) from lanes") == 0
+    assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 0
+
+
+async def test_work_is_not_committed_while_something_is_staged(house: House) -> None:
+    with pytest.raises(RuntimeError, match="1 staged"):
+        async with house.writing(OPERATOR) as work:
+            await work.record(Happened())
+            work.acting_as(OPERATOR).stage(Change(INSERT, ("a", 1)))
+
+    assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 0
+
+
+async def test_staged_facts_need_a_record(house: House) -> None:
+    work = house.reading(OPERATOR)
+    work.stage(Happened())
+
+    with pytest.raises(RuntimeError, match="record"):
+        await work.apply()
