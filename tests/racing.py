@@ -1,4 +1,4 @@
-"""Two web processes on one database, and clients that all want the same."""
+"""Two web processes on one database, clients that all want the same, and what must hold afterwards."""
 
 import os
 import socket
@@ -10,18 +10,53 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from openslot.core.config import Settings
+from openslot.core.db import Db
 
 FREE = 1_000_000
 
-# A pair of live claims of one host that share time: what must never be.
+# Two live claims of one host that share time.
 OVERLAPS = """
 select count(*) from claims a join claims b
 on a.host_no = b.host_no and a.id < b.id and a.during && b.during where a.active and b.active"""
-# A confirmed booking outside its own claim, or without an active one.
+# A confirmed booking without an active claim (and seat) of its own host that covers it.
 ASTRAY = """
-select count(*) from bookings b left join claims c on c.id = b.claim_id
-where b.status = 'CONFIRMED'
-  and (c.id is null or not c.active or c.starts_at <> b.starts_at or c.ends_at <> b.ends_at)"""
+select count(*) from bookings b join users u on u.id = b.host_id
+left join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+where b.status = 'CONFIRMED' and not coalesce(
+    c.active and c.kind <> 'hold' and c.expires_at is null and c.host_no = u.no
+    and c.starts_at = b.starts_at and c.ends_at = b.ends_at and c.during @> tstzrange(b.starts_at, b.ends_at)
+    and (c.kind = 'session') = (b.seat_id is not null)
+    and (b.seat_id is null or t.active and t.claim_id = c.id and t.expires_at is null), false)"""
+# Two confirmed bookings that have one claim or one seat between them.
+SHARED = """
+select count(*) from bookings a join bookings b on a.id < b.id and a.claim_id = b.claim_id
+where a.status = 'CONFIRMED' and b.status = 'CONFIRMED' and a.seat_id is not distinct from b.seat_id"""
+OVERBOOKED = """
+select count(*) from claims c where c.active
+and (select count(*) from claim_seats t where t.claim_id = c.id and t.active) > c.seats"""
+# Time that is taken for nobody.
+LOST_TIME = """
+select count(*) from claims c where c.active and (
+    c.kind = 'booking' and not exists (select from bookings b where b.claim_id = c.id and b.status = 'CONFIRMED')
+    or c.kind = 'session' and not exists (select from claim_seats t where t.claim_id = c.id and t.active))"""
+# A meeting of someone who is gone, or one that was asked for before its host left an organization.
+LEFT_BEHIND = """
+select count(*) from bookings b join users u on u.id = b.host_id
+where b.status = 'CONFIRMED' and (u.disabled_at is not null or b.created_at < u.left_at)"""
+FAULTS = {
+    "overlaps": OVERLAPS,
+    "astray": ASTRAY,
+    "shared": SHARED,
+    "overbooked": OVERBOOKED,
+    "lost time": LOST_TIME,
+    "left behind": LEFT_BEHIND,
+}
+
+
+async def find_disorder(db: Db) -> dict[str, int]:
+    """Count every kind of fault that bookings and claims may never have, and tell those that are there."""
+    found = {name: await db.fetchval(question) for name, question in FAULTS.items()}
+    return {name: count for name, count in found.items() if count}
 
 
 @contextmanager
@@ -44,6 +79,8 @@ def _web(settings: Settings, limits: dict[str, str]) -> Iterator[str]:
         "OPENSLOT_DATA_DIR": str(settings.data_dir),
         "OPENSLOT_PORT": str(port),
         "OPENSLOT_LIMIT_PUBLIC": str(FREE),
+        # So that every client can have an address of its own.
+        "OPENSLOT_TRUSTED_PROXIES": "127.0.0.1/32",
         **limits,
         "OPENSLOT_LOG_LEVEL": "error",
     }

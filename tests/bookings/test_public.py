@@ -9,9 +9,11 @@ import pytest
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.availability.jobs import expire_holds
-from openslot.core.actor import SYSTEM
+from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
+from openslot.core.ids import new_id
 from openslot.core.work import House
+from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer
 from tests.live import serving
@@ -216,3 +218,39 @@ async def test_expired_seats_give_the_session_back(
     async with house.writing(SYSTEM) as work:
         await expire_holds(work)
     assert await house.pool.fetchval("select count(*) from claims where active") == 1
+
+
+async def test_a_private_event_type_is_booked_and_held_with_its_token_alone(
+    client: httpx2.AsyncClient, house: House, meeting: EventType, book: Book
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        private = await event_types.make_private(work, meeting)
+    token = private.private_token
+    held_open = {"eventTypeId": str(meeting.id), "startTime": ELEVEN}
+
+    for wrong in ({}, {"token": None}, {"token": ""}, {"token": "x" * 43}, {"token": "\u00e9"}):
+        assert (await client.post("/api/bookings", json=body(meeting, **wrong))).status_code == 404
+        assert (await client.post("/api/public/holds", json={**held_open, **wrong})).status_code == 404
+    unknown = await client.post("/api/bookings", json=body(meeting) | {"eventTypeId": str(new_id())})
+    refused = await client.post("/api/bookings", json=body(meeting))
+    assert refused.content == unknown.content
+
+    held = await client.post("/api/public/holds", json={**held_open, "token": token})
+    assert held.status_code == 200, held.text
+    without = await client.post("/api/bookings", json=body(meeting, ELEVEN, holdId=held.json()["holdId"]))
+    assert without.status_code == 404
+    booked = await client.post("/api/bookings", json=body(meeting, ELEVEN, holdId=held.json()["holdId"], token=token))
+    assert booked.status_code == 200, booked.text
+    assert (await client.post("/api/bookings", json=body(meeting, token=token))).status_code == 200
+    assert (await book("2026-03-16T13:00:00Z")).status_code == 200
+
+
+async def test_a_private_event_types_booking_is_managed_by_its_link_alone(
+    client: httpx2.AsyncClient, house: House, meeting: EventType
+) -> None:
+    made = (await client.post("/api/bookings", json=body(meeting))).json()
+    async with house.writing(OPERATOR) as work:
+        await event_types.make_private(work, meeting)
+    path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
+
+    assert (await client.post(f"{path}/reschedule", json={"newStartTime": ELEVEN})).status_code == 200

@@ -19,7 +19,7 @@ from openslot.core.config import Settings
 from openslot.core.work import House
 from openslot.house import open_house
 from tests.bookings.conftest import offer
-from tests.racing import ASTRAY, OVERLAPS, web_processes
+from tests.racing import find_disorder, web_processes
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS, CLIENTS = (200, 50) if LONG else (6, 50)
@@ -78,8 +78,7 @@ def wish(slug: str, start: datetime, number: int) -> dict[str, str]:
 
 
 async def check_order(house: House) -> None:
-    assert await house.pool.fetchval(OVERLAPS) == 0
-    assert await house.pool.fetchval(ASTRAY) == 0
+    assert await find_disorder(house.pool) == {}
 
 
 async def test_of_many_clients_one_gets_the_slot(clients: Clients, key: dict[str, str], house: House) -> None:

@@ -1,0 +1,327 @@
+"""Each guard of a host's time by itself: the lock, what a change believes, and what the database keeps by itself."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.host_lock import HOSTS
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.availability import claim_store, claims
+from openslot.availability.errors import HoldNotFound, TimeTaken
+from openslot.availability.jobs import expire_holds
+from openslot.availability.store import ById
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingWanted, Invitee, Ref
+from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.core.ids import new_id
+from openslot.core.work import House, Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
+from openslot.event_types.models import EventType
+from openslot.people import operations as people
+from tests.bookings.conftest import MONDAY, MovingClock, offer
+from tests.racing import find_disorder
+
+AT = MONDAY.replace(hour=10)
+LATER = MONDAY.replace(hour=12)
+
+
+@pytest.fixture
+async def group(house: House, user: User) -> EventType:
+    """A meeting of two."""
+    return await offer(house, user, "group", seats=2)
+
+
+async def hold(house: House, event_type: EventType, at: datetime = AT) -> claims.Hold:
+    async with house.writing(PUBLIC) as work:
+        return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
+
+
+async def book(house: House, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:
+    async with house.writing(PUBLIC) as work:
+        invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
+        wanted = BookingWanted(which=ById(event_type.id), starts_at=at, invitee=invitee, **more)
+        return await bookings.create_booking(work, wanted)
+
+
+@asynccontextmanager
+async def locking(house: House, host: User) -> AsyncIterator[None]:
+    """Change the host's time for as long as this lasts."""
+    async with house.pool.acquire() as connection, connection.transaction():
+        await connection.execute("select pg_advisory_xact_lock($1, $2)", HOSTS, host.no)
+        yield
+
+
+async def is_waiting(house: House) -> bool:
+    """Tell whether someone waits for a host's lock."""
+    waiting = "select exists (select from pg_locks where locktype = 'advisory' and not granted and classid = $1)"
+    return bool(await house.pool.fetchval(waiting, HOSTS))
+
+
+Deed = Callable[[Work, User, EventType], Awaitable[object]]
+
+
+async def _drop(work: Work, _: User, __: EventType) -> None:
+    hold_id = await work.house.pool.fetchval("select id from claims where kind = 'hold'")
+    seat_id = await work.house.pool.fetchval("select id from claim_seats where holder is not null")
+    await claims.drop_hold(work, seat_id or hold_id)
+
+
+async def _ref(work: Work) -> Ref:
+    return Ref(await work.house.pool.fetchval("select id from bookings"), None)
+
+
+async def _book(work: Work, _: User, offered: EventType) -> None:
+    invitee = Invitee(name="Li", email="li@wei.example", zone="UTC")
+    at = MONDAY.replace(hour=15)
+    await bookings.create_booking(work, BookingWanted(which=ById(offered.id), starts_at=at, invitee=invitee))
+
+
+async def _hold(work: Work, _: User, offered: EventType) -> None:
+    await claims.hold(work, ById(offered.id), MONDAY.replace(hour=15), holder="someone")
+
+
+async def _reschedule(work: Work, _: User, __: EventType) -> None:
+    await bookings.reschedule_booking(work, await _ref(work), MONDAY.replace(hour=15))
+
+
+async def _cancel(work: Work, _: User, __: EventType) -> None:
+    await bookings.cancel_booking(work, await _ref(work))
+
+
+async def _edit(work: Work, _: User, offered: EventType) -> None:
+    await event_types.change_event_type(work, replace(offered, duration_minutes=15))
+
+
+async def _delete(work: Work, host: User, __: EventType) -> None:
+    found, _ = await event_types.list_event_types(work, host)
+    await event_types.delete_event_type(work, next(each for each in found if each.slug == "30min"))
+
+
+async def _disable(work: Work, host: User, _: EventType) -> None:
+    await people.disable_user(work, host)
+
+
+async def _leave(work: Work, host: User, _: EventType) -> None:
+    organization = await accounts.get_organization(work, "harbor")
+    await people.remove_member(work, organization, host)
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+@pytest.mark.parametrize("deed", [_book, _hold, _drop, _reschedule, _cancel, _edit, _delete, _disable, _leave])
+async def test_every_writer_waits_for_the_hosts_lock(house: House, user: User, deed: Deed, seats: int) -> None:
+    offered = await offer(house, user, "offered", seats=seats)
+    await book(house, offered, LATER)
+    await hold(house, offered)
+    async with house.writing(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await accounts.add_member(work, organization, user)
+
+    async def do() -> None:
+        async with house.writing(PUBLIC) as work:
+            await deed(work, user, offered)
+
+    async with locking(house, user):
+        doing = asyncio.create_task(do())
+        while not await is_waiting(house):
+            assert not doing.done(), f"did not wait: {doing}"
+            await asyncio.sleep(0.01)
+    await doing
+    assert await find_disorder(house.pool) == {}
+
+
+async def test_the_minutes_job_leaves_a_host_alone_who_is_being_changed(
+    house: House, user: User, meeting: EventType, clock: MovingClock
+) -> None:
+    await hold(house, meeting)
+    clock.pass_time(minutes=11)
+
+    async with locking(house, user):
+        assert await expire_holds(house.reading(SYSTEM)) == "0 holds expired"
+    assert await expire_holds(house.reading(SYSTEM)) == "1 holds expired"
+    assert await house.pool.fetchval("select count(*) from claims where active") == 0
+
+
+async def test_the_minutes_job_finds_holds_by_their_expiry(house: House) -> None:
+    rows = await house.pool.fetch(f"explain {claim_store.HOSTS_WITH_EXPIRED_HOLDS}", MONDAY, 1000)
+    plan = "\n".join(row["QUERY PLAN"] for row in rows)
+
+    assert "claims_expiry" in plan
+    assert "claim_seats_expiry" in plan
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(house: House, user: User, seats: int) -> None:
+    offered = await offer(house, user, "offered", seats=seats)
+    held = await hold(house, offered)
+
+    async with house.writing(PUBLIC) as work:
+        await claims.claim(work, ById(offered.id), AT, hold_id=held.id)
+        # An earlier release drops and expires holds without the lock.
+        await house.pool.execute("update claims set active = false")
+        await house.pool.execute("update claim_seats set active = false")
+        with pytest.raises(TimeTaken):
+            await work.apply()
+
+
+async def test_a_session_that_someone_else_has_closed_is_not_joined(house: House, group: EventType) -> None:
+    booked = await book(house, group)
+    async with house.writing(PUBLIC) as work:
+        await claims.claim(work, ById(group.id), AT)
+        await _cancel_without_lock(house, booked)
+        with pytest.raises(TimeTaken):
+            await work.apply()
+
+
+async def test_a_seat_that_someone_else_has_freed_is_not_moved(house: House, group: EventType) -> None:
+    booked, _ = await book(house, group), await book(house, group)
+    async with house.writing(PUBLIC) as work:
+        await claims.move(work, booked.claim_id, booked.seat_id, event_type_id=group.id, starts_at=LATER)
+        await _cancel_without_lock(house, booked)
+        with pytest.raises(TimeTaken):
+            await work.apply()
+
+
+async def test_a_claim_that_someone_else_has_freed_is_not_moved(house: House, meeting: EventType) -> None:
+    booked = await book(house, meeting)
+    async with house.writing(PUBLIC) as work:
+        await claims.move(work, booked.claim_id, None, event_type_id=meeting.id, starts_at=LATER)
+        await _cancel_without_lock(house, booked)
+        with pytest.raises(TimeTaken):
+            await work.apply()
+
+
+async def _cancel_without_lock(house: House, booked: Booking) -> None:
+    async with house.pool.acquire() as connection, connection.transaction():
+        await connection.execute(
+            "update bookings set status = 'CANCELLED', cancelled_at = now() where id = $1", booked.id
+        )
+        await connection.execute("update claim_seats set active = false where id = $1", booked.seat_id)
+        await connection.execute(
+            """update claims c set active = false where id = $1
+            and not exists (select from claim_seats t where t.claim_id = c.id and t.active)""",
+            booked.claim_id,
+        )
+
+
+async def test_the_database_keeps_a_confirmed_bookings_time(house: House, meeting: EventType) -> None:
+    booked = await book(house, meeting)
+
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        await house.pool.execute("update claims set active = false where id = $1", booked.claim_id)
+    assert refused.value.constraint_name == "claims_keep_booked_time"
+    assert await find_disorder(house.pool) == {}
+
+
+async def test_the_database_keeps_a_confirmed_bookings_seat(house: House, group: EventType) -> None:
+    booked = await book(house, group)
+
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
+        await house.pool.execute("update claim_seats set active = false where id = $1", booked.seat_id)
+    assert refused.value.constraint_name == "claim_seats_keep_booked_seat"
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+async def test_a_hold_that_has_become_a_booking_can_not_be_dropped(house: House, user: User, seats: int) -> None:
+    offered = await offer(house, user, "offered", seats=seats)
+    held = await hold(house, offered)
+    await book(house, offered, hold_id=held.id)
+
+    async with house.writing(PUBLIC) as work:
+        with pytest.raises(HoldNotFound):
+            await claims.drop_hold(work, held.id)
+    assert await find_disorder(house.pool) == {}
+
+
+async def test_a_hold_is_booked_by_who_asked_before_it_expired(
+    house: House, meeting: EventType, clock: MovingClock
+) -> None:
+    held = await hold(house, meeting)
+    async with house.writing(PUBLIC) as work:
+        clock.pass_time(minutes=11)
+        await claims.claim(work, ById(meeting.id), AT, hold_id=held.id)
+        assert await expire_holds(house.reading(SYSTEM)) == "0 holds expired"
+        await work.apply()
+
+    assert await house.pool.fetchval("select kind from claims where active") == "booking"
+
+
+async def test_of_two_edits_at_once_one_is_refused(house: House, meeting: EventType, clock: MovingClock) -> None:
+    clock.pass_time(seconds=1)
+    async with house.writing(OPERATOR) as work:
+        await event_types.change_event_type(work, replace(meeting, duration_minutes=15))
+
+    async with house.writing(OPERATOR) as work:
+        with pytest.raises(EventTypeChanged):
+            await event_types.change_event_type(work, replace(meeting, seats=3))
+
+
+async def test_a_deleted_event_type_takes_its_holds_along(house: House, user: User, meeting: EventType) -> None:
+    other = await offer(house, user, "other")
+    held = await hold(house, meeting)
+    async with house.writing(OPERATOR) as work:
+        await event_types.delete_event_type(work, meeting)
+
+    with pytest.raises(EventTypeNotFound):
+        await book(house, meeting, hold_id=held.id)
+    assert (await book(house, other)).starts_at == AT
+    async with house.writing(OPERATOR) as work:
+        with pytest.raises(EventTypeNotFound):
+            await event_types.change_event_type(work, replace(meeting, duration_minutes=15))
+
+
+async def test_a_disabled_hosts_meeting_that_was_being_made_is_cancelled_or_refused(
+    house: House, user: User, meeting: EventType
+) -> None:
+    async def disable() -> None:
+        async with house.writing(OPERATOR) as work:
+            await people.disable_user(work, user)
+
+    async with house.writing(PUBLIC) as work:
+        await _book(work, user, meeting)
+        leaving = asyncio.create_task(disable())
+        while not await is_waiting(house):
+            await asyncio.sleep(0.01)
+        late = asyncio.create_task(book(house, meeting))
+        await asyncio.sleep(0.05)
+    await leaving
+
+    with pytest.raises(EventTypeNotFound):
+        await late
+    assert await find_disorder(house.pool) == {}
+    assert await house.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
+
+
+async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
+    house: House, user: User, meeting: EventType, clock: MovingClock
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await accounts.add_member(work, organization, user)
+
+    async def book_late() -> Booking:
+        clock.now = clock.now - timedelta(seconds=1)
+        try:
+            return await book(house, meeting, LATER)
+        finally:
+            clock.now = clock.now + timedelta(seconds=1)
+
+    async with house.writing(OPERATOR) as work:
+        await people.remove_member(work, organization, user)
+        late = asyncio.create_task(book_late())
+        while not await is_waiting(house):
+            await asyncio.sleep(0.01)
+
+    with pytest.raises(TimeTaken):
+        await late
+    clock.pass_time(seconds=2)
+    assert (await book(house, meeting)).starts_at == AT
+    assert await find_disorder(house.pool) == {}

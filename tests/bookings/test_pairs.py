@@ -1,0 +1,260 @@
+"""Every pair of those who change a host's time, at the same moment and on the same time: no booking loses its own."""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from itertools import combinations_with_replacement, count
+from pathlib import Path
+
+import httpx2
+import pytest
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Organization, User, UserWanted
+from openslot.accounts.plans import Plan
+from openslot.availability import claims
+from openslot.availability.jobs import expire_holds
+from openslot.availability.store import ById
+from openslot.bookings import operations as bookings
+from openslot.bookings.links import manage_token
+from openslot.bookings.models import Booking, BookingWanted, Invitee
+from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
+from openslot.core.clock import iso
+from openslot.core.config import Settings
+from openslot.core.errors import Refusal
+from openslot.core.ids import new_id
+from openslot.core.work import House
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.house import open_house
+from openslot.people import operations as people
+from openslot.schedules import operations as schedules
+from tests.racing import find_disorder, web_processes
+
+ROUNDS = 40 if os.environ.get("OPENSLOT_LONG") else 3
+INVITEE = Invitee(name="Li Wei", email="li@wei.example", zone="UTC")
+numbers = count()
+
+
+class Round(Struct, kw_only=True):
+    """One host, what can be booked there, and what the two who meet want to change."""
+
+    house: House
+    clients: list[httpx2.AsyncClient]
+    host: User
+    organization: Organization
+    offer: EventType
+    start: datetime
+    other_start: datetime
+    held: claims.Hold | None = None
+    booked: Booking | None = None
+
+    @property
+    def hold(self) -> claims.Hold:
+        """The hold that a writer of this round needs."""
+        assert self.held is not None
+        return self.held
+
+    @property
+    def booking(self) -> Booking:
+        """The booking that a writer of this round needs."""
+        assert self.booked is not None
+        return self.booked
+
+    async def send(self, method: str, path: str, json: object = None) -> int:
+        """Send a request to one of the web processes, from an address of its own."""
+        number = next(numbers)
+        headers = {"X-Forwarded-For": f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"}
+        answer = await self.clients[number % len(self.clients)].request(method, path, json=json, headers=headers)
+        return answer.status_code
+
+    def wish(self, start: datetime) -> dict[str, str]:
+        """Write what a booking page sends."""
+        return {
+            "eventTypeId": str(self.offer.id),
+            "startTime": iso(start),
+            "inviteeName": "Jonas Okafor",
+            "inviteeEmail": f"{new_id()}@race.example",
+            "inviteeTimezone": "UTC",
+        }
+
+    def any_start(self) -> datetime:
+        """Choose the time that is wanted or, where there is a booking, the time that it has."""
+        return random.choice([self.start, self.other_start]) if self.booked else self.start
+
+
+async def book(at: Round) -> int:
+    return await at.send("POST", "/api/bookings", at.wish(at.any_start()))
+
+
+async def book_with_hold(at: Round) -> int:
+    return await at.send("POST", "/api/bookings", {**at.wish(at.start), "holdId": str(at.hold.id)})
+
+
+async def hold(at: Round) -> int:
+    return await at.send(
+        "POST", "/api/public/holds", {"eventTypeId": str(at.offer.id), "startTime": iso(at.any_start())}
+    )
+
+
+async def drop(at: Round) -> int:
+    return await at.send("DELETE", f"/api/public/holds/{at.hold.id}")
+
+
+async def expire(at: Round) -> int:
+    """Let the hold expire in this very moment, and the minute's job come by."""
+    await at.house.pool.execute(
+        """with seat as (update claim_seats set expires_at = now() where id = $1 and holder is not null)
+        update claims set expires_at = now() where id = $1 and kind = 'hold'""",
+        at.hold.id,
+    )
+    await expire_holds(at.house.reading(SYSTEM))
+    return 200
+
+
+async def reschedule(at: Round) -> int:
+    token = manage_token(at.house, at.booking.id)
+    return await at.send("POST", f"/api/public/manage/{token}/reschedule", {"newStartTime": iso(at.start)})
+
+
+async def cancel(at: Round) -> int:
+    return await at.send("POST", f"/api/public/manage/{manage_token(at.house, at.booking.id)}/cancel")
+
+
+async def edit(at: Round) -> int:
+    """Make meetings longer or shorter, and of a group larger, smaller or none."""
+    seats = 1 if at.offer.seats == 1 else random.choice([1, 2, 5])
+    changed = replace(at.offer, duration_minutes=random.choice([15, 30, 60]), buffer_after=15, seats=seats)
+    async with at.house.writing(OPERATOR) as work:
+        await event_types.change_event_type(work, changed)
+    return 200
+
+
+async def delete(at: Round) -> int:
+    async with at.house.writing(OPERATOR) as work:
+        await event_types.delete_event_type(work, at.offer)
+    return 200
+
+
+async def leave(at: Round) -> int:
+    async with at.house.writing(OPERATOR) as work:
+        await people.remove_member(work, at.organization, at.host)
+    return 200
+
+
+async def disable(at: Round) -> int:
+    async with at.house.writing(OPERATOR) as work:
+        await people.disable_user(work, at.host)
+    return 200
+
+
+Writer = Callable[[Round], Awaitable[int]]
+WRITERS: tuple[Writer, ...] = (
+    book,
+    book_with_hold,
+    hold,
+    drop,
+    expire,
+    reschedule,
+    cancel,
+    edit,
+    delete,
+    leave,
+    disable,
+)
+NEED_A_HOLD = {book_with_hold, drop, expire}
+NEED_A_BOOKING = {reschedule, cancel}
+
+
+@pytest.fixture
+async def house(settings: Settings) -> AsyncIterator[House]:
+    """A house on the real clock, as the web processes have it."""
+    async with open_house(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def clients(settings: Settings) -> AsyncIterator[list[httpx2.AsyncClient]]:
+    """One client for each of two web processes."""
+    with web_processes(settings) as urls:
+        async with AsyncExitStack() as stack:
+            yield [await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=60)) for url in urls]
+
+
+async def prepare(house: House, clients: list[httpx2.AsyncClient], pair: set[Writer], *, seats: int) -> Round:
+    """Open an account of its own for each round, with the hold and the booking that the two need."""
+    tomorrow = datetime.now(UTC).replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    start = tomorrow + timedelta(days=max(0, 7 - tomorrow.weekday()) if tomorrow.weekday() > 4 else 0)
+    async with house.writing(OPERATOR) as work:
+        wanted = UserWanted(email=f"{new_id()}@host.example", name="Host", username=f"h{new_id().hex[-20:]}")
+        host = await people.welcome(work, wanted)
+        organization = await accounts.add_organization(work, name="Harbor", slug=str(new_id()), plan=Plan.BUSINESS)
+        await accounts.add_member(work, organization, host)
+        schedule, *_ = await schedules.list_schedules(work, host)
+        draft = event_types.draft(work, schedule, name="Race", slug="race", duration_minutes=30)
+        offer = await event_types.add_event_type(work, schedule, replace(draft, seats=seats))
+    at = Round(
+        house=house,
+        clients=clients,
+        host=host,
+        organization=organization,
+        offer=offer,
+        start=start,
+        other_start=start + timedelta(hours=2),
+    )
+    if pair & NEED_A_HOLD:
+        async with house.writing(PUBLIC) as work:
+            at.held = await claims.hold(work, ById(offer.id), at.start, holder=str(new_id()))
+    if pair & NEED_A_BOOKING:
+        async with house.writing(PUBLIC) as work:
+            wish = BookingWanted(which=ById(offer.id), starts_at=at.other_start, invitee=INVITEE)
+            at.booked = await bookings.create_booking(work, wish)
+    return at
+
+
+async def meet(at: Round, one: Writer, other: Writer) -> tuple[int, int]:
+    """Let two writers come at the same moment; a refusal is an answer too."""
+
+    async def come(writer: Writer) -> int:
+        await asyncio.sleep(random.random() * 0.006)
+        try:
+            return await writer(at)
+        except Refusal as refusal:
+            return refusal.status
+
+    return await asyncio.gather(come(one), come(other))
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+async def test_no_pair_of_writers_costs_a_booking_its_time(
+    house: House, clients: list[httpx2.AsyncClient], seats: int, postgres_log: Path
+) -> None:
+    for one, other in combinations_with_replacement(WRITERS, 2):
+        for _ in range(ROUNDS):
+            at = await prepare(house, clients, {one, other}, seats=seats)
+            statuses = await meet(at, one, other)
+
+            names = f"{one.__name__} and {other.__name__} answered {statuses}"
+            assert set(statuses) <= {200, 400, 404, 409}, names
+            assert await find_disorder(house.pool) == {}, names
+    assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+async def test_a_form_that_is_sent_while_its_tab_closes_keeps_its_slot(
+    house: House, clients: list[httpx2.AsyncClient], seats: int
+) -> None:
+    for _ in range(ROUNDS * 8):
+        at = await prepare(house, clients, {book_with_hold, drop}, seats=seats)
+        booked, dropped = await meet(at, book_with_hold, drop)
+
+        assert booked == 200
+        assert dropped in {200, 404}
+        assert await find_disorder(house.pool) == {}
+        if seats == 1:
+            assert await at.send("POST", "/api/bookings", at.wish(at.start)) == 409
