@@ -1,6 +1,7 @@
 """The verbs of bookings, written once for every door."""
 
 from datetime import datetime
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from openslot.bookings.models import Booking, BookingWanted, Past, Ref, Status
 from openslot.bookings.schemas import ShownBooking, show_row
 from openslot.bookings.store import Whole
 from openslot.contacts import operations as contacts
+from openslot.core.db import Db
 from openslot.core.errors import Invalid
 from openslot.core.moments import Span
 from openslot.core.text import parse_email
@@ -138,6 +140,11 @@ async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
     for booking_id in upcoming:
         await cancel_booking(work, Ref(booking_id, host.id), reason=reason)
     return len(upcoming)
+
+
+async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
+    """Name the confirmed bookings ahead whose time is not kept for them: there must be none."""
+    return await store.list_without_time(db, now=now)
 
 
 async def list_history(work: Work, ref: Ref) -> list[Past]:

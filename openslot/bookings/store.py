@@ -206,6 +206,17 @@ async def list_past(db: Db, booking_id: UUID) -> list[Past]:
     return [Past(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
 
 
+async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
+    """Name the confirmed bookings ahead whose time or seat is not kept for them."""
+    rows = await db.fetch(
+        """select b.id from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
+        where b.status = 'CONFIRMED' and b.ends_at > $1 and not (c.active and coalesce(t.active, true))
+        order by b.id""",
+        now,
+    )
+    return [row["id"] for row in rows]
+
+
 async def get_host(db: Db, host_id: UUID) -> Row:
     """Look up what an invitee may know of a host."""
     row = await db.fetchrow("select name, username, zone from users where id = $1", host_id)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 from croniter import croniter
 
+from openslot.bookings.operations import list_without_time
 from openslot.cli.database import connect, direct_url
 from openslot.cli.finding import Finding, ok, problem, warning
 from openslot.core.clock import iso, system_clock
@@ -88,6 +89,7 @@ async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> A
     for finding in await _look_at_effects(connection, now):
         yield finding
     yield await _look_at_periodic(connection, now, is_running=bool(workers))
+    yield await _look_at_bookings(connection, now)
     yield await _look_at_people(connection)
 
 
@@ -122,6 +124,18 @@ async def _look_at_periodic(connection: asyncpg.Connection, now: datetime, *, is
 
 def _next(row: asyncpg.Record, expression: str) -> datetime:
     return datetime.fromtimestamp(croniter(expression, row["started_at"]).get_next(), UTC)
+
+
+async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Finding:
+    lost = await list_without_time(connection, now=now)
+    if not lost:
+        return ok("bookings", "Every confirmed booking ahead has its time.")
+    named = ", ".join(str(booking_id) for booking_id in lost[:5])
+    return problem(
+        "bookings",
+        f"{len(lost)} confirmed booking{'s' if len(lost) > 1 else ''} ahead may be booked over: {named}.",
+        "Reschedule or cancel these bookings",
+    )
 
 
 async def _look_at_people(connection: asyncpg.Connection) -> Finding:

@@ -7,6 +7,11 @@ import asyncpg
 import msgspec
 import pytest
 
+from openslot.accounts.models import User
+from openslot.availability.operations import list_open
+from openslot.availability.store import OfPage
+from openslot.bookings.models import BookingWanted, Invitee
+from openslot.bookings.operations import create_booking
 from openslot.cli.backup_archive import private_file
 from openslot.cli.doctor import examine
 from openslot.cli.doctor_database import look_at_database
@@ -20,9 +25,12 @@ from openslot.cli.doctor_machine import (
     look_at_space,
 )
 from openslot.cli.finding import Finding, State
+from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings, load_settings
 from openslot.core.ids import new_id
 from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.work import House
+from openslot.core.zones import at_second
 
 NOW = datetime(2026, 11, 15, 3, 15, tzinfo=UTC)
 
@@ -201,3 +209,18 @@ def test_nothing_is_made_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setenv("OPENSLOT_DATA_DIR", str(tmp_path / "data"))
     assert {finding.name: finding.mend for finding in examine()}["database"] == "openslot serve"
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_booking_that_may_be_booked_over_is_named(settings: Settings, house: House, user: User) -> None:
+    assert (await inside(settings))["bookings"].state is State.OK
+    async with house.writing(PUBLIC) as work:
+        which = OfPage(user.username, "30min")
+        _, slots, _ = await list_open(work, which, timezone="UTC")
+        invitee = Invitee(name="Li", email="li@wei.example", zone="UTC")
+        wanted = BookingWanted(which=which, starts_at=at_second(slots.starts[-1]), invitee=invitee)
+        booking = await create_booking(work, wanted)
+    await change(settings, "alter table claims disable trigger all; update claims set active = false")
+
+    found = (await inside(settings))["bookings"]
+    assert found.state is State.PROBLEM
+    assert str(booking.id) in found.meaning
