@@ -83,7 +83,7 @@ with seats as (
     update claims set active = false where host_no = $1 and active and kind = 'hold' and expires_at <= $2 returning id
 ), sessions as (
     update claims c set active = false
-    where c.host_no = $1 and c.active and c.kind = 'session' and c.starts_at > $2 - interval '2 days'
+    where c.host_no = $1 and c.active and c.kind = 'session' and c.starts_at > $2::timestamptz - interval '2 days'
       and not exists (select from claim_seats t
                       where t.claim_id = c.id and t.active and t.id not in (select id from seats))
 )

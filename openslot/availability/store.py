@@ -15,6 +15,7 @@ from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 
 # Between the starts of two meetings that touch lie a day, the longest that one lasts, and 8 hours of buffer for each.
 # The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides.
+# Seconds are written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038.
 # `offset 0` keeps a session's seats from being counted anew for each column that depends on them.
 SETTING = f"""
 select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
@@ -25,8 +26,8 @@ join schedules s on s.id = e.schedule_id
 cross join lateral (
     select array_agg(starts_at) as away_from, array_agg(ends_at) as away_until, array_agg(reason) as away_reason
     from out_of_office o
-    where o.owner_id = e.owner_id and o.ends_at > to_timestamp($1)
-      and o.starts_at < to_timestamp($2 + e.duration_minutes * 60)) away
+    where o.owner_id = e.owner_id and o.ends_at > to_timestamp($1::bigint)
+      and o.starts_at < to_timestamp($2::bigint + e.duration_minutes * 60)) away
 cross join lateral (
     select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.live) as claim_from,
            array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.live) as claim_until,
@@ -44,8 +45,9 @@ cross join lateral (
                     where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
                       and t.id is distinct from $4) end as sitting
                 from claims c
-                where c.host_no = u.no and c.starts_at > to_timestamp($1) - interval '40 hours'
-                  and c.starts_at < to_timestamp($2) + interval '40 hours' and c.active and c.id is distinct from $4
+                where c.host_no = u.no and c.starts_at > to_timestamp($1::bigint) - interval '40 hours'
+                  and c.starts_at < to_timestamp($2::bigint) + interval '40 hours' and c.active
+                  and c.id is distinct from $4
                 offset 0) c) c) taken
 cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
@@ -60,8 +62,8 @@ cross join lateral (
     where coalesce(e.limit_per_day, e.limit_per_week) is not null and c.event_type_id = e.id and c.active
       and ($4::uuid is null or c.id <> $4 and t.id is distinct from $4)
       and (c.expires_at is null or c.expires_at > $3) and (c.kind <> 'session' or t.id is not null)
-      and c.starts_at >= to_timestamp($1) - interval '8 days'
-      and c.starts_at < to_timestamp($2) + interval '8 days') counted
+      and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
+      and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
 
 

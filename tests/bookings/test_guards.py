@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -60,10 +60,12 @@ async def locking(house: House, host: User) -> AsyncIterator[None]:
         yield
 
 
-async def is_waiting(house: House) -> bool:
-    """Tell whether someone waits for a host's lock."""
+async def wait_until_it_waits(house: House, task: asyncio.Task[Any]) -> None:
+    """Go on as soon as someone waits for a host's lock, which must be before the task is done."""
     waiting = "select exists (select from pg_locks where locktype = 'advisory' and not granted and classid = $1)"
-    return bool(await house.pool.fetchval(waiting, HOSTS))
+    while not await house.pool.fetchval(waiting, HOSTS):
+        assert not task.done(), f"did not wait: {task}"
+        await asyncio.sleep(0.01)
 
 
 Deed = Callable[[Work, User, EventType], Awaitable[object]]
@@ -131,9 +133,7 @@ async def test_every_writer_waits_for_the_hosts_lock(house: House, user: User, d
 
     async with locking(house, user):
         doing = asyncio.create_task(do())
-        while not await is_waiting(house):
-            assert not doing.done(), f"did not wait: {doing}"
-            await asyncio.sleep(0.01)
+        await wait_until_it_waits(house, doing)
     await doing
     assert await find_disorder(house.pool) == {}
 
@@ -288,8 +288,7 @@ async def test_a_disabled_hosts_meeting_that_was_being_made_is_cancelled_or_refu
     async with house.writing(PUBLIC) as work:
         await _book(work, user, meeting)
         leaving = asyncio.create_task(disable())
-        while not await is_waiting(house):
-            await asyncio.sleep(0.01)
+        await wait_until_it_waits(house, leaving)
         late = asyncio.create_task(book(house, meeting))
         await asyncio.sleep(0.05)
     await leaving
@@ -307,21 +306,22 @@ async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await accounts.add_member(work, organization, user)
 
-    async def book_late() -> Booking:
-        clock.now = clock.now - timedelta(seconds=1)
-        try:
-            return await book(house, meeting, LATER)
-        finally:
-            clock.now = clock.now + timedelta(seconds=1)
+    async def leave() -> None:
+        async with house.writing(OPERATOR) as work:
+            await people.remove_member(work, organization, user)
 
-    async with house.writing(OPERATOR) as work:
-        await people.remove_member(work, organization, user)
-        late = asyncio.create_task(book_late())
-        while not await is_waiting(house):
-            await asyncio.sleep(0.01)
+    async with house.writing(PUBLIC) as work:
+        await _book(work, user, meeting)
+        leaving = asyncio.create_task(leave())
+        await wait_until_it_waits(house, leaving)
+        late = asyncio.create_task(book(house, meeting, LATER))
+        await asyncio.sleep(0.05)
+        clock.pass_time(seconds=1)
+    await leaving
 
     with pytest.raises(TimeTaken):
         await late
-    clock.pass_time(seconds=2)
+    assert await house.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
+    clock.pass_time(seconds=1)
     assert (await book(house, meeting)).starts_at == AT
     assert await find_disorder(house.pool) == {}

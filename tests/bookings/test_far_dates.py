@@ -1,0 +1,67 @@
+"""No date is a 500: every parameter that takes one, at the edges of 1970 to 2200 and far beyond."""
+
+import httpx2
+import pytest
+
+from openslot.event_types.models import EventType
+from tests.bookings.conftest import Book
+
+DATES = [
+    "0001-01-01", "1900-01-01", "1969-12-31", "1970-01-01", "1970-01-02", "2000-02-29", "2001-02-29", "2026-03-16",
+    "2038-01-18", "2038-01-19", "2038-01-20", "2106-02-07", "2106-02-08", "2199-12-31", "2200-01-01", "2200-12-31",
+    "2201-01-01", "9999-12-31", "10000-01-01", "99999-01-01", "-0001-01-01", "2026-13-01", "2026-00-00", "",
+]  # fmt: skip
+TIMES = ["T00:00:00Z", "T23:59:59.999999Z", "T09:00:00+14:00", "T09:00:00-12:00", "T24:00:00Z", "T"]
+MOMENTS = [f"{date}{time}" for date in DATES for time in TIMES]
+
+
+async def test_slots_of_any_day(client: httpx2.AsyncClient, bearer: dict[str, str], meeting: EventType) -> None:
+    del meeting
+    for first in DATES:
+        for more in ({}, {"endDate": first}, {"endDate": "2200-12-31"}):
+            for zone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12"):
+                params = {"timezone": zone, "startDate": first, **more}
+                answer = await client.get("/api/v1/availability/meeting", params=params, headers=bearer)
+                assert answer.status_code in {200, 400}, (params, answer.text)
+
+
+async def test_public_slots_of_any_day(client: httpx2.AsyncClient, meeting: EventType) -> None:
+    del meeting
+    for first in DATES:
+        params = {"timezone": "UTC", "startDate": first}
+        answer = await client.get("/api/public/mara/meeting/slots", params=params)
+        assert answer.status_code in {200, 400}, (params, answer.text)
+
+
+@pytest.mark.parametrize("path", ["bookings", "conversations", "calls"])
+async def test_lists_of_any_span(client: httpx2.AsyncClient, bearer: dict[str, str], path: str) -> None:
+    for moment in [*DATES, *MOMENTS]:
+        for params in ({"from": moment}, {"to": moment}):
+            answer = await client.get(f"/api/v1/{path}", params=params, headers=bearer)
+            assert answer.status_code in {200, 400}, (params, answer.text)
+
+
+async def test_bookings_holds_and_reschedules_at_any_moment(
+    client: httpx2.AsyncClient, bearer: dict[str, str], meeting: EventType, book: Book
+) -> None:
+    made = (await book()).json()["bookingId"]
+    for moment in MOMENTS:
+        hold = {"eventTypeId": str(meeting.id), "startTime": moment}
+        moved = {"newStartTime": moment}
+        answers = [
+            await book(moment),
+            await client.post("/api/public/holds", json=hold),
+            await client.patch(f"/api/v1/bookings/{made}/reschedule", json=moved, headers=bearer),
+        ]
+        assert {answer.status_code for answer in answers} <= {200, 400, 409, 429}, moment
+
+
+async def test_days_after_2038_are_as_good_as_any(
+    client: httpx2.AsyncClient, bearer: dict[str, str], meeting: EventType, book: Book
+) -> None:
+    del meeting
+    params = {"timezone": "UTC", "startDate": "2040-01-02", "endDate": "2040-01-08"}
+    listed = await client.get("/api/v1/availability/meeting", params=params, headers=bearer)
+
+    assert (listed.status_code, listed.json()["data"]) == (200, [])
+    assert (await book("2040-01-02T10:00:00Z")).status_code == 409
