@@ -2,10 +2,12 @@
 
 import re
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from email_validator import EmailNotValidError, validate_email
 from msgspec import Meta
+
+from openslot.core.checked import CheckedText
 
 # Lone surrogates can't be written as UTF-8, NUL can't be stored, other control characters have no place in a text.
 # A bare `$` would let a line break pass at the very end; JSON Schema has no `\Z`.
@@ -44,3 +46,21 @@ def parse_email(text: str) -> str:
         return validate_email(text, check_deliverability=False).normalized
     except EmailNotValidError:
         raise ValueError("is not a valid e-mail address") from None
+
+
+class EmailAddress(CheckedText):
+    """An e-mail address that could exist."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {
+        "type": "string",
+        "format": "email",
+        "maxLength": 254,
+        "examples": ["jonas@okafor.example"],
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Take spaces off both ends, and write the domain as it is written elsewhere."""
+        return parse_email(text.strip())

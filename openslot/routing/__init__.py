@@ -1,0 +1,28 @@
+"""Declarations: how a handler says which path it answers, what it takes and what it returns."""
+
+from openslot.routing.declarations import Declaration, Mount, RateLimit, delete, find_declaration, get, patch, post, put
+from openslot.routing.forms import File, Form, WhenEmpty
+from openslot.routing.parameters import Query
+from openslot.routing.requests import Request
+from openslot.routing.responses import Cookie, ErrorBody, Response, Success
+
+__all__ = [
+    "Cookie",
+    "Declaration",
+    "ErrorBody",
+    "File",
+    "Form",
+    "Mount",
+    "Query",
+    "RateLimit",
+    "Request",
+    "Response",
+    "Success",
+    "WhenEmpty",
+    "delete",
+    "find_declaration",
+    "get",
+    "patch",
+    "post",
+    "put",
+]
