@@ -57,12 +57,15 @@ class Handler(Struct, frozen=True, kw_only=True):
 async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Call a handler and write its answer."""
     result = await handler.run(**_gather(handler, exchange, values))
+    declaration = handler.declaration
     if not isinstance(result, Response):
-        result = Response(status=handler.declaration.status, body=result if result is not None else b"")
+        if result is None:
+            return Response(status=declaration.status)
+        headers = {"content-type": declaration.media_type or exchange.door.answers_in}
+        return Response(status=declaration.status, headers=headers, body=encode(result))
     if isinstance(result.body, bytes):
         return result
-    media_type = handler.declaration.media_type or exchange.door.answers_in
-    headers = {"content-type": media_type, **result.headers}
+    headers = {"content-type": declaration.media_type or exchange.door.answers_in, **result.headers}
     return Response(status=result.status, headers=headers, cookies=result.cookies, body=encode(result.body))
 
 

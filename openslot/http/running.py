@@ -7,7 +7,6 @@ from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.handlers import Handler, call
-from openslot.http.sending import pairs
 from openslot.routing import Response
 
 KEPT_HEADERS = frozenset({"content-type", "location"})
@@ -51,7 +50,7 @@ async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str])
         return Response(status=kept.status, headers={**kept.headers, "idempotent-replayed": "true"}, body=kept.body)
     response = await call(handler, exchange, values)
     if response.status < 400 and isinstance(response.body, bytes):
-        headers = {name: value for name, value in pairs(response) if name in KEPT_HEADERS}
+        headers = {name: value for name, value in response.headers.items() if name in KEPT_HEADERS}
         to_keep = idempotency.Answer(status=response.status, headers=headers, body=response.body)
         await idempotency.keep_answer(work.db, request, to_keep, now=work.now)
     return response

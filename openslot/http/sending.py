@@ -1,6 +1,6 @@
 """What goes out: an answer, sent once, with the headers that every answer has."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 from openslot.http.doors import Exchange
 from openslot.http.receiving import Message
@@ -19,18 +19,12 @@ ANY_ORIGIN = (
 async def send_response(send: Send, exchange: Exchange, response: Response) -> None:
     """Send a whole answer; HEAD gets all of it but the body."""
     body = response.body if isinstance(response.body, bytes) else b""
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in pairs(response)]
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    headers += [(b"set-cookie", cookie.written().encode("latin-1")) for cookie in response.cookies]
     if response.status not in WITHOUT_LENGTH:
         headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": response.status, "headers": _complete(headers, exchange)})
     await send({"type": "http.response.body", "body": b"" if exchange.method == "HEAD" else body})
-
-
-def pairs(response: Response) -> Iterator[tuple[str, str]]:
-    """Go through the headers one by one, the cookies among them."""
-    yield from response.headers.items()
-    for cookie in response.cookies:
-        yield "set-cookie", cookie.written()
 
 
 def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tuple[bytes, bytes]]:
