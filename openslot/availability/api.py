@@ -7,16 +7,16 @@ from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.availability import operations
+from openslot.availability.asking import default_days, find_days_faults
 from openslot.availability.schemas import OpenSlots, show_open
 from openslot.availability.store import OfOwner, OfPage
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.core.zones import Zone, get_zone
 from openslot.event_types.schemas import ShownHost, ShownOffer, show_offered
-from openslot.routing import Query, get
+from openslot.routing import Given, Query, get
 
-Timezone = Annotated[
-    str, Meta(description="The zone to show times in, any IANA name", pattern=LINE, max_length=100), Query()
-]
+Timezone = Annotated[Zone, Meta(description="The zone to show times in, any IANA name"), Query()]
 StartDate = Annotated[date | None, Meta(description="The first day in that zone; none: today"), Query("startDate")]
 EndDate = Annotated[
     date | None,
@@ -28,7 +28,16 @@ Token = Annotated[
 ]
 
 
-@get("/availability/{slug}", summary="List open slots")
+def check_days(given: Given) -> dict[str, str]:
+    """Tell whether the dates are in order and not too many, as far as they can be known."""
+    first, last = given.values.get("start_date"), given.values.get("end_date")
+    zone = given.values.get("timezone")
+    if not given.wrong.isdisjoint({"startDate", "endDate"}) or (first is None and zone is None):
+        return {}
+    return find_days_faults(default_days(first=first, last=last, zone=get_zone(zone or "UTC"), now=given.now))
+
+
+@get("/availability/{slug}", summary="List open slots", check=check_days)
 async def list_slots(
     work: Work, user: User, *, slug: str, timezone: Timezone, start_date: StartDate = None, end_date: EndDate = None
 ) -> OpenSlots:
@@ -46,7 +55,7 @@ async def get_offer(work: Work, username: str, slug: str, token: Token = None) -
     return ShownOffer(host=host, event_type=show_offered(found.setting.event_type))
 
 
-@get("/{username}/{slug}/slots", tag="Public", summary="List open slots of a host")
+@get("/{username}/{slug}/slots", tag="Public", summary="List open slots of a host", check=check_days)
 async def list_public_slots(
     work: Work,
     *,

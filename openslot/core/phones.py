@@ -45,3 +45,16 @@ def parse_phone(text: str) -> str:
     if reason != phonenumbers.ValidationResult.IS_POSSIBLE or not _E164.fullmatch(written):
         raise ValueError("is not a phone number of that country")
     return written
+
+
+class Phone(CheckedText):
+    """A phone number as people write it, with the country code."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {"type": "string", "maxLength": 50, "examples": ["+49 30 12345678"]}
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Write it in E.164."""
+        return parse_phone(text.strip())

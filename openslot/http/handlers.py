@@ -18,7 +18,7 @@ from openslot.http.bodies import decode
 from openslot.http.doors import Exchange, get_user
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
-from openslot.routing import Declaration, Form, Request, Response
+from openslot.routing import Declaration, Form, Given, Request, Response
 
 Give = Callable[[Exchange], object]
 
@@ -76,7 +76,8 @@ def _gather(handler: Handler, exchange: Exchange, values: Sequence[str]) -> dict
     if handler.parameters:
         read, faults = read_query(handler.parameters, exchange.query_string)
         if handler.declaration.check is not None:
-            faults = {**handler.declaration.check(read, exchange.work.now), **faults}
+            given = Given(values=read, wrong=faults.keys(), now=exchange.work.now)
+            faults |= handler.declaration.check(given) | faults
         arguments.update(read)
     if handler.body is not None:
         try:

@@ -1,6 +1,17 @@
 """Declarations: how a handler says which path it answers, what it takes and what it returns."""
 
-from openslot.routing.declarations import Declaration, Mount, RateLimit, delete, find_declaration, get, patch, post, put
+from openslot.routing.declarations import (
+    Declaration,
+    Given,
+    Mount,
+    RateLimit,
+    delete,
+    find_declaration,
+    get,
+    patch,
+    post,
+    put,
+)
 from openslot.routing.forms import File, Form, WhenEmpty
 from openslot.routing.parameters import Query
 from openslot.routing.requests import Request
@@ -12,6 +23,7 @@ __all__ = [
     "ErrorBody",
     "File",
     "Form",
+    "Given",
     "Mount",
     "Query",
     "RateLimit",

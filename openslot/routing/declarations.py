@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -13,11 +14,23 @@ from openslot.routing.requests import Request
 
 Handler = Callable[..., Awaitable[Any]]
 Transaction = Literal["none", "one"]
-Check = Callable[[Mapping[str, Any], datetime], Mapping[str, str]]
 F = TypeVar("F", bound=Handler)
 
 GIVEN = frozenset({"work", "user", "request", "data", "form"})
 READS = frozenset({"GET", "HEAD"})
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """The query parameters of a request, read one by one."""
+
+    values: Mapping[str, Any]
+    """Those that are sound, by argument."""
+    wrong: AbstractSet[str]
+    """Those that are not, by their own names."""
+    now: datetime
+
+
+Check = Callable[[Given], dict[str, str]]
 
 
 class RateLimit(Struct, frozen=True):

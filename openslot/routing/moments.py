@@ -1,12 +1,11 @@
 """`from` and `to`: the time that a list is asked about."""
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
 from openslot.core.moments import Moment, find_span_faults
+from openslot.routing.declarations import Given
 from openslot.routing.parameters import Query
 
 _WORDS = "ISO 8601 date or date-time, UTC unless it has an offset"
@@ -19,6 +18,6 @@ To = Annotated[
 ]
 
 
-def check_span(given: Mapping[str, Any], _now: datetime) -> dict[str, str]:
+def check_span(given: Given) -> dict[str, str]:
     """Tell whether `from` and `to` are in order, where both are there."""
-    return find_span_faults(given.get("from_"), given.get("to"))
+    return find_span_faults(given.values.get("from_"), given.values.get("to"))
