@@ -1,62 +1,32 @@
-"""The ASGI app: every door's routes, the edge around them, and the lifespan."""
+"""The ASGI app: every door with its handlers, the edge around them, and the lifespan."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from functools import cache
-from operator import attrgetter
-from typing import cast
-
-from litestar import Litestar
-from litestar.datastructures import State
-from litestar.di import NamedDependency, Provide
-from litestar.types import ControllerRouterHandler, Scope
+from collections.abc import Sequence
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
-from openslot.accounts.models import User
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
-from openslot.core.work import House, Work
+from openslot.core.work import House
 from openslot.house import open_house
-from openslot.http.bodies import invitee_of
-from openslot.http.doors import Door, Headers, Visit, enter_freely, get_user, refuse_with_json, visit_of
-from openslot.http.edge import App, Edge
-from openslot.http.faults import answer_exception
-from openslot.http.guards import count_public
-from openslot.http.handlers import Give
-from openslot.http.health import health_router
-from openslot.http.openapi import describe, openapi_json
-from openslot.http.routing import read_routes
+from openslot.http.describing import Operation, list_operations
+from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
+from openslot.http.edge import App
+from openslot.http.health import HEALTH
+from openslot.http.openapi import describe, serve_description
+from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
-from openslot.routes import api_routers
+from openslot.routes import API
+from openslot.routing import Mount, RateLimit
+from openslot.routing.declarations import Handler
+from openslot.web.api_docs.page import serve_reference
 from openslot.web.door import web_doors
-from openslot.web.routes import pages_router
+from openslot.web.routes import PAGES
+from openslot.webhooks.describing import WEBHOOKS
 from openslot.wiring import WIRING
 
-
-def _work(scope: Scope) -> Work:
-    return visit_of(scope).work
-
-
-# Each of these needs `work` only to come after it: the framework starts tasks for dependencies of equal rank.
-def _user(scope: Scope, work: NamedDependency[Work]) -> User:
-    return get_user(visit_of(scope))
-
-
-def _address(scope: Scope, work: NamedDependency[Work]) -> str:
-    return visit_of(scope).address
-
-
-JSON = ("application/json",)
-# What a handler may ask for by name: as the framework gets it, and as it is got without.
-DEPENDENCIES = {
-    "work": Provide(_work, sync_to_thread=False),
-    "user": Provide(_user, sync_to_thread=False),
-    "address": Provide(_address, sync_to_thread=False),
-}
-GIVEN: Mapping[str, Give] = {"work": attrgetter("work"), "user": get_user, "address": attrgetter("address")}
+READS = RateLimit("read", 120)
 
 
 def create_app(
@@ -64,49 +34,46 @@ def create_app(
     *,
     wiring: Wiring = WIRING,
     clock: Clock = system_clock,
-    more_routes: Sequence[ControllerRouterHandler] = (),
-) -> Edge:
+    more_routes: Sequence[Handler] = (),
+) -> App:
     """Put the doors, their handlers and the edge together; the house opens when the server starts."""
-    opened: list[House] = []
-
-    @asynccontextmanager
-    async def lifespan(_: Litestar) -> AsyncIterator[None]:
-        async with open_house(settings, wiring=wiring, clock=clock) as house:
-            opened[:] = [house]
-            yield
-
-    api = api_routers()
-    app = Litestar(
-        route_handlers=[openapi_json, health_router, pages_router],
-        dependencies=DEPENDENCIES,
-        exception_handlers={Exception: answer_exception},
-        openapi_config=None,
-        state=State({"describe": cache(lambda: describe(api, DEPENDENCIES, settings.public_url))}),
-        lifespan=[lifespan],
-        logging_config=None,
+    operations = list_api(settings)
+    mounts = (
+        *API,
+        HEALTH,
+        PAGES,
+        serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
+        serve_reference(operations, settings.public_url),
+        Mount(prefix="", handlers=more_routes),
     )
-    routes = read_routes([*api, *more_routes], DEPENDENCIES, GIVEN)
-    return Edge(cast("App", app), routes=routes, doors=doors(settings), house=lambda: opened[0])
+    router = read_mounts(mounts, doors(settings))
+    return App(router, lambda: open_house(settings, wiring=wiring, clock=clock))
 
 
-def create_app_from_environment() -> Edge:
+def create_app_from_environment() -> App:
     """Make the app that a web process serves."""
     settings = load_settings()
     set_up_logging(settings)
     return create_app(settings)
 
 
+def list_api(settings: Settings) -> tuple[Operation, ...]:
+    """List what the API can do."""
+    return list_operations(read_mounts(API, doors(settings)))
+
+
 def doors(settings: Settings) -> tuple[Door, ...]:
     """List every way in."""
-    api = api_headers(settings)
+    headers = api_headers(settings)
     return (
         Door(
             name="rest",
             prefixes=("/api/v1/", "/api/v1"),
             enter=_enter_with_key,
             refuse=refuse_with_json,
-            media_types=JSON,
-            headers=api,
+            media_types=(JSON,),
+            headers=headers,
+            security="apiKey",
             retried_by=_credential,
         ),
         Door(
@@ -114,26 +81,26 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             prefixes=("/api/public/", "/api/bookings"),
             enter=enter_freely,
             refuse=refuse_with_json,
-            media_types=JSON,
-            headers=api,
+            media_types=(JSON,),
+            headers=headers,
             open_to_other_origins=True,
-            count=count_public,
-            retried_by=invitee_of,
+            reads=READS,
+            writes=RateLimit("book", settings.limit_public),
         ),
         Door(
             name="service",
             prefixes=("/api/", "/healthz", "/readyz", "/metrics"),
             enter=enter_freely,
             refuse=refuse_with_json,
-            media_types=JSON,
-            headers=api,
+            media_types=(JSON,),
+            headers=headers,
         ),
         *web_doors(settings),
     )
 
 
-def _credential(visit: Visit) -> str | None:
-    return str(visit.entry.actor.credential_id)
+def _credential(exchange: Exchange) -> str | None:
+    return str(exchange.entry.actor.credential_id)
 
 
 async def _enter_with_key(house: House, headers: Headers, address: str) -> Entry:

@@ -1,7 +1,5 @@
 """Every handler of the API, by door: what a key opens, and what needs none."""
 
-from litestar import Router
-
 from openslot.accounts.api import get_me
 from openslot.availability.api import get_offer, list_public_slots, list_slots
 from openslot.bookings.api import cancel_booking, create_booking, get_booking, list_bookings, reschedule_booking
@@ -17,9 +15,11 @@ from openslot.calls.api import list_calls
 from openslot.contacts.api import create_contact, delete_contact, get_contact, list_contacts, update_contact
 from openslot.conversations.api import list_conversations
 from openslot.event_types.api import get_event_type, get_host_page, list_event_types
+from openslot.routing import Mount
+from openslot.routing.declarations import Handler
 from openslot.webhooks.api import list_events
 
-REST = [
+REST: list[Handler] = [
     get_me,
     list_bookings,
     get_booking,
@@ -38,7 +38,7 @@ REST = [
     list_calls,
     list_events,
 ]
-PUBLIC = [
+PUBLIC: list[Handler] = [
     get_host_page,
     get_offer,
     list_public_slots,
@@ -49,11 +49,8 @@ PUBLIC = [
     reschedule_managed_booking,
 ]
 
-
-def api_routers() -> list[Router]:
-    """Put the handlers behind their paths."""
-    return [
-        Router("/api/v1", route_handlers=REST, security=[{"apiKey": []}]),
-        Router("/api", route_handlers=[create_public_booking]),
-        Router("/api/public", route_handlers=PUBLIC),
-    ]
+API = (
+    Mount(prefix="/api/v1", handlers=REST),
+    Mount(prefix="/api", handlers=[create_public_booking]),
+    Mount(prefix="/api/public", handlers=PUBLIC),
+)

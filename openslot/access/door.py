@@ -88,7 +88,8 @@ async def refuse_failed(house: House, address: str) -> NoReturn:
 async def counting_wrong_passwords(work: Work, *, email: str, address: str) -> AsyncIterator[None]:
     """Charge a wrong password to its address and its account; while either has too many, even a right one is refused.
 
-    The second look counts the tries that ran beside this one: guessing in parallel gains nothing.
+    The second look counts the tries that ran beside this one: guessing in parallel gains nothing. The work has no
+    transaction, so that a charge stays whatever is refused, and nobody holds a connection while a password is checked.
     """
     gates = (f"login:{address}", f"login:{fingerprint(email.strip().lower()).hex()}")
     await _check_gates(work, gates)
@@ -106,13 +107,8 @@ async def _check_gates(work: Work, gates: tuple[str, ...]) -> None:
 
 
 async def _charge_gates(work: Work, gates: tuple[str, ...]) -> None:
-    # The refused work is undone and the charge is kept, both on the work's own connection: asking the pool for a
-    # second one while holding the first would lock everyone out as soon as all connections hold a wrong password.
-    await work.db.execute("rollback and chain")
     for gate in gates:
-        verdict = await limits.take(work.db, gate, work.house.settings.limit_failed_auth)
-        await work.db.execute("commit and chain")
-        _check_open(verdict)
+        _check_open(await limits.take(work.db, gate, work.house.settings.limit_failed_auth))
 
 
 def _check_open(verdict: limits.Verdict) -> None:

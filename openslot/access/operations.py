@@ -58,13 +58,13 @@ async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str,
         raise CredentialNotFound
 
 
-async def sign_in(work: Work, *, email: str, password: str, user_agent: str) -> tuple[str, User]:
-    """Begin a session for the one who knows the password; the token goes into a cookie."""
+async def authenticate(work: Work, *, email: str, password: str) -> User:
+    """Find who has this e-mail address and knows the password, or refuse without telling what is wrong."""
     user = await accounts.find_user_by_email(work, email) if len(email) <= 254 and is_line(email) else None
     stored = await find_password_hash(work.db, user.id) if user else None
     if not await is_password(password, stored) or user is None or user.disabled_at is not None:
         raise WrongSignIn
-    return await begin_session(work, user, user_agent=user_agent), user
+    return user
 
 
 async def begin_session(work: Work, user: User, *, user_agent: str) -> str:
@@ -93,13 +93,19 @@ async def end_sessions(work: Work, user: User) -> None:
     await store.delete_sessions_of(work.db, user.id)
 
 
-async def change_password(work: Work, user: User, *, current: str, new: str) -> None:
-    """Replace a password for the one who knows it, and end every session but this one."""
-    check_password(new)
-    if not await is_password(current, await find_password_hash(work.db, user.id)):
+async def confirm_password(work: Work, user: User, password: str) -> None:
+    """Refuse whoever does not know the user's password."""
+    if not await is_password(password, await find_password_hash(work.db, user.id)):
         raise WrongPassword
-    await accounts.set_password(work, user, await hash_password(new))
-    await store.delete_other_sessions(work.db, user.id, keep=work.actor.credential_id)
+
+
+async def change_password(work: Work, user: User, new: str) -> None:
+    """Replace a password, and end every session but this one; no connection is held while it is hashed."""
+    check_password(new)
+    password_hash = await hash_password(new)
+    async with work.transaction():
+        await accounts.set_password(work, user, password_hash)
+        await store.delete_other_sessions(work.db, user.id, keep=work.actor.credential_id)
 
 
 async def create_setup_link(work: Work) -> str | None:

@@ -1,14 +1,11 @@
 """REST: who am I."""
 
-from litestar import get
-from litestar.di import NamedDependency
-
 from openslot.accounts.models import User
 from openslot.accounts.schemas import Me, show_me
-from openslot.core.responses import ERRORS
+from openslot.routing import get
 
 
-@get("/me", tags=["User"], summary="Read the user whose key is used", operation_id="getMe", responses=ERRORS)
-async def get_me(user: NamedDependency[User]) -> Me:
+@get("/me", tag="User", summary="Read the user whose key is used")
+async def get_me(user: User) -> Me:
     """Tell whose key this is and which plan counts."""
     return show_me(user)

@@ -3,47 +3,43 @@
 from datetime import date
 from typing import Annotated
 
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import FromPath, QueryParameter
+from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.availability import operations
+from openslot.availability.asking import default_days, find_days_faults
 from openslot.availability.schemas import OpenSlots, show_open
 from openslot.availability.store import OfOwner, OfPage
-from openslot.core.responses import ERRORS, PUBLIC_ERRORS
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.core.zones import Zone, get_zone
 from openslot.event_types.schemas import ShownHost, ShownOffer, show_offered
+from openslot.routing import Given, Query, get
 
-Timezone = Annotated[
-    str, QueryParameter(description="The zone to show times in, any IANA name", pattern=LINE, max_length=100)
-]
-StartDate = Annotated[
-    date | None, QueryParameter(name="startDate", description="The first day in that zone; none: today")
-]
+Timezone = Annotated[Zone, Meta(description="The zone to show times in, any IANA name"), Query()]
+StartDate = Annotated[date | None, Meta(description="The first day in that zone; none: today"), Query("startDate")]
 EndDate = Annotated[
     date | None,
-    QueryParameter(name="endDate", description="The last day, included, at most 62 in all; none: a week later"),
+    Meta(description="The last day, included, at most 62 in all; none: a week later"),
+    Query("endDate"),
 ]
-Token = Annotated[str | None, QueryParameter(description="What opens a private event type", pattern=LINE)]
+Token = Annotated[
+    Annotated[str, Meta(pattern=LINE)] | None, Meta(description="What opens a private event type"), Query()
+]
 
 
-@get(
-    "/availability/{slug:str}",
-    tags=["Availability"],
-    summary="List open slots",
-    operation_id="listSlots",
-    responses=ERRORS,
-)
+def check_days(given: Given) -> dict[str, str]:
+    """Tell whether the dates are in order and not too many, as far as they can be known."""
+    first, last = given.values.get("start_date"), given.values.get("end_date")
+    zone = given.values.get("timezone")
+    if not given.wrong.isdisjoint({"startDate", "endDate"}) or (first is None and zone is None):
+        return {}
+    return find_days_faults(default_days(first=first, last=last, zone=get_zone(zone or "UTC"), now=given.now))
+
+
+@get("/availability/{slug}", summary="List open slots", check=check_days)
 async def list_slots(
-    work: NamedDependency[Work],
-    user: NamedDependency[User],
-    *,
-    slug: FromPath[str],
-    timezone: Timezone,
-    start_date: StartDate = None,
-    end_date: EndDate = None,
+    work: Work, user: User, *, slug: str, timezone: Timezone, start_date: StartDate = None, end_date: EndDate = None
 ) -> OpenSlots:
     """List the starts that may be booked for one of your event types."""
     which = OfOwner(user.id, slug)
@@ -51,34 +47,20 @@ async def list_slots(
     return show_open(found, slots, zone)
 
 
-@get(
-    "/{username:str}/{slug:str}",
-    tags=["Public"],
-    summary="Read what a host offers",
-    operation_id="getOffer",
-    responses=PUBLIC_ERRORS,
-)
-async def get_offer(
-    work: NamedDependency[Work], username: FromPath[str], slug: FromPath[str], token: Token = None
-) -> ShownOffer:
+@get("/{username}/{slug}", tag="Public", summary="Read what a host offers")
+async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
     """Read one event type as those who book see it."""
     found = await operations.get_offer(work, OfPage(username, slug, token))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.setting.event_type))
 
 
-@get(
-    "/{username:str}/{slug:str}/slots",
-    tags=["Public"],
-    summary="List open slots of a host",
-    operation_id="listPublicSlots",
-    responses=PUBLIC_ERRORS,
-)
+@get("/{username}/{slug}/slots", tag="Public", summary="List open slots of a host", check=check_days)
 async def list_public_slots(
-    work: NamedDependency[Work],
+    work: Work,
     *,
-    username: FromPath[str],
-    slug: FromPath[str],
+    username: str,
+    slug: str,
     timezone: Timezone,
     start_date: StartDate = None,
     end_date: EndDate = None,

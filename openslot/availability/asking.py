@@ -35,16 +35,16 @@ def default_days(*, first: date | None, last: date | None, zone: ZoneInfo, now: 
 def find_days_faults(days: Days) -> dict[str, str]:
     """Tell what is wrong with the dates of a request, by the name of the query parameter."""
     faults = {
-        name: f"Must be in the years {FIRST_YEAR} to {LAST_YEAR}"
+        name: f"must lie between {FIRST_YEAR} and {LAST_YEAR}"
         for name, on in (("startDate", days.first), ("endDate", days.last))
         if not FIRST_YEAR <= on.year <= LAST_YEAR
     }
     if faults:
         return faults
     if days.last < days.first:
-        return {"endDate": "Must not be before startDate"}
+        return {"endDate": "must not be before startDate"}
     if (days.last - days.first).days >= MOST_DAYS:
-        return {"endDate": f"At most {MOST_DAYS} days can be asked for at once"}
+        return {"endDate": f"must be at most {MOST_DAYS - 1} days after startDate"}
     return {}
 
 

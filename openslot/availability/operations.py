@@ -15,7 +15,7 @@ from openslot.core.work import Work
 from openslot.core.zones import at_second, find_zone, get_zone
 from openslot.event_types.errors import EventTypeNotFound
 
-UNKNOWN_ZONE = "Unknown time zone; use a name such as Europe/Berlin"
+UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"
 
 
 async def list_open(

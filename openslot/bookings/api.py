@@ -1,10 +1,9 @@
 """REST: bookings of the user whose key is used."""
 
 from typing import Annotated
+from uuid import UUID
 
-from litestar import get, patch, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath, JSONBody, QueryParameter
+from msgspec import Meta
 from msgspec.structs import asdict
 
 from openslot.accounts.models import User
@@ -20,26 +19,19 @@ from openslot.bookings.schemas import (
     RescheduleBody,
     ShownBooking,
 )
-from openslot.core.ids import parse_id
-from openslot.core.moments import MOMENTS, From, To, read_span
-from openslot.core.paging import Limit, Listing, Page, paginate
-from openslot.core.responses import ERRORS, WRITE_ERRORS, Success
+from openslot.core.moments import read_span
 from openslot.core.work import Work
+from openslot.routing import Query, Success, get, patch, post
+from openslot.routing.moments import From, To, check_span
+from openslot.routing.paging import Limit, Listing, Page, paginate
 
-StatusFilter = Annotated[BookingFilter, QueryParameter(description="CONFIRMED, CANCELLED or all, in any letter case")]
+StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, in any letter case"), Query()]
 
 
-@get(
-    "/bookings",
-    tags=["Bookings"],
-    summary="List bookings",
-    operation_id="listBookings",
-    type_decoders=[MOMENTS],
-    responses=ERRORS,
-)
+@get(summary="List bookings", check=check_span)
 async def list_bookings(
-    work: NamedDependency[Work],
-    user: NamedDependency[User],
+    work: Work,
+    user: User,
     *,
     page: Page = 1,
     limit: Limit = 20,
@@ -54,30 +46,15 @@ async def list_bookings(
     return Listing(data=found, pagination=paginate(page, limit, total))
 
 
-@get(
-    "/bookings/{booking_id:str}",
-    tags=["Bookings"],
-    summary="Read a booking",
-    operation_id="getBooking",
-    responses=ERRORS,
-)
-async def get_booking(
-    work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str]
-) -> DetailedBooking:
+@get(summary="Read a booking")
+async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Read one of your bookings with its event type, contact and mails."""
-    shown = await operations.get_shown(work, Ref(parse_id(booking_id), user.id))
+    shown = await operations.get_shown(work, Ref(booking_id, user.id))
     return DetailedBooking(**asdict(shown), email_logs=[])
 
 
-@post(
-    "/bookings",
-    tags=["Bookings"],
-    summary="Book a slot",
-    operation_id="createBooking",
-    status_code=200,
-    responses=WRITE_ERRORS,
-)
-async def create_booking(work: NamedDependency[Work], user: NamedDependency[User], data: JSONBody[BookingBody]) -> Made:
+@post(summary="Book a slot")
+async def create_booking(work: Work, user: User, data: BookingBody) -> Made:
     """Book an open slot of one of your event types for an invitee."""
     wanted = BookingWanted(
         which=OfOwner(user.id, data.event_type_slug),
@@ -91,37 +68,21 @@ async def create_booking(work: NamedDependency[Work], user: NamedDependency[User
     return Made(booking_id=str(booking.id))
 
 
-@post(
-    "/bookings/{booking_id:str}/cancel",
-    tags=["Bookings"],
-    summary="Cancel a booking",
-    operation_id="cancelBooking",
-    status_code=200,
-    responses=WRITE_ERRORS,
-)
+@post("/bookings/{booking_id}/cancel", summary="Cancel a booking")
 async def cancel_booking(
-    work: NamedDependency[Work],
-    user: NamedDependency[User],
-    booking_id: FromPath[str],
-    data: JSONBody[CancelBody | None] = None,
+    work: Work,
+    user: User,
+    booking_id: UUID,
+    data: CancelBody | None = None,
 ) -> Success:
     """Cancel one of your bookings; cancelling it again changes nothing."""
-    await operations.cancel_booking(work, Ref(parse_id(booking_id), user.id), reason=data.reason if data else None)
+    await operations.cancel_booking(work, Ref(booking_id, user.id), reason=data.reason if data else None)
     return Success()
 
 
-@patch(
-    "/bookings/{booking_id:str}/reschedule",
-    tags=["Bookings"],
-    summary="Move a booking",
-    operation_id="rescheduleBooking",
-    status_code=200,
-    responses=WRITE_ERRORS,
-)
-async def reschedule_booking(
-    work: NamedDependency[Work], user: NamedDependency[User], booking_id: FromPath[str], data: JSONBody[RescheduleBody]
-) -> Success:
+@patch("/bookings/{booking_id}/reschedule", summary="Move a booking")
+async def reschedule_booking(work: Work, user: User, booking_id: UUID, data: RescheduleBody) -> Success:
     """Move one of your bookings to another open slot."""
-    ref = Ref(parse_id(booking_id), user.id)
+    ref = Ref(booking_id, user.id)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()

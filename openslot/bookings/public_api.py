@@ -1,8 +1,8 @@
 """The public side: book, hold and manage without a key."""
 
-from litestar import delete, get, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath, JSONBody
+from uuid import UUID
+
+import msgspec
 
 from openslot.availability import claims
 from openslot.availability.store import ById
@@ -23,20 +23,34 @@ from openslot.bookings.schemas import (
 from openslot.bookings.store import Whole
 from openslot.core.clock import iso
 from openslot.core.ids import parse_id
-from openslot.core.responses import PUBLIC_ERRORS, PUBLIC_WRITE_ERRORS, Success
 from openslot.core.work import Work
 from openslot.event_types.schemas import embed
+from openslot.routing import RateLimit, Request, Success, delete, get, post
+
+HOLDS = RateLimit("hold", 10)
 
 
-@post(
-    "/bookings",
-    tags=["Public"],
-    summary="Book a slot without a key",
-    operation_id="createPublicBooking",
-    status_code=200,
-    responses=PUBLIC_WRITE_ERRORS,
-)
-async def create_public_booking(work: NamedDependency[Work], data: JSONBody[PublicBookingBody]) -> MadeInPublic:
+class _Invitee(msgspec.Struct, frozen=True, rename="camel"):
+    """What tells one public booking's invitee from another's."""
+
+    event_type_id: str
+    invitee_email: str
+
+
+_read_invitee = msgspec.json.Decoder(_Invitee).decode
+
+
+def invitee_of(request: Request) -> str | None:
+    """Name who books, for recognising a retry; None where the body does not say it."""
+    try:
+        invitee = _read_invitee(request.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"
+
+
+@post("/bookings", summary="Book a slot without a key", retried_by=invitee_of)
+async def create_public_booking(work: Work, data: PublicBookingBody) -> MadeInPublic:
     """Book an open slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
         which=ById(parse_id(data.event_type_id), data.token),
@@ -57,76 +71,38 @@ async def create_public_booking(work: NamedDependency[Work], data: JSONBody[Publ
     )
 
 
-@post(
-    "/holds",
-    tags=["Public"],
-    summary="Keep a slot for ten minutes",
-    operation_id="createHold",
-    status_code=200,
-    responses=PUBLIC_WRITE_ERRORS,
-)
-async def create_hold(work: NamedDependency[Work], address: NamedDependency[str], data: JSONBody[HoldBody]) -> Held:
+@post("/holds", summary="Keep a slot for ten minutes", limit=HOLDS)
+async def create_hold(work: Work, request: Request, data: HoldBody) -> Held:
     """Keep a slot while a form is filled in; three at a time from one address."""
     which = ById(parse_id(data.event_type_id), data.token)
-    held = await claims.hold(work, which, data.start_time, holder=address)
+    held = await claims.hold(work, which, data.start_time, holder=request.address)
     return Held(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
-@delete(
-    "/holds/{hold_id:str}",
-    tags=["Public"],
-    summary="Let go of a held slot",
-    operation_id="deleteHold",
-    status_code=200,
-    responses=PUBLIC_WRITE_ERRORS,
-)
-async def delete_hold(work: NamedDependency[Work], hold_id: FromPath[str]) -> Success:
+@delete("/holds/{hold_id}", summary="Let go of a held slot", limit=HOLDS)
+async def delete_hold(work: Work, hold_id: UUID) -> Success:
     """Give a held slot back before it expires."""
-    await claims.drop_hold(work, parse_id(hold_id))
+    await claims.drop_hold(work, hold_id)
     return Success()
 
 
-@get(
-    "/manage/{token:str}",
-    tags=["Public"],
-    summary="Read a booking by its link",
-    operation_id="getManagedBooking",
-    responses=PUBLIC_ERRORS,
-)
-async def get_managed_booking(work: NamedDependency[Work], token: FromPath[str]) -> ManagedBooking:
+@get("/manage/{token}", summary="Read a booking by its link")
+async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
     """Read the booking that a manage link names."""
     whole = await operations.get_booking(work, Ref(read_manage_token(work.house, token), None))
     return await _show(work, whole)
 
 
-@post(
-    "/manage/{token:str}/cancel",
-    tags=["Public"],
-    summary="Cancel a booking by its link",
-    operation_id="cancelManagedBooking",
-    status_code=200,
-    responses=PUBLIC_WRITE_ERRORS,
-)
-async def cancel_managed_booking(
-    work: NamedDependency[Work], token: FromPath[str], data: JSONBody[CancelBody | None] = None
-) -> Success:
+@post("/manage/{token}/cancel", summary="Cancel a booking by its link")
+async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None = None) -> Success:
     """Cancel the booking that a manage link names."""
     ref = Ref(read_manage_token(work.house, token), None)
     await operations.cancel_booking(work, ref, reason=data.reason if data else None)
     return Success()
 
 
-@post(
-    "/manage/{token:str}/reschedule",
-    tags=["Public"],
-    summary="Move a booking by its link",
-    operation_id="rescheduleManagedBooking",
-    status_code=200,
-    responses=PUBLIC_WRITE_ERRORS,
-)
-async def reschedule_managed_booking(
-    work: NamedDependency[Work], token: FromPath[str], data: JSONBody[RescheduleBody]
-) -> Success:
+@post("/manage/{token}/reschedule", summary="Move a booking by its link")
+async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBody) -> Success:
     """Move the booking that a manage link names to another open slot."""
     ref = Ref(read_manage_token(work.house, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)

@@ -11,13 +11,12 @@ from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.clock import iso
 from openslot.core.db import Row
-from openslot.core.text import LINE, Name, Prose, Reason
+from openslot.core.text import LINE, EmailAddress, Name, Prose, Reason
+from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, Instant, embed
 
 Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
-Email = Annotated[str, Meta(pattern=LINE, min_length=3, max_length=254, examples=["jonas@okafor.example"])]
-Zone = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=100, examples=["Europe/Berlin"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="What opens a private event type")]
@@ -26,7 +25,7 @@ GivenAnswers = Annotated[
     Meta(description="By the question's key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
 ]
 Guests = Annotated[
-    list[Email], Meta(max_length=10, description="Others who are told", examples=[["li@okafor.example"]])
+    list[EmailAddress], Meta(max_length=10, description="Others who are told", examples=[["li@okafor.example"]])
 ]
 
 
@@ -35,7 +34,7 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
     start_time: Moment
     invitee_name: Annotated[Name, Meta(examples=["Jonas Okafor"])]
-    invitee_email: Email
+    invitee_email: EmailAddress
     invitee_timezone: Zone
     notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
     answers: GivenAnswers = {}

@@ -2,32 +2,24 @@
 
 from typing import Annotated
 
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import QueryParameter
+from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.calls import operations
 from openslot.calls.schemas import CallFilter, ShownCall, read_filter, show_call
-from openslot.core.moments import MOMENTS, From, To, read_span
-from openslot.core.paging import Listing, Page, ShortLimit, paginate
-from openslot.core.responses import ERRORS
+from openslot.core.moments import read_span
 from openslot.core.work import Work
+from openslot.routing import Query, get
+from openslot.routing.moments import From, To, check_span
+from openslot.routing.paging import Listing, Page, ShortLimit, paginate
 
-Status = Annotated[CallFilter, QueryParameter(description="How the calls ended, in any letter case")]
+Status = Annotated[CallFilter, Meta(description="How the calls ended, in any letter case"), Query()]
 
 
-@get(
-    "/calls",
-    tags=["Calls"],
-    summary="List voice calls",
-    operation_id="listCalls",
-    responses=ERRORS,
-    type_decoders=[MOMENTS],
-)
+@get(summary="List voice calls", check=check_span)
 async def list_calls(
-    work: NamedDependency[Work],
-    user: NamedDependency[User],
+    work: Work,
+    user: User,
     *,
     status: Status = CallFilter.ALL,
     from_: From = None,

@@ -1,12 +1,13 @@
 """The wire shapes of contacts."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
 from openslot.core.clock import iso
-from openslot.core.text import LINE, Line, Name, Prose, ShortLine
+from openslot.core.phones import Phone
+from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
 _TAGS = Meta(max_length=20, description="At most 20; the same one twice is kept once", examples=[["customer", "vip"]])
@@ -14,15 +15,34 @@ _TAGS = Meta(max_length=20, description="At most 20; the same one twice is kept 
 Id = Annotated[str, Meta(examples=[_ID])]
 Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
 NameField = Annotated[Name, Meta(examples=["Noor Haddad"])]
-EmailField = Annotated[
-    Line, Meta(max_length=254, description="Unique among your contacts", examples=["noor@haddad.example"])
-]
-PhoneField = Annotated[
-    Line, Meta(max_length=50, description="With + and the country code; kept as E.164", examples=["+49 30 12345678"])
-]
+EmailField = Annotated[EmailAddress, Meta(description="Unique among your contacts", examples=["noor@haddad.example"])]
 CompanyField = Annotated[ShortLine, Meta(examples=["Haddad Design"])]
 NotesField = Annotated[Prose, Meta(examples=["Prefers mornings."])]
-Tag = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=50)]
+
+
+class PhoneOrNone(Phone):
+    """A phone number; an empty text clears it as null does."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Write it in E.164."""
+        return super().parse(text) if text.strip() else ""
+
+
+class Tag(Label):
+    """A word that contacts are sorted by."""
+
+    __slots__ = ()
+
+    longest: ClassVar[int] = 50
+    schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
+
+
+PhoneField = Annotated[
+    PhoneOrNone, Meta(description="With + and the country code; kept as E.164", examples=["+49 30 12345678"])
+]
 TagsField = Annotated[tuple[Tag, ...], _TAGS]
 
 

@@ -1,31 +1,28 @@
 """REST reads: message threads."""
 
-from litestar import get
-from litestar.di import NamedDependency
+from typing import Annotated
+
+from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.conversations import operations
 from openslot.conversations.schemas import ShownConversation, show_conversation
-from openslot.core.moments import MOMENTS, From, To, read_span
-from openslot.core.paging import Listing, Page, ShortLimit, paginate
-from openslot.core.phones import PHONES, PhoneFilter
-from openslot.core.responses import ERRORS
+from openslot.core.moments import read_span
+from openslot.core.phones import PhoneFilter
 from openslot.core.work import Work
+from openslot.routing import Query, get
+from openslot.routing.moments import From, To, check_span
+from openslot.routing.paging import Listing, Page, ShortLimit, paginate
+
+Phone = Annotated[PhoneFilter | None, Meta(description="One phone number, E.164"), Query()]
 
 
-@get(
-    "/conversations",
-    tags=["Conversations"],
-    summary="List message threads",
-    operation_id="listConversations",
-    responses=ERRORS,
-    type_decoders=[MOMENTS, PHONES],
-)
+@get(summary="List message threads", check=check_span)
 async def list_conversations(
-    work: NamedDependency[Work],
-    user: NamedDependency[User],
+    work: Work,
+    user: User,
     *,
-    phone: PhoneFilter = None,
+    phone: Phone = None,
     from_: From = None,
     to: To = None,
     page: Page = 1,

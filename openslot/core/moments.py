@@ -1,12 +1,12 @@
-"""From when to when: the `from` and `to` of a list's query."""
+"""From when to when: dates and date-times as people write them, and the time between two of them."""
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, TypeGuard
+from typing import ClassVar
 
-from litestar.params import QueryParameter
 from msgspec import Struct
 
+from openslot.core.checked import CheckedText
 from openslot.core.errors import Invalid
 from openslot.core.zones import FIRST_YEAR, LAST_YEAR
 
@@ -20,10 +20,22 @@ _DAY = timedelta(days=1)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Moment(str):
-    """A date or a date-time in a query, known to be one."""
+class Moment(CheckedText):
+    """A date, or a date-time that is UTC unless it has an offset."""
 
     __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {
+        "type": "string",
+        "pattern": MOMENT,
+        "examples": ["2026-03-16", "2026-03-16T09:00:00Z"],
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Check that it is a moment, and leave it as it is written: a date alone means its whole day."""
+        _read_start(text)
+        return text
 
 
 class Span(Struct, frozen=True):
@@ -33,30 +45,19 @@ class Span(Struct, frozen=True):
     ends_before: datetime | None = None
 
 
-_WORDS = "ISO 8601 date or date-time, UTC unless it has an offset"
-_SCHEMA = {
-    "type": "string",
-    "one_of": None,
-    "pattern": MOMENT,
-    "examples": ["2026-03-16", "2026-03-16T09:00:00Z"],
-}
-
-From = Annotated[
-    Moment | None,
-    QueryParameter(name="from", description=f"The earliest: {_WORDS}", schema_extra=_SCHEMA),
-]
-To = Annotated[
-    Moment | None,
-    QueryParameter(
-        name="to",
-        description=f"The latest, included, and the whole day where it is a date: {_WORDS}",
-        schema_extra=_SCHEMA,
-    ),
-]
-
-
 def read_span(from_: str | None, to: str | None) -> Span:
     """Read `from` and `to`, or refuse them with every fault."""
+    faults = find_span_faults(from_, to)
+    if faults:
+        raise Invalid(details=faults)
+    return Span(
+        _read_start(from_) if from_ is not None else None,
+        _read_end(to) if to is not None else None,
+    )
+
+
+def find_span_faults(from_: str | None, to: str | None) -> dict[str, str]:
+    """Name what is wrong with `from` and `to`, one by one and together."""
     faults: dict[str, str] = {}
     starts_at = ends_before = None
     try:
@@ -69,22 +70,7 @@ def read_span(from_: str | None, to: str | None) -> Span:
         faults["to"] = str(fault)
     if starts_at and ends_before and starts_at >= ends_before:
         faults["to"] = "must not be before from"
-    if faults:
-        raise Invalid(details=faults)
-    return Span(starts_at, ends_before)
-
-
-def _is_moment(kind: object) -> TypeGuard[type[Moment]]:
-    return kind is Moment
-
-
-def _check_moment(_: object, text: str) -> Moment:
-    _read_start(text)
-    return Moment(text)
-
-
-# For a handler's `type_decoders`: a wrong moment is then named together with every other wrong parameter.
-MOMENTS = (_is_moment, _check_moment)
+    return faults
 
 
 def _read_start(text: str) -> datetime:

@@ -1,10 +1,11 @@
 """Phone numbers in E.164: a plus, the country code and the rest, at most 15 digits."""
 
 import re
-from typing import Annotated, TypeGuard
+from typing import ClassVar
 
 import phonenumbers
-from litestar.params import QueryParameter
+
+from openslot.core.checked import CheckedText
 
 # A plus that nobody encoded arrives as a space.
 E164 = r"^[+ ][1-9][0-9]{1,14}$"
@@ -13,19 +14,19 @@ _E164 = re.compile(E164.removesuffix("$"))
 _WRITTEN = re.compile(r"[+ ] ?[0-9(][0-9 ()./\-]{1,40}", re.ASCII)
 
 
-class Phone(str):
-    """A phone number in a query, known to be E.164."""
+class PhoneFilter(CheckedText):
+    """A phone number to look for, E.164; nothing else could be found."""
 
     __slots__ = ()
 
+    schema: ClassVar[dict[str, object]] = {"type": "string", "pattern": E164, "examples": ["+493012345678"]}
 
-PhoneFilter = Annotated[
-    Phone | None,
-    QueryParameter(
-        description="One phone number, E.164",
-        schema_extra={"type": "string", "one_of": None, "pattern": E164, "examples": ["+493012345678"]},
-    ),
-]
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Read a number that is E.164 already."""
+        if not _E164.fullmatch(text):
+            raise ValueError("must be an E.164 phone number: + and up to 15 digits, such as +493012345678")
+        return "+" + text[1:]
 
 
 def parse_phone(text: str) -> str:
@@ -46,15 +47,14 @@ def parse_phone(text: str) -> str:
     return written
 
 
-def _is_phone(kind: object) -> TypeGuard[type[Phone]]:
-    return kind is Phone
+class Phone(CheckedText):
+    """A phone number as people write it, with the country code."""
 
+    __slots__ = ()
 
-def _check_phone(_: object, text: str) -> Phone:
-    if not _E164.fullmatch(text):
-        raise ValueError("must be an E.164 phone number: + and up to 15 digits, such as +493012345678")
-    return Phone("+" + text[1:])
+    schema: ClassVar[dict[str, object]] = {"type": "string", "maxLength": 50, "examples": ["+49 30 12345678"]}
 
-
-# For a handler's `type_decoders`: a wrong number is then named together with every other wrong parameter.
-PHONES = (_is_phone, _check_phone)
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Write it in E.164."""
+        return parse_phone(text.strip())

@@ -2,10 +2,12 @@
 
 import re
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from email_validator import EmailNotValidError, validate_email
 from msgspec import Meta
+
+from openslot.core.checked import CheckedText
 
 # Lone surrogates can't be written as UTF-8, NUL can't be stored, other control characters have no place in a text.
 # A bare `$` would let a line break pass at the very end; JSON Schema has no `\Z`.
@@ -14,7 +16,6 @@ LINE = rf"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]*{END}"
 PROSE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]*{END}"
 
 Line = Annotated[str, Meta(pattern=LINE)]
-Name = Annotated[str, Meta(pattern=LINE, min_length=1, max_length=200)]
 ShortLine = Annotated[str, Meta(pattern=LINE, max_length=200)]
 Prose = Annotated[str, Meta(pattern=PROSE, max_length=5000)]
 Reason = Annotated[str, Meta(pattern=PROSE, max_length=500)]
@@ -44,3 +45,51 @@ def parse_email(text: str) -> str:
         return validate_email(text, check_deliverability=False).normalized
     except EmailNotValidError:
         raise ValueError("is not a valid e-mail address") from None
+
+
+class Label(CheckedText):
+    """A line that says something: spaces at its ends are taken off, and it must not be empty."""
+
+    __slots__ = ()
+
+    longest: ClassVar[int] = 200
+    schema: ClassVar[dict[str, object]] = {"type": "string", "minLength": 1, "maxLength": longest, "pattern": LINE}
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Take spaces off both ends."""
+        given = text.strip(" ")
+        if not is_line(given):
+            raise ValueError("has characters that are not allowed")
+        if not given.strip():
+            raise ValueError("must not be empty")
+        if len(given) > cls.longest:
+            raise ValueError(f"must have at most {cls.longest} characters")
+        return given
+
+
+class Name(Label):
+    """The name of someone or something."""
+
+    __slots__ = ()
+
+
+class EmailAddress(CheckedText):
+    """An e-mail address that could exist."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {
+        "type": "string",
+        "format": "email",
+        "maxLength": 254,
+        "examples": ["jonas@okafor.example"],
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Take spaces off both ends, and write it in the normal form."""
+        given = text.strip()
+        normal = parse_email(given)
+        # Letter case is the owner's own; any other spelling would hide that two addresses are one.
+        return given if given.casefold() == normal.casefold() else normal

@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
+
+import asyncpg
 
 from openslot.core.actor import Actor
 from openslot.core.changes import Change, make
@@ -76,6 +78,36 @@ class Work:
     def acting_as(self, actor: Actor) -> Self:
         """Do the same work in another's name."""
         return type(self)(house=self.house, actor=actor, db=self.db, now=self.now, staged=self.staged)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        """Run what follows in one transaction, committed at the end or not at all; for work that was begun without one.
+
+        Whoever calls someone else in the middle of a request opens one before and one after, and holds no connection
+        while waiting.
+        """
+        if self.db is not self.house.pool:
+            raise RuntimeError("a transaction is open already; a part of it can be tried with work.attempt()")
+        async with transaction(self.house.pool) as connection:
+            self.db = connection
+            try:
+                yield
+                self.check_nothing_is_staged()
+            finally:
+                self.db = self.house.pool
+
+    @asynccontextmanager
+    async def attempt(self) -> AsyncIterator[None]:
+        """Try a part of a transaction: whatever is raised undoes this part alone, and goes on to the caller."""
+        if self.db is self.house.pool:
+            raise RuntimeError("there is no transaction to try a part of; work.transaction() opens one")
+        staged_before = len(self.staged)
+        try:
+            async with cast("asyncpg.Connection", self.db).transaction():
+                yield
+        except BaseException:
+            del self.staged[staged_before:]
+            raise
 
     def stage(self, *parts: Change | Event) -> None:
         """Collect changes and facts that are written with the next `record`; the work can't be committed without it."""

@@ -4,9 +4,12 @@ from bisect import bisect_right
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
 from itertools import pairwise
+from typing import ClassVar
 from zoneinfo import ZoneInfo, available_timezones
 
 from msgspec import Struct
+
+from openslot.core.checked import CheckedText
 
 DAY = 86_400
 FOREVER = 1 << 40
@@ -16,6 +19,22 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _NO_ZONES = ("localtime", "posixrules", "factory")
+
+
+class Zone(CheckedText):
+    """The name of a time zone."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {"type": "string", "maxLength": 100, "examples": ["Europe/Berlin"]}
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Find the name as it is spelled, whichever letter case was given."""
+        zone = find_zone(text)
+        if zone is None:
+            raise ValueError("is not a time zone; use a name such as Europe/Berlin")
+        return str(zone)
 
 
 class Offsets(Struct, frozen=True):

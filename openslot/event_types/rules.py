@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from openslot.core.urls import NOT_A_URL, is_web_url
 from openslot.event_types.models import (
     BookingWindow,
     EventType,
@@ -21,7 +22,6 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
-_LINK = re.compile(r"https?://[^\s/]+\S*", re.ASCII)
 
 Faults = Iterator[tuple[str, str]]
 
@@ -40,16 +40,16 @@ def find_event_type_faults(event_type: EventType) -> dict[str, str]:
 
 def _text_faults(event_type: EventType) -> Faults:
     if not event_type.name.strip() or len(event_type.name) > 200:
-        yield "name", "Must be 1 to 200 characters"
+        yield "name", "must be 1 to 200 characters"
     if len(event_type.slug) > 100 or not _SLUG.fullmatch(event_type.slug):
-        yield "slug", "Must be 1 to 100 lower-case letters and digits, with single hyphens between them"
+        yield "slug", "must be 1 to 100 lower-case letters and digits, with single hyphens between them"
     if len(event_type.description) > 5000:
-        yield "description", "Must be at most 5000 characters"
+        yield "description", "must be at most 5000 characters"
     if not _COLOUR.fullmatch(event_type.colour):
-        yield "colour", "Must be # and six hexadecimal digits, such as #2563eb"
+        yield "colour", "must be # and six hexadecimal digits, such as #2563eb"
     token = event_type.private_token
     if token is not None and not 16 <= len(token) <= 100:
-        yield "privateToken", "Must be 16 to 100 characters"
+        yield "privateToken", "must be 16 to 100 characters"
 
 
 def _number_faults(event_type: EventType) -> Faults:
@@ -66,38 +66,38 @@ def _number_faults(event_type: EventType) -> Faults:
 
 def _bounds(field: str, number: int | None, least: int, most: int) -> Faults:
     if number is not None and not least <= number <= most:
-        yield field, f"Must be from {least} to {most}"
+        yield field, f"must be from {least} to {most}"
 
 
 def _location_faults(location: Location) -> Faults:
     if len(location.value) > 500:
-        yield "location.value", "Must be at most 500 characters"
-    elif location.kind is LocationKind.VIDEO_LINK and not _LINK.fullmatch(location.value):
-        yield "location.value", "Must be a link that begins with https://"
+        yield "location.value", "must be at most 500 characters"
+    elif location.kind is LocationKind.VIDEO_LINK and not is_web_url(location.value):
+        yield "location.value", NOT_A_URL
     elif location.kind is LocationKind.IN_PERSON and not location.value.strip():
-        yield "location.value", "Must name the place to meet"
+        yield "location.value", "must name the place to meet"
 
 
 def _window_faults(window: BookingWindow) -> Faults:
     if not isinstance(window, RangeWindow):
         yield from _bounds("bookingWindow.days", window.days, 0, 730)
     elif window.last < window.first:
-        yield "bookingWindow.to", "Must not be before from"
+        yield "bookingWindow.to", "must not be before from"
 
 
 def _question_faults(questions: tuple[Question, ...]) -> Faults:
     if len(questions) > MOST_QUESTIONS:
-        yield "questions", f"At most {MOST_QUESTIONS} questions"
+        yield "questions", f"must have at most {MOST_QUESTIONS} entries"
     seen: set[str] = set()
     for index, question in enumerate(questions):
         path = f"questions.{index}"
         if question.key in seen:
-            yield f"{path}.key", f"{question.key} is there twice"
+            yield f"{path}.key", "is used twice"
         elif not _KEY.fullmatch(question.key):
-            yield f"{path}.key", "Must be a lower-case letter, then up to 49 letters, digits and underscores"
+            yield f"{path}.key", "must be a lower-case letter, then up to 49 letters, digits and underscores"
         seen.add(question.key)
         if not question.label.strip() or len(question.label) > 200:
-            yield f"{path}.label", "Must be 1 to 200 characters"
+            yield f"{path}.label", "must be 1 to 200 characters"
         yield from _option_faults(f"{path}.options", question)
 
 
@@ -105,13 +105,13 @@ def _option_faults(path: str, question: Question) -> Faults:
     options = question.options
     if question.kind is not QuestionKind.CHOICE:
         if options:
-            yield path, "Only a choice has options"
+            yield path, "must be empty unless the kind is choice"
     elif not 1 <= len(options) <= MOST_OPTIONS:
-        yield path, f"A choice has 1 to {MOST_OPTIONS} options"
+        yield path, f"must have 1 to {MOST_OPTIONS} entries"
     elif len(set(options)) < len(options):
-        yield path, "Every option must differ from the others"
+        yield path, "must not have the same option twice"
     elif any(not option.strip() or len(option) > 200 for option in options):
-        yield path, "Every option must be 1 to 200 characters"
+        yield path, "must have options of 1 to 200 characters"
 
 
 def _price_faults(event_type: EventType) -> Faults:
@@ -120,4 +120,4 @@ def _price_faults(event_type: EventType) -> Faults:
         return
     yield from _bounds("price.amount", price.amount, 1, 99_999_999)
     if not _CURRENCY.fullmatch(price.currency):
-        yield "price.currency", "Must be three capital letters, such as EUR"
+        yield "price.currency", "must be three capital letters, such as EUR"

@@ -8,11 +8,10 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 import msgspec
-from litestar.handlers import HTTPRouteHandler
 from msgspec import NODEFAULT, Struct
 
+from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
-from openslot.http.doors import Visit
 from openslot.http.values import Fault, find_unfit, join, shown
 from openslot.http.words import in_words
 
@@ -22,19 +21,6 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # Possessive, and closed or not: a body of quotes and backslashes must not be read again from each of them.
 TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
-
-
-class Body(Struct, frozen=True, kw_only=True):
-    """The body that a handler takes as `data`."""
-
-    kind: Any
-    is_required: bool
-
-
-def body_of(declared: HTTPRouteHandler) -> Body | None:
-    """Read which body a handler declares; None where it takes none."""
-    data = declared.parsed_fn_signature.parameters.get("data")
-    return None if data is None else Body(kind=data.annotation, is_required=data.is_required)
 
 
 def decode(body: bytes, kind: Any) -> Any:
@@ -63,36 +49,37 @@ def check_depth(body: bytes) -> None:
             raise _not_json(f"is nested deeper than {DEEPEST}")
 
 
-def find_faults(value: object, kind: Any, path: str = "") -> Iterator[Fault]:
-    """Convert part by part and name every fault by its dotted path."""
+def find_faults(value: object, kind: Any, path: str = "", *, strict: bool = True) -> Iterator[Fault]:
+    """Convert part by part and name every fault by its dotted path; not strictly, texts may stand for numbers."""
     try:
-        yield from find_unfit(msgspec.convert(value, kind), path)
+        yield from find_unfit(msgspec.convert(value, kind, strict=strict, dec_hook=read_checked), path)
     except msgspec.ValidationError as fault:
         inside = False
-        for found in _faults_inside(value, kind, path):
+        for found in _faults_inside(value, kind, path, strict=strict):
             inside = True
             yield found
         if not inside:
-            yield path or "body", in_words(str(fault), kind)
+            words = in_words(str(fault), kind)
+            yield path or "body", words if strict else words.removesuffix(", not a string")
 
 
-def _faults_inside(value: object, kind: Any, path: str) -> Iterator[Fault]:
+def _faults_inside(value: object, kind: Any, path: str, *, strict: bool) -> Iterator[Fault]:
     whole = _container(kind, value)
     if isinstance(value, dict) and isinstance(whole, type) and issubclass(whole, Struct):
-        yield from _faults_of_fields(value, whole, path)
+        yield from _faults_of_fields(value, whole, path, strict=strict)
     elif isinstance(value, dict) and get_origin(whole) is dict:
         for key, inner in value.items():
-            yield from find_faults(inner, get_args(whole)[1], join(path, shown(key)))
+            yield from find_faults(inner, get_args(whole)[1], join(path, shown(key)), strict=strict)
     elif isinstance(value, list) and get_origin(whole) in {list, set, frozenset}:
         for place, inner in enumerate(value):
-            yield from find_faults(inner, get_args(whole)[0], join(path, str(place)))
+            yield from find_faults(inner, get_args(whole)[0], join(path, str(place)), strict=strict)
 
 
-def _faults_of_fields(value: dict[str, object], struct: type[Struct], path: str) -> Iterator[Fault]:
+def _faults_of_fields(value: dict[str, object], struct: type[Struct], path: str, *, strict: bool) -> Iterator[Fault]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     for name, field in fields.items():
         if name in value:
-            yield from find_faults(value[name], field.type, join(path, name))
+            yield from find_faults(value[name], field.type, join(path, name), strict=strict)
         elif field.default is NODEFAULT and field.default_factory is NODEFAULT:
             yield join(path, name), "is required"
     if struct.__struct_config__.forbid_unknown_fields:
@@ -138,20 +125,4 @@ def _not_json(fault: str = "is not valid JSON") -> Invalid:
 
 @lru_cache(maxsize=512)
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
-
-
-class _Invitee(Struct, frozen=True, rename="camel"):
-    """What tells one public booking's invitee from another's."""
-
-    event_type_id: str
-    invitee_email: str
-
-
-def invitee_of(visit: Visit) -> str | None:
-    """Name who books in public, for recognising a retry; None where the body does not say it."""
-    try:
-        invitee = _decoder(_Invitee).decode(visit.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"
+    return msgspec.json.Decoder(kind, dec_hook=read_checked)

@@ -1,7 +1,7 @@
 """Doors: which paths there are, who may come in by them, and in which shape they refuse."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -11,24 +11,17 @@ from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import House, Work
+from openslot.routing import RateLimit, Request, Response
+
+if TYPE_CHECKING:
+    from openslot.http.router import Found
 
 Scope = dict[str, Any]
 Headers = Mapping[str, str]
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 ANYONE = Entry(actor=PUBLIC)
-
-
-class Answer(Struct, frozen=True, kw_only=True):
-    """A whole answer, ready to be sent; pairs where a name may come twice, as with cookies."""
-
-    status: int
-    headers: dict[str, str] | tuple[tuple[str, str], ...]
-    body: bytes
-
-    def pairs(self) -> Iterable[tuple[str, str]]:
-        """Go through the headers one by one."""
-        return self.headers.items() if isinstance(self.headers, dict) else self.headers
+JSON = "application/json"
 
 
 class Enter(Protocol):
@@ -38,49 +31,62 @@ class Enter(Protocol):
         """Authenticate and count."""
 
 
-class Count(Protocol):
-    """Takes a place in a limit, or refuses."""
-
-    def __call__(self, visit: "Visit", path: str) -> Awaitable[None]:
-        """Count one request."""
-
-
 class Door(Struct, frozen=True, kw_only=True):
     """One way in."""
 
     name: str
     prefixes: tuple[str, ...]
     enter: Enter
-    refuse: Callable[[Refusal, "Visit"], Answer]
+    refuse: Callable[[Refusal, "Exchange"], Response]
+    """The shape of its errors."""
     media_types: tuple[str, ...] = ()
+    """Of the bodies that it takes, the first one named in refusals; none: any."""
+    answers_in: str = JSON
+    most_bytes: int = 256 * 1024
     headers: RawHeaders = ()
+    """On every answer that does not have its own."""
+    security: str | None = None
+    """What the API's description calls its credential."""
     open_to_other_origins: bool = False
-    count: Count | None = None
-    """A limit by address; taken before the work has a connection, so that nobody holds one and waits for a second."""
-    retried_by: Callable[["Visit"], str | None] = lambda _: None
+    reads: RateLimit | None = None
+    writes: RateLimit | None = None
+    """Limits by address; taken before the work has a connection, so that nobody holds one and waits for a second."""
+    check: Callable[["Exchange"], None] | None = None
+    """Refuses what none of its handlers should see."""
+    retried_by: Callable[["Exchange"], str | None] = lambda _: None
     """Whose retries are recognised: the scope of an Idempotency-Key, or None where there is none."""
 
 
-class Visit:
+class Exchange(Request):
     """One request between its coming in and its answer."""
 
-    __slots__ = ("address", "body", "door", "entry", "headers", "house", "method", "request_id", "status", "work")
+    __slots__ = ("door", "entry", "found", "house", "request_id", "template", "work")
 
     work: Work
-    """Begins when the visitor is in."""
+    """Begins when the caller is in."""
 
     def __init__(
-        self, *, house: House, door: Door, request_id: str, method: str, headers: Headers, address: str
+        self,
+        *,
+        house: House,
+        door: Door,
+        found: "Found | None",
+        request_id: str,
+        method: str,
+        path: str,
+        query_string: bytes,
+        headers: Headers,
+        address: str,
     ) -> None:
+        super().__init__(method=method, path=path, query_string=query_string, headers=headers, address=address)
         self.house = house
         self.door = door
+        self.found = found
+        """The route of the path, if there is one."""
         self.request_id = request_id
-        self.method = method
-        self.headers = headers
-        self.address = address
         self.entry = ANYONE
-        self.body = b""
-        self.status = 500
+        self.template: str | None = None
+        """The path as it was declared, once its handler is found: the path itself may hold a secret."""
 
     @property
     def user(self) -> User | None:
@@ -88,18 +94,12 @@ class Visit:
         return self.entry.user
 
 
-def get_user(visit: Visit) -> User:
+def get_user(exchange: Exchange) -> User:
     """Name the user who came in; there must be one."""
-    user = visit.entry.user
+    user = exchange.entry.user
     if user is None:
         raise Unauthorized
     return user
-
-
-def visit_of(scope: Mapping[str, Any]) -> Visit:
-    """Find the visit that a handler is serving."""
-    visit: Visit = scope["openslot"]
-    return visit
 
 
 async def enter_freely(house: House, headers: Headers, address: str) -> Entry:
@@ -107,10 +107,10 @@ async def enter_freely(house: House, headers: Headers, address: str) -> Entry:
     return ANYONE
 
 
-def refuse_with_json(refusal: Refusal, visit: Visit) -> Answer:
+def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse as the REST contract says: `error`, and `details` where fields are at fault."""
     body: dict[str, object] = {"error": refusal.message}
     if refusal.details:
         body["details"] = refusal.details
-    headers = {"content-type": "application/json", "x-error-code": refusal.code, **refusal.headers}
-    return Answer(status=refusal.status, headers=headers, body=msgspec.json.encode(body))
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **refusal.headers}
+    return Response(status=refusal.status, headers=headers, body=msgspec.json.encode(body))

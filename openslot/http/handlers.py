@@ -1,77 +1,153 @@
-"""Handlers, run without the framework: where each argument comes from, and how what is returned becomes an answer."""
+"""Handlers: where each argument comes from, read once from the declaration, and how what is returned is answered."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import Enum
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from operator import attrgetter
+from typing import Any, get_args, get_origin, get_type_hints
+from uuid import UUID
 
 import msgspec
-from litestar.handlers import HTTPRouteHandler
-from litestar.serialization import default_serializer
 from msgspec import Struct
 
+from openslot.accounts.models import User
 from openslot.core.errors import Invalid
-from openslot.http.bodies import Body, body_of, decode
-from openslot.http.doors import Answer, Visit
-from openslot.http.queries import Parameter, parameters_of, read_query
+from openslot.core.ids import parse_id
+from openslot.core.work import Work
+from openslot.http.bodies import decode
+from openslot.http.doors import Exchange, get_user
+from openslot.http.forms import is_form, read_form, read_form_strictly
+from openslot.http.queries import Parameter, read_parameters, read_query
+from openslot.routing import Declaration, Form, Given, Request, Response
 
-Give = Callable[[Visit], object]
+Give = Callable[[Exchange], object]
 
-NO_CONTENT = 204
+GIVEN: dict[str, tuple[tuple[object, Give], ...]] = {
+    "work": ((Work, attrgetter("work")),),
+    "user": ((User, get_user), (User | None, attrgetter("user"))),
+    "request": ((Request, lambda exchange: exchange),),
+}
+PATH_VALUES: dict[object, Callable[[str], object]] = {str: str, UUID: parse_id}
+NAMES = re.compile(r"\{(\w+)(?::path)?\}")
 
-# The hook is for subclasses of what JSON knows, such as a text that is known to be a moment.
-_encode = msgspec.json.Encoder(enc_hook=default_serializer).encode
+encode = msgspec.json.Encoder().encode
+
+
+class Body(Struct, frozen=True, kw_only=True):
+    """The body that a handler takes, as `data` or as the `form` that a page shows again."""
+
+    argument: str
+    kind: Any
+    is_required: bool
 
 
 class Handler(Struct, frozen=True, kw_only=True):
-    """A function behind a path, read once from its declaration."""
+    """A function behind a path."""
 
     run: Callable[..., Awaitable[object]]
-    path_values: tuple[str, ...]
+    declaration: Declaration
+    template: str
+    path_values: tuple[tuple[str, Callable[[str], object]], ...]
     parameters: tuple[Parameter, ...]
     body: Body | None
     given: tuple[tuple[str, Give], ...]
-    status: int
-    headers: dict[str, str]
+    returns: Any
 
 
-async def handle(handler: Handler, visit: Visit, values: Sequence[str], query: bytes) -> Answer:
-    """Call a handler and write its answer; one that has more to say than a body returns the answer itself."""
-    result = await handler.run(**_gather(handler, visit, values, query))
-    if isinstance(result, Answer):
+async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
+    """Call a handler and write its answer."""
+    result = await handler.run(**_gather(handler, exchange, values))
+    declaration = handler.declaration
+    if not isinstance(result, Response):
+        if result is None:
+            return Response(status=declaration.status)
+        headers = {"content-type": declaration.media_type or exchange.door.answers_in}
+        return Response(status=declaration.status, headers=headers, body=encode(result))
+    if isinstance(result.body, bytes):
         return result
-    body = _encode(result) if handler.status != NO_CONTENT else b""
-    return Answer(status=handler.status, headers=handler.headers, body=body)
+    headers = {"content-type": declaration.media_type or exchange.door.answers_in, **result.headers}
+    return Response(status=result.status, headers=headers, cookies=result.cookies, body=encode(result.body))
 
 
-def _gather(handler: Handler, visit: Visit, values: Sequence[str], query: bytes) -> dict[str, object]:
-    arguments, faults = read_query(handler.parameters, query)
-    wanted = handler.body
-    if wanted is not None and wanted.is_required and not visit.body:
-        faults["body"] = "is required"
+def _gather(handler: Handler, exchange: Exchange, values: Sequence[str]) -> dict[str, object]:
+    """Collect the arguments: who asks comes before what is wrong, and what is wrong before what is not there."""
+    arguments = {name: give(exchange) for name, give in handler.given}
+    faults: dict[str, str] = {}
+    if handler.parameters:
+        read, faults = read_query(handler.parameters, exchange.query_string)
+        if handler.declaration.check is not None:
+            given = Given(values=read, wrong=faults.keys(), now=exchange.work.now)
+            faults |= handler.declaration.check(given) | faults
+        arguments.update(read)
+    if handler.body is not None:
+        try:
+            _read_body(handler.body, exchange, arguments)
+        except Invalid as refusal:
+            if not faults:
+                raise
+            faults |= refusal.details or {}
     if faults:
         raise Invalid(details=faults)
-    if wanted is not None and visit.body:
-        arguments["data"] = decode(visit.body, wanted.kind)
-    arguments.update(zip(handler.path_values, values, strict=True))
-    for name, give in handler.given:
-        arguments[name] = give(visit)
+    for (name, read_value), value in zip(handler.path_values, values, strict=True):
+        arguments[name] = read_value(value)
     return arguments
 
 
-def read_handler(declared: HTTPRouteHandler, path_values: tuple[str, ...], given: Mapping[str, Give]) -> Handler:
-    """Read a declaration, or raise a `TypeError` where it asks for what nobody gives."""
-    fields = declared.parsed_fn_signature.parameters
-    parameters, body = parameters_of(declared), body_of(declared)
-    known = {"data", *path_values, *given, *(each.argument for each in parameters)}
-    texts = {name for name, field in fields.items() if field.annotation is str}
-    if declared.has_sync_callable or not (texts.issuperset(path_values) and fields.keys() <= known):
-        raise TypeError(f"{declared} must be async, take its path's values as texts, and know only {sorted(known)}")
-    media_type = declared.media_type.value if isinstance(declared.media_type, Enum) else declared.media_type
+def _read_body(wanted: Body, exchange: Exchange, arguments: dict[str, object]) -> None:
+    if wanted.argument == "form":
+        arguments["form"] = read_form(exchange, wanted.kind)
+    elif exchange.body:
+        decoded = read_form_strictly(exchange, wanted.kind) if is_form(exchange) else decode(exchange.body, wanted.kind)
+        arguments["data"] = decoded
+    elif wanted.is_required:
+        raise Invalid(details={"body": "is required"})
+
+
+def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration, template: str) -> Handler:
+    """Read a function's signature, or raise a `TypeError` where it asks for what nobody gives."""
+    if not inspect.iscoroutinefunction(run):
+        raise TypeError(f"{run.__name__} must be async")
+    hints = get_type_hints(run, include_extras=True)
+    returns = hints.pop("return", None)
+    arguments = inspect.signature(run).parameters
+    in_path = NAMES.findall(template)
+    parameters = read_parameters(hints, arguments)
+    known = {"data", "form", *GIVEN, *in_path, *(each.argument for each in parameters)}
+    if unknown := arguments.keys() - known:
+        raise TypeError(f"{run.__name__} asks for {', '.join(sorted(unknown))}, which nobody gives; mark it with Query")
     return Handler(
-        run=declared.fn,
-        path_values=path_values,
+        run=run,
+        declaration=declaration,
+        template=template,
+        path_values=tuple((name, _path_value(run.__name__, name, hints)) for name in in_path),
         parameters=parameters,
-        body=body,
-        given=tuple((name, give) for name, give in given.items() if name in fields),
-        status=declared.status_code,
-        headers={"content-type": media_type} if declared.status_code != NO_CONTENT else {},
+        body=_body_of(run.__name__, hints, arguments),
+        given=tuple((name, _give(run.__name__, name, hints[name])) for name in arguments if name in GIVEN),
+        returns=returns,
     )
+
+
+def _path_value(handler: str, name: str, hints: dict[str, Any]) -> Callable[[str], object]:
+    if name not in hints:
+        raise TypeError(f"{handler} does not take {name}, which its path has")
+    if hints[name] not in PATH_VALUES:
+        raise TypeError(f"{handler} must take {name} of its path as a str or a UUID")
+    return PATH_VALUES[hints[name]]
+
+
+def _give(handler: str, name: str, kind: object) -> Give:
+    for known, give in GIVEN[name]:
+        if known == kind:
+            return give
+    raise TypeError(f"{handler} must take {name} as {' or '.join(str(known) for known, _ in GIVEN[name])}")
+
+
+def _body_of(handler: str, hints: dict[str, Any], arguments: Any) -> Body | None:
+    if "form" in hints:
+        if get_origin(hints["form"]) is not Form:
+            raise TypeError(f"{handler} must take its form as a Form of a Struct")
+        return Body(argument="form", kind=get_args(hints["form"])[0], is_required=False)
+    if "data" not in hints:
+        return None
+    is_required = arguments["data"].default is inspect.Parameter.empty
+    return Body(argument="data", kind=hints["data"], is_required=is_required)

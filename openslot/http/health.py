@@ -1,23 +1,22 @@
 """Health for machines: alive, ready, and measured."""
 
-from litestar import Response, Router, get
-from litestar.di import NamedDependency
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from openslot.core.errors import StartupError
 from openslot.core.migrate import missing_migrations
 from openslot.core.work import Work
 from openslot.http.metrics import BEATS, write_metrics
+from openslot.routing import Mount, Response, get
 
 
-@get("/healthz", include_in_schema=False)
+@get("/healthz")
 async def healthz() -> dict[str, str]:
     """Say that the process answers."""
     return {"status": "ok"}
 
 
-@get("/readyz", include_in_schema=False)
-async def readyz(work: NamedDependency[Work]) -> Response[dict[str, str]]:
+@get("/readyz")
+async def readyz(work: Work) -> Response:
     """Say whether database, migrations and a worker are there; 503 while one is not."""
     checks = {"database": "ok", "migrations": "ok", "worker": "ok"}
     async with work.house.pool.acquire() as connection:
@@ -29,13 +28,13 @@ async def readyz(work: NamedDependency[Work]) -> Response[dict[str, str]]:
     if not await work.db.fetchval(BEATS, work.now):
         checks["worker"] = "no heartbeat in the last 30 seconds"
     ready = all(state == "ok" for state in checks.values())
-    return Response({"status": "ready" if ready else "not ready", **checks}, status_code=200 if ready else 503)
+    return Response(status=200 if ready else 503, body={"status": "ready" if ready else "not ready", **checks})
 
 
-@get("/metrics", include_in_schema=False)
-async def metrics(work: NamedDependency[Work]) -> Response[bytes]:
+@get("/metrics")
+async def metrics(work: Work) -> Response:
     """Write the metrics for Prometheus."""
-    return Response(await write_metrics(work.db, work.now), media_type=CONTENT_TYPE_LATEST)
+    return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=await write_metrics(work.db, work.now))
 
 
-health_router = Router("/", route_handlers=[healthz, readyz, metrics])
+HEALTH = Mount(prefix="", handlers=[healthz, readyz, metrics])

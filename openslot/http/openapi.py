@@ -1,18 +1,18 @@
-"""The API's description: OpenAPI 3.1, made from the handlers' own types."""
+"""The API's description for machines: OpenAPI 3.1, made from the handlers' own types."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from litestar import Litestar, get
-from litestar.datastructures import State
-from litestar.di import Provide
-from litestar.openapi import OpenAPIConfig
-from litestar.openapi.spec import Components, License, SecurityScheme, Server
-from litestar.types import ControllerRouterHandler
+import msgspec
 
 from openslot import __version__
-from openslot.webhooks.describing import tell_of_webhooks
+from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
+from openslot.http.queries import Parameter
+from openslot.routing import ErrorBody, Mount, Response, get
+from openslot.routing.descriptions import Schema, Webhook
 
+TITLE = "Openslot API"
 DESCRIPTION = """
 Read and change bookings, contacts, event types and availability of the user whose key is used.
 
@@ -20,52 +20,84 @@ Every request carries an API key: `Authorization: Bearer svc_live_…`. A key ma
 `RateLimit-*` headers tell how many are left, and a refused request tells in `Retry-After` how long to wait.
 POST and PATCH take an `Idempotency-Key`: a repeat within 24 hours gets the first answer again.
 """.strip()
+SECURITY = {
+    "apiKey": {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "svc_live_…",
+        "description": "An API key of the user",
+    }
+}
 
 
-def describe(
-    routes: Sequence[ControllerRouterHandler], dependencies: Mapping[str, Provide], public_url: str
-) -> dict[str, Any]:
-    """Describe these routes as they are served at this address.
-
-    A second app is made for it and never served: the framework's own schema routes answer unknown paths with HTML.
-    """
-    config = OpenAPIConfig(
-        title="Openslot API",
-        version=__version__,
-        description=DESCRIPTION,
-        license=License(name="Apache-2.0", identifier="Apache-2.0"),
-        servers=[Server(url=public_url)],
-        use_handler_docstrings=True,
-        create_examples=False,
-        components=Components(
-            security_schemes={
-                "apiKey": SecurityScheme(
-                    type="http", scheme="bearer", bearer_format="svc_live_…", description="An API key of the user"
-                )
-            }
-        ),
-    )
-    app = Litestar(route_handlers=routes, dependencies=dependencies, openapi_config=config, logging_config=None)
-    description = app.openapi_schema.to_schema()
-    for operations in description["paths"].values():
-        for operation in operations.values():
-            _loosen_body(operation)
-    tell_of_webhooks(description)
-    return description
+def describe(operations: Sequence[Operation], webhooks: Sequence[Webhook], public_url: str) -> dict[str, Any]:
+    """Describe these operations as they are served at this address, and what is sent to others."""
+    shapes = Shapes([*kinds_of(operations), *dict.fromkeys(webhook.data for webhook in webhooks)])
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _describe(operation, shapes)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": TITLE,
+            "version": __version__,
+            "description": DESCRIPTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": public_url}],
+        "paths": paths,
+        "webhooks": {webhook.name: {"post": webhook.describe(shapes.of(webhook.data))} for webhook in webhooks},
+        "components": {"schemas": shapes.named, "securitySchemes": SECURITY},
+    }
 
 
-def _loosen_body(operation: dict[str, Any]) -> None:
-    """Say that a body which may be null may be left out as well; the framework calls every body required."""
-    body = operation.get("requestBody")
-    if body is None:
-        return
-    schema = body["content"]["application/json"]["schema"]
-    if {"type": "null"} in schema.get("oneOf", []):
-        body["required"] = False
+def _describe(operation: Operation, shapes: Shapes) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description,
+        "operationId": operation.operation_id,
+    }
+    parameters = [_path_value(name) for name in operation.path_values]
+    parameters += [_parameter(parameter, shapes) for parameter in operation.parameters]
+    if parameters:
+        described["parameters"] = parameters
+    if operation.body is not None:
+        content = {"application/json": {"schema": shapes.of(operation.body)}}
+        described["requestBody"] = {"content": content, "required": operation.is_body_required}
+    done = {"description": "Done", "content": {operation.media_type: {"schema": shapes.of(operation.returns)}}}
+    described["responses"] = {str(operation.status): done} | {
+        str(status): _refusal(words, shapes) for status, words in operation.errors.items()
+    }
+    if operation.security is not None:
+        described["security"] = [{operation.security: []}]
+    return described
 
 
-@get("/api/openapi.json", include_in_schema=False)
-async def openapi_json(state: State) -> dict[str, Any]:
-    """Hand the description out."""
-    description: dict[str, Any] = state["describe"]()
-    return description
+def _path_value(name: str) -> Schema:
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _parameter(parameter: Parameter, shapes: Shapes) -> Schema:
+    schema = schema_of(parameter, shapes)
+    described = {"name": parameter.name, "in": "query", "required": parameter.is_required, "schema": schema}
+    return described | ({"description": schema["description"]} if "description" in schema else {})
+
+
+def _refusal(words: str, shapes: Shapes) -> Schema:
+    return {"description": words, "content": {"application/json": {"schema": shapes.of(ErrorBody)}}}
+
+
+def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:
+    """Hand the description out; it is made when it is asked for the first time."""
+
+    @cache
+    def written() -> bytes:
+        return msgspec.json.encode(describe_api())
+
+    @get("/api/openapi.json")
+    async def openapi_json() -> Response:
+        """Hand the description out."""
+        return Response(headers={"content-type": "application/json"}, body=written())
+
+    return Mount(prefix="", handlers=[openapi_json])

@@ -1,17 +1,18 @@
 """Query parameters, read before the handler is called: every wrong or missing one is named at once."""
 
-from collections.abc import Callable
-from typing import Any
+import inspect
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
-from litestar.handlers import HTTPRouteHandler
-from litestar.params import QueryParameter
 from msgspec import Struct
 
+from openslot.core.checked import read_checked
 from openslot.core.text import is_line
 from openslot.http.values import find_unfit
 from openslot.http.words import in_words
+from openslot.routing.parameters import find_query, without_null
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -20,7 +21,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     name: str
     argument: str
     kind: Any
-    decode: Callable[[Any, Any], Any]
+    default: Any
     is_required: bool
     is_list: bool
 
@@ -29,7 +30,7 @@ def read_query(parameters: tuple[Parameter, ...], query: bytes) -> tuple[dict[st
     """Read what is given, by argument, and what is wrong with it, by the parameter's own name."""
     values: dict[str, object] = {}
     faults: dict[str, str] = {}
-    given = _parse(query) if parameters and query else {}
+    given = _parse(query) if query else {}
     for parameter in parameters:
         texts = given.get(parameter.name)
         if texts is not None:
@@ -51,7 +52,7 @@ def _read(parameter: Parameter, texts: list[str]) -> object:
             raise ValueError("has characters that are not allowed")
     given = texts if parameter.is_list else texts[0]
     try:
-        value: object = msgspec.convert(given, parameter.kind, strict=False, dec_hook=parameter.decode)
+        value: object = msgspec.convert(given, parameter.kind, strict=False, dec_hook=read_checked)
     except msgspec.ValidationError as fault:
         raise ValueError(in_words(str(fault), parameter.kind).removesuffix(", not a string")) from None
     for _, unfit in find_unfit(value):
@@ -66,18 +67,21 @@ def _parse(query: bytes) -> dict[str, list[str]]:
     return given
 
 
-def parameters_of(declared: HTTPRouteHandler) -> tuple[Parameter, ...]:
+def read_parameters(hints: Mapping[str, Any], arguments: Mapping[str, inspect.Parameter]) -> tuple[Parameter, ...]:
     """Read which parameters a handler declares."""
-    kinds = declared.signature_model.__annotations__
-    return tuple(
-        Parameter(
-            name=field.kwarg_definition.name or name,
-            argument=name,
-            kind=kinds[name],
-            decode=declared.default_deserializer,
-            is_required=field.is_required,
-            is_list=field.is_non_string_sequence,
-        )
-        for name, field in declared.parsed_fn_signature.parameters.items()
-        if isinstance(field.kwarg_definition, QueryParameter)
-    )
+    found = []
+    for argument, annotation in hints.items():
+        query = find_query(annotation)
+        if query is not None:
+            kind, default = without_null(annotation), arguments[argument].default
+            found.append(
+                Parameter(
+                    name=query.name or argument,
+                    argument=argument,
+                    kind=kind,
+                    default=default,
+                    is_required=default is inspect.Parameter.empty,
+                    is_list=get_origin(get_args(kind)[0]) is list,
+                )
+            )
+    return tuple(found)

@@ -8,15 +8,13 @@ from urllib.parse import quote_from_bytes
 from openslot.access.addresses import client_address
 from openslot.core.config import Networks
 from openslot.core.errors import Invalid, NotFound, TooLarge, UnsupportedMedia
-from openslot.http.doors import Headers, Scope, Visit
+from openslot.http.doors import Exchange, Headers, Scope
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
-MOST_BYTES = 256 * 1024
 LONGEST_TARGET = 8 * 1024
 ASCII = bytes(range(128))
-# What the framework takes as a host; nobody should be able to tell by it who answers.
 HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 
 
@@ -33,15 +31,15 @@ def address_of(scope: Scope, trusted: Networks) -> str:
     return client_address(peer, b",".join(lines).decode("latin-1"), trusted)
 
 
-def check_target(scope: Scope) -> None:
+def check_target(exchange: Exchange) -> None:
     """Refuse a path that names nothing and a target without end; make the query what the parser can read."""
-    path, query = scope["path"], scope["query_string"]
+    path, query = exchange.path, exchange.query_string
     if len(path) + len(query) > LONGEST_TARGET:
         raise Invalid("The address must not be longer than 8 KiB")
     if not path.isprintable():
         raise NotFound
     if not query.isascii():
-        scope["query_string"] = quote_from_bytes(query, safe=ASCII).encode()
+        exchange.query_string = quote_from_bytes(query, safe=ASCII).encode()
 
 
 def check_host(headers: Headers) -> None:
@@ -50,33 +48,38 @@ def check_host(headers: Headers) -> None:
         raise Invalid
 
 
-async def read_body(visit: Visit, receive: Receive) -> bytes:
+async def read_body(exchange: Exchange, receive: Receive, *, most_bytes: int) -> bytes:
     """Read a whole body, or refuse one that is too large as soon as that is known."""
-    declared = visit.headers.get("content-length", "")
-    if len(declared) > 9 or (declared.isdecimal() and int(declared) > MOST_BYTES):
-        raise _too_large()
+    declared = exchange.headers.get("content-length", "")
+    if len(declared) > 9 or (declared.isdecimal() and int(declared) > most_bytes):
+        raise _too_large(most_bytes)
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientGone
         body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
-            raise _too_large()
+        if len(body) > most_bytes:
+            raise _too_large(most_bytes)
         if not message.get("more_body"):
             return bytes(body)
 
 
-def check_media_type(visit: Visit) -> None:
+def check_media_type(exchange: Exchange) -> None:
     """Refuse a body that is not of the door's kind, or that is packed."""
-    if not visit.body or not visit.door.media_types:
+    media_types = exchange.door.media_types
+    if not exchange.body or not media_types:
         return
-    given = visit.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given not in visit.door.media_types:
-        raise UnsupportedMedia(f"The body must be {visit.door.media_types[0]}")
-    if visit.headers.get("content-encoding", "identity").strip().lower() != "identity":
+    if media_type_of(exchange.headers) not in media_types:
+        raise UnsupportedMedia(f"The body must be {media_types[0]}")
+    if exchange.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise UnsupportedMedia("The body must not be compressed")
 
 
-def _too_large() -> TooLarge:
-    return TooLarge("The body must not be larger than 256 KiB")
+def media_type_of(headers: Headers) -> str:
+    """Name the media type of a body, without its parameters."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _too_large(most_bytes: int) -> TooLarge:
+    return TooLarge(f"The body must not be larger than {most_bytes // 1024} KiB")

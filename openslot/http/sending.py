@@ -2,60 +2,37 @@
 
 from collections.abc import Awaitable, Callable
 
-from openslot.http.doors import Answer, Visit
+from openslot.http.doors import Exchange
 from openslot.http.receiving import Message
+from openslot.routing import Response
 
 Send = Callable[[Message], Awaitable[None]]
 
+# Of the second, a length would be that of the copy that the client has.
+WITHOUT_LENGTH = frozenset({204, 304})
 ANY_ORIGIN = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-expose-headers", b"Retry-After, X-Request-Id, Idempotent-Replayed"),
 )
 
 
-class Sender:
-    """Sends one visit's answer; a second one comes too late."""
+async def send_response(send: Send, exchange: Exchange, response: Response) -> None:
+    """Send a whole answer; HEAD gets all of it but the body."""
+    body = response.body if isinstance(response.body, bytes) else b""
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
+    headers += [(b"set-cookie", cookie.written().encode("latin-1")) for cookie in response.cookies]
+    if response.status not in WITHOUT_LENGTH:
+        headers.append((b"content-length", b"%d" % len(body)))
+    await send({"type": "http.response.start", "status": response.status, "headers": _complete(headers, exchange)})
+    await send({"type": "http.response.body", "body": b"" if exchange.method == "HEAD" else body})
 
-    __slots__ = ("_send", "_started", "_visit")
 
-    def __init__(self, send: Send, visit: Visit) -> None:
-        self._send = send
-        self._visit = visit
-        self._started = False
-
-    async def send(self, message: Message) -> None:
-        """Pass a handler's message on: headers are added, and HEAD gets no body."""
-        if message["type"] == "http.response.start":
-            await self._start(message["status"], message["headers"])
-        else:
-            await self._go_on(message)
-
-    async def answer(self, answer: Answer) -> None:
-        """Send a whole answer, unless one is under way."""
-        if self._started:
-            return
-        headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in answer.pairs()]
-        if answer.status != 204 and b"content-length" not in [name for name, _ in headers]:
-            headers.append((b"content-length", b"%d" % len(answer.body)))
-        await self._start(answer.status, headers)
-        await self._go_on({"type": "http.response.body", "body": answer.body})
-
-    def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> Awaitable[None]:
-        self._started = True
-        self._visit.status = status
-        return self._send({"type": "http.response.start", "status": status, "headers": self._complete(headers)})
-
-    def _go_on(self, message: Message) -> Awaitable[None]:
-        if self._visit.method == "HEAD":
-            message["body"] = b""
-        return self._send(message)
-
-    def _complete(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        visit, door = self._visit, self._visit.door
-        own = [name for name, _ in headers]
-        headers.append((b"x-request-id", visit.request_id.encode()))
-        headers += [header for header in door.headers if header[0] not in own]
-        headers += [(name.encode(), value.encode()) for name, value in visit.entry.headers.items()]
-        if door.open_to_other_origins:
-            headers += ANY_ORIGIN
-        return headers
+def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tuple[bytes, bytes]]:
+    door = exchange.door
+    own = [name for name, _ in headers]
+    headers.append((b"x-request-id", exchange.request_id.encode()))
+    headers += [header for header in door.headers if header[0] not in own]
+    headers += [(name.encode(), value.encode()) for name, value in exchange.entry.headers.items()]
+    if door.open_to_other_origins:
+        headers += ANY_ORIGIN
+    return headers

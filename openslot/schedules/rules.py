@@ -98,15 +98,15 @@ def _has_holidays(calendar: HolidayCalendar) -> bool:
 def _name_faults(schedule: Schedule) -> dict[str, str]:
     faults = {}
     if not schedule.name.strip() or len(schedule.name) > 200:
-        faults["name"] = "Must be 1 to 200 characters"
+        faults["name"] = "must be 1 to 200 characters"
     if find_zone(schedule.zone) is None:
-        faults["timezone"] = "Unknown time zone; use a name such as Europe/Berlin"
+        faults["timezone"] = "is not a time zone; use a name such as Europe/Berlin"
     return faults
 
 
 def _weekly_faults(weekly: tuple[Hours, ...]) -> Iterator[tuple[str, str]]:
     if len(weekly) != len(WEEKDAYS):
-        yield "weeklyHours", "Must have seven days, Monday first"
+        yield "weeklyHours", "must have seven days, Monday first"
     for weekday, hours in zip(WEEKDAYS, weekly, strict=False):
         yield from _hours_faults(f"weeklyHours.{weekday}", hours)
 
@@ -117,7 +117,7 @@ def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str,
     seen: set[date] = set()
     for index, override in enumerate(overrides):
         if override.on in seen:
-            yield f"dateOverrides.{index}.date", f"{override.on} is there twice"
+            yield f"dateOverrides.{index}.date", "is used twice"
         seen.add(override.on)
         yield from _hours_faults(f"dateOverrides.{index}.hours", override.hours)
 
@@ -127,9 +127,9 @@ def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
         yield path, f"At most {MOST_RANGES_A_DAY} ranges a day"
     for index, each in enumerate(hours):
         if not 0 <= each.start_minute < MINUTES_A_DAY:
-            yield f"{path}.{index}.start", "Must be from 00:00 to 23:59"
+            yield f"{path}.{index}.start", "must be from 00:00 to 23:59"
         if not each.start_minute < each.end_minute < each.start_minute + MINUTES_A_DAY + (each.start_minute == 0):
-            yield f"{path}.{index}.end", "Must be later than the start and within 24 hours of it"
+            yield f"{path}.{index}.end", "must be later than the start and within 24 hours of it"
 
 
 def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str, str]]:
@@ -139,12 +139,12 @@ def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str,
         if span.starts_at.tzinfo is None or span.ends_at.tzinfo is None:
             yield f"outOfOffice.{index}.from", "Both ends need an offset from UTC"
         elif span.ends_at <= span.starts_at:
-            yield f"outOfOffice.{index}.to", "Must be later than from"
+            yield f"outOfOffice.{index}.to", "must be later than from"
 
 
 def find_out_of_office_faults(away: OutOfOffice) -> dict[str, str]:
     """Tell what is wrong with a single time away."""
     faults = {path.rpartition(".")[2]: words for path, words in _out_of_office_faults((away,))}
     if len(away.reason) > 200 or not is_line(away.reason):
-        faults["reason"] = "Must be at most 200 characters on one line"
+        faults["reason"] = "must be at most 200 characters on one line"
     return faults

@@ -1,7 +1,8 @@
 """Pages: one's own account, and its password."""
 
-from litestar import Response, get, post
-from litestar.di import NamedDependency
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
 
 from openslot.access import operations as access
 from openslot.access.door import counting_wrong_passwords
@@ -10,66 +11,64 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.core.errors import Invalid
+from openslot.core.text import LINE
 from openslot.core.work import Work
-from openslot.http.doors import visit_of
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.forms import EMPTY, Field, Form, read_form
 from openslot.web.key_rows import EXPIRIES, key_row
-from openslot.web.pages import PageRequest, page, query_of, redirect
+from openslot.web.pages import page, redirect
 
-PASSWORD_FIELDS = (
-    Field("current", 200, "Enter your present password"),
-    Field("password", 200, "Choose a new password"),
-)
 NOTICES = {
     "password": "Your password is changed. Every other device is signed out.",
     "revoked": "The key is revoked. Requests with it are refused from now on.",
 }
-FAULTS = {
-    "password": "Use 10 to 200 characters",
-    "current": "This is not your present password",
-}
+NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
+
+
+class PasswordForm(Struct, frozen=True, kw_only=True):
+    """The password as it is and as it shall be."""
+
+    current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty("Enter your present password")]
+    password: Annotated[NewPassword, WhenEmpty("Choose a new password")]
 
 
 @get("/account")
-async def show_account(request: PageRequest, work: NamedDependency[Work], user: NamedDependency[User]) -> Response[str]:
+async def show_account(request: Request, work: Work, user: User) -> Response:
     """Show the account and its keys."""
-    return await account_page(request, work, user, notice=NOTICES.get(query_of(request).get("done", "")))
+    return await account_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
 
 
-@post("/account/password", status_code=303)
-async def change_password(
-    request: PageRequest, work: NamedDependency[Work], user: NamedDependency[User]
-) -> Response[str]:
+@post("/account/password", transaction="none")
+async def change_password(request: Request, work: Work, user: User, form: Form[PasswordForm]) -> Response:
     """Replace the password; every other device is signed out."""
-    form = read_form(request, *PASSWORD_FIELDS)
     if form.faults:
-        return await account_page(request, work, user, password_form=form, status=400)
+        return await account_page(work, user, password_form=form, status=400)
+    sent = form.get()
     try:
-        async with counting_wrong_passwords(work, email=user.email, address=visit_of(request.scope).address):
-            await access.change_password(work, user, current=form["current"], new=form["password"])
+        async with counting_wrong_passwords(work, email=user.email, address=request.address):
+            await access.confirm_password(work, user, sent.current)
+        await access.change_password(work, user, sent.password)
     except Invalid as refusal:
-        found = {name: FAULTS[name] for name in refusal.details or {}}
-        return await account_page(request, work, user, password_form=form.with_faults(found), status=400)
+        wrong = form.with_faults(refusal.details or {})
+        return await account_page(work, user, password_form=wrong, status=400)
     return redirect("/account?done=password")
 
 
 async def account_page(
-    request: PageRequest,
     work: Work,
     user: User,
     *,
     status: int = 200,
     notice: str | None = None,
-    key_form: Form = EMPTY,
-    password_form: Form = EMPTY,
+    key_form: Form[Any] | None = None,
+    password_form: Form[PasswordForm] | None = None,
     new_key: tuple[str, str] | None = None,
-) -> Response[str]:
+) -> Response:
     """Show the account, with a form's faults or a key that was just made."""
     keys = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
     return page(
-        request,
         "account.html",
+        user,
         status=status,
         here="/account",
         notice=notice,
@@ -77,7 +76,7 @@ async def account_page(
         may_use_api=user.effective_plan in PLANS_WITH_API,
         keys=[key_row(key, user, now=work.now) for key in keys],
         expiries=EXPIRIES,
-        key_form=key_form,
-        password_form=password_form,
+        key_form=key_form or Form(),
+        password_form=password_form or Form(),
         new_key=new_key,
     )

@@ -8,10 +8,10 @@ from importlib.resources.abc import Traversable
 from msgspec import Struct
 
 MEDIA_TYPES = {
-    "css": "text/css",
-    "js": "text/javascript",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
-    "txt": "text/plain",
+    "txt": "text/plain; charset=utf-8",
 }
 
 

@@ -1,19 +1,15 @@
 """All pages, by path."""
 
-from litestar import Router
-
-from openslot.core.errors import Unauthorized
+from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
-from openslot.web.api_docs.page import show_api_docs
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
-from openslot.web.door import ask_to_sign_in, check_same_origin
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login, start
 from openslot.web.static_files import favicon, robots, static_file
 
-pages_router = Router(
-    "/",
-    route_handlers=[
+PAGES = Mount(
+    prefix="",
+    handlers=[
         start,
         show_login,
         log_in,
@@ -26,12 +22,8 @@ pages_router = Router(
         revoke_key,
         show_setup,
         set_up,
-        show_api_docs,
         static_file,
         favicon,
         robots,
     ],
-    guards=[check_same_origin],
-    exception_handlers={Unauthorized: ask_to_sign_in},
-    include_in_schema=False,
 )

@@ -2,58 +2,59 @@
 
 from functools import cache
 from itertools import groupby
+from typing import Annotated
 from zoneinfo import available_timezones
 
-from litestar import Response, get, post
-from litestar.di import NamedDependency
+from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.accounts.models import UserWanted
 from openslot.core.errors import Invalid
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
+from openslot.core.zones import Zone
 from openslot.people import operations as people
-from openslot.web.forms import EMPTY, Field, Form, read_form
-from openslot.web.pages import PageRequest, page, query_of, redirect
-from openslot.web.sign_in import HOME, browser_of, with_session
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.account import NewPassword
+from openslot.web.pages import page, redirect
+from openslot.web.sign_in import HOME, browser_of, session_cookie
 from openslot.web.words import zone_name
 
 REGIONS = {"Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"}
-FIELDS = (
-    Field("name", 200, "Enter your name"),
-    Field("email", 254, "Enter your e-mail address"),
-    Field("password", 200, "Choose a password"),
-    Field("timezone", 100, "Choose your time zone"),
-)
-FAULTS = {
-    "name": "Use 1 to 200 characters",
-    "email": "This is not a complete e-mail address; it looks like name@example.com",
-    "password": "Use 10 to 200 characters",
-    "timezone": "Choose a time zone from the list",
-}
+
+
+class SetupForm(Struct, frozen=True, kw_only=True):
+    """Whose the first account is."""
+
+    name: Annotated[Name, WhenEmpty("Enter your name")]
+    email: Annotated[EmailAddress, WhenEmpty("Enter your e-mail address")]
+    password: Annotated[NewPassword, WhenEmpty("Choose a password")]
+    timezone: Annotated[Zone, WhenEmpty("Choose your time zone")]
 
 
 @get("/setup")
-async def show_setup(request: PageRequest, work: NamedDependency[Work]) -> Response[str]:
+async def show_setup(request: Request, work: Work) -> Response:
     """Show the form for the first account to the one who has the link."""
-    token = query_of(request).get("token", "")
+    token = request.query.get("token", "")
     await access.check_setup_link(work, token)
-    return _show(request, EMPTY, token=token)
+    return _show(Form(), token=token)
 
 
-@post("/setup", status_code=303)
-async def set_up(request: PageRequest, work: NamedDependency[Work]) -> Response[str]:
+@post("/setup")
+async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Response:
     """Open the first account and sign its owner in."""
-    token, form = query_of(request).get("token", ""), read_form(request, *FIELDS)
+    token = request.query.get("token", "")
     await access.check_setup_link(work, token)
     if form.faults:
-        return _show(request, form, token=token, status=400)
-    wanted = UserWanted(email=form["email"], name=form["name"], zone=form["timezone"])
+        return _show(form, token=token, status=400)
+    sent = form.get()
+    wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone)
     try:
-        user = await people.set_up(work, token, wanted, password=form["password"])
+        user = await people.set_up(work, token, wanted, password=sent.password)
     except Invalid as refusal:
-        found = {name: FAULTS[name] for name in refusal.details or {} if name in FAULTS}
-        return _show(request, form.with_faults(found), token=token, status=400)
-    return with_session(redirect(HOME), await access.begin_session(work, user, user_agent=browser_of(request)), work)
+        return _show(form.with_faults(refusal.details or {}), token=token, status=400)
+    session = await access.begin_session(work, user, user_agent=browser_of(request))
+    return redirect(HOME, session_cookie(work, session))
 
 
 @cache
@@ -66,5 +67,5 @@ def zones_by_region() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
     )
 
 
-def _show(request: PageRequest, form: Form, *, token: str, status: int = 200) -> Response[str]:
-    return page(request, "setup.html", status=status, form=form, token=token, regions=zones_by_region())
+def _show(form: Form[SetupForm], *, token: str, status: int = 200) -> Response:
+    return page("setup.html", None, status=status, form=form, token=token, regions=zones_by_region())

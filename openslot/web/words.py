@@ -22,6 +22,11 @@ MONTHS = (
 )
 
 
+def sentence(fault: str) -> str:
+    """Begin a field's fault with a capital, as it stands below the field."""
+    return fault[:1].upper() + fault[1:]
+
+
 def day(instant: datetime, zone: str) -> str:
     """Say `16 March 2026`, as the zone's calendar shows it."""
     local = instant.astimezone(get_zone(zone))

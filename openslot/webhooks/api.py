@@ -1,57 +1,77 @@
 """REST: the feed of past events."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
+from uuid import UUID
 
-from litestar import get
-from litestar.di import NamedDependency
-from litestar.params import QueryParameter
+from msgspec import Meta
 
 from openslot.accounts.models import User
-from openslot.core.errors import Invalid, NotFound
-from openslot.core.ids import parse_id
-from openslot.core.paging import Limit
-from openslot.core.responses import ERRORS
-from openslot.core.text import LINE
+from openslot.core.checked import CheckedText
+from openslot.core.ids import SHAPE
 from openslot.core.work import Work
+from openslot.routing import Query, get
+from openslot.routing.paging import Limit
 from openslot.webhooks import operations
-from openslot.webhooks.schemas import Feed, show_event
+from openslot.webhooks.rules import describe_unknown
+from openslot.webhooks.schemas import PUBLISHED_TYPES, Feed, show_event
+
+LONGEST = 500
+
+
+class EventId(CheckedText):
+    """The id of an event."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {
+        "type": "string",
+        "maxLength": 100,
+        "examples": ["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"],
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Leave an id as it is, and an empty text too: the feed from its beginning."""
+        if text and SHAPE.fullmatch(text) is None:
+            raise ValueError("is not the id of an event of yours")
+        return text
+
+
+class EventTypes(CheckedText):
+    """Names of events, by commas."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {
+        "type": "string",
+        "maxLength": LONGEST,
+        "examples": ["booking.created", "booking.created,booking.cancelled"],
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Write the names without spaces; none mean all."""
+        if len(text) > LONGEST:
+            raise ValueError(f"must have at most {LONGEST} characters")
+        names = [name.strip() for name in text.split(",") if name.strip()]
+        if unknown := sorted(set(names) - set(PUBLISHED_TYPES)):
+            raise ValueError(describe_unknown(unknown, PUBLISHED_TYPES))
+        return ",".join(names)
+
 
 After = Annotated[
-    str | None,
-    QueryParameter(
-        description="The `next` of an earlier answer, or the `webhook-id` of an event: the feed goes on behind it",
-        pattern=LINE,
-        max_length=100,
-        schema_extra={"examples": ["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"]},
-    ),
+    EventId | None,
+    Meta(description="The `next` of an earlier answer, or the `webhook-id` of an event: the feed goes on behind it"),
+    Query(),
 ]
-Kind = Annotated[
-    str | None,
-    QueryParameter(
-        name="type",
-        description="Only events of this type; several by commas",
-        pattern=LINE,
-        max_length=500,
-        schema_extra={"examples": ["booking.created", "booking.created,booking.cancelled"]},
-    ),
-]
+Kind = Annotated[EventTypes | None, Meta(description="Only events of this type; several by commas"), Query("type")]
 
 
-@get("/events", tags=["Events"], summary="Read past events", operation_id="listEvents", responses=ERRORS)
-async def list_events(
-    work: NamedDependency[Work],
-    user: NamedDependency[User],
-    *,
-    after: After = None,
-    kind: Kind = None,
-    limit: Limit = 20,
-) -> Feed:
+@get("/events", tag="Events", summary="Read past events")
+async def list_events(work: Work, user: User, *, after: After = None, kind: Kind = None, limit: Limit = 20) -> Feed:
     """Read what happened, the first first; who goes on from `next` misses nothing and gets nothing twice."""
-    types = tuple(name.strip() for name in kind.split(",") if name.strip()) if kind else ()
-    try:
-        start = parse_id(after) if after else None
-    except NotFound:
-        raise Invalid(details={"after": "is not the id of an event of yours"}) from None
+    types = tuple(kind.split(",")) if kind else ()
+    start = UUID(after) if after else None
     found, has_more = await operations.list_feed(work, user, after=start, types=types, limit=limit)
     shown = [show_event(each) for each in found]
     return Feed(data=shown, next=shown[-1].id if shown else after or None, has_more=has_more)

@@ -1,9 +1,9 @@
 """The part of the API's description that tells what webhooks send."""
 
+from functools import partial
 from typing import Any
 
-import msgspec
-
+from openslot.routing.descriptions import Webhook
 from openslot.webhooks.schemas import PUBLISHED, Published
 
 HEADERS = {
@@ -22,22 +22,6 @@ ANSWERS = {
     "410": {"description": "Gone: the endpoint is switched off"},
     "default": {"description": "Failed, redirects too: tried again, 10 times in all over 75 hours and 35 minutes"},
 }
-
-
-def tell_of_webhooks(description: dict[str, Any]) -> None:
-    """Add every event with its payload, to the section of its own and to the feed's answer."""
-    schemas: dict[str, Any] = description["components"]["schemas"]
-    shapes = list(dict.fromkeys(one.data for one in PUBLISHED))
-    references, found = msgspec.json.schema_components(shapes, ref_template="#/components/schemas/{name}")
-    for name, schema in found.items():
-        schemas.setdefault(name, schema)
-    by_shape = dict(zip(shapes, references, strict=True))
-    description["webhooks"] = {one.event.type: {"post": _describe(one, by_shape[one.data])} for one in PUBLISHED}
-    if "ShownEvent" in schemas:
-        schemas["ShownEvent"]["properties"]["data"] = {
-            "description": "What it happened to, as it was then",
-            "anyOf": list(references),
-        }
 
 
 def _describe(published: Published, data: dict[str, Any]) -> dict[str, Any]:
@@ -69,3 +53,6 @@ def _describe(published: Published, data: dict[str, Any]) -> dict[str, Any]:
 
 def _text(example: str) -> dict[str, Any]:
     return {"type": "string", "examples": [example]}
+
+
+WEBHOOKS = tuple(Webhook(name=one.event.type, data=one.data, describe=partial(_describe, one)) for one in PUBLISHED)

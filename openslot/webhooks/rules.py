@@ -31,9 +31,13 @@ def check_events(chosen: Collection[str], known: Collection[str], *, field: str 
     """Keep each event once, in the order known, or refuse those that don't exist; none chosen means all."""
     unknown = sorted(set(chosen) - set(known))
     if unknown:
-        faults = f"{', '.join(unknown)} is no event; there are {', '.join(known)}"
-        raise Invalid(details={field: faults})
+        raise Invalid(details={field: describe_unknown(unknown, known)})
     return tuple(name for name in known if name in chosen)
+
+
+def describe_unknown(unknown: Collection[str], known: Collection[str]) -> str:
+    """Say that there are no such events, and which there are."""
+    return f"must be one of {', '.join(known)}, not {', '.join(unknown)}"
 
 
 def check_description(text: str | None) -> str | None:

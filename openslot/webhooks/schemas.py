@@ -32,6 +32,9 @@ PUBLISHED = (
     Published(ContactCreated, DetailedContact),
 )
 PUBLISHED_TYPES = tuple(one.event.type for one in PUBLISHED)
+_ANY_PUBLISHED = [
+    {"$ref": f"#/components/schemas/{name}"} for name in dict.fromkeys(one.data.__name__ for one in PUBLISHED)
+]
 
 
 class ShownEvent(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -40,7 +43,9 @@ class ShownEvent(Struct, frozen=True, kw_only=True, rename="camel"):
     id: Annotated[str, Meta(description="The same in the header `webhook-id`", examples=[_ID])]
     type: Annotated[str, Meta(examples=["booking.created"])]
     created_at: Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
-    data: Annotated[Raw, Meta(description="What it happened to, as it was then")]
+    data: Annotated[
+        Raw, Meta(description="What it happened to, as it was then", extra_json_schema={"anyOf": _ANY_PUBLISHED})
+    ]
 
 
 class Feed(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -1,12 +1,10 @@
 """Handlers that write a row, so that one can count how often they ran."""
 
-from litestar import get, patch, post
-from litestar.di import NamedDependency
-from litestar.params import FromPath, JSONBody
 from msgspec import Struct
 
 from openslot.core.errors import Conflict
 from openslot.core.work import Work
+from openslot.routing import get, patch, post
 
 TABLE = "create table probe_rows (id bigint generated always as identity, note text not null)"
 
@@ -19,20 +17,20 @@ class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ending: str = "good"
 
 
-@post("/api/v1/probe/rows", status_code=201)
-async def add_row(data: JSONBody[Row], work: NamedDependency[Work]) -> dict[str, object]:
+@post("/api/v1/probe/rows", status=201)
+async def add_row(data: Row, work: Work) -> dict[str, object]:
     """Write a row, slowly if asked, and end as asked."""
     return await _add(work, data)
 
 
-@patch("/api/v1/probe/rows/{row:str}")
-async def change_row(row: FromPath[str], data: JSONBody[Row], work: NamedDependency[Work]) -> dict[str, object]:
+@patch("/api/v1/probe/rows/{row}")
+async def change_row(row: str, data: Row, work: Work) -> dict[str, object]:
     """Write a row under another path."""
     return {**await _add(work, data), "row": row}
 
 
 @get("/api/v1/probe/rows")
-async def count_rows(work: NamedDependency[Work]) -> dict[str, int]:
+async def count_rows(work: Work) -> dict[str, int]:
     """Tell how many rows there are."""
     return {"rows": await work.db.fetchval("select count(*) from probe_rows")}
 

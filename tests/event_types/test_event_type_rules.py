@@ -56,7 +56,7 @@ def test_numbers_have_bounds(field: str, name: str, least: int, most: int) -> No
     for number in (least, most):
         assert find_event_type_faults(replace(TALK, **{field: number})) == {}
     for number in (least - 1, most + 1):
-        assert find_event_type_faults(replace(TALK, **{field: number})) == {name: f"Must be from {least} to {most}"}
+        assert find_event_type_faults(replace(TALK, **{field: number})) == {name: f"must be from {least} to {most}"}
 
 
 @pytest.mark.parametrize(

@@ -3,19 +3,16 @@
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any
+from uuid import UUID
 
 import asyncpg
-from litestar import delete, get, post, put
-from litestar.di import NamedDependency
-from litestar.params import FromPath, JSONBody, QueryParameter
-from msgspec import Meta, Struct, json, to_builtins
+from msgspec import Meta, Struct, to_builtins
 
-from openslot.core.ids import parse_id
-from openslot.core.moments import MOMENTS, To
-from openslot.core.paging import Limit, Page
 from openslot.core.text import Name, Prose
 from openslot.core.work import Work
-from openslot.http.doors import Answer
+from openslot.routing import Cookie, Query, Request, Response, delete, get, post, put
+from openslot.routing.moments import To
+from openslot.routing.paging import Limit, Page
 
 
 class Colour(StrEnum):
@@ -56,8 +53,8 @@ class Note(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
 
 
-@post("/api/v1/probe", status_code=200)
-async def send_journey(data: JSONBody[Journey], work: NamedDependency[Work]) -> dict[str, Any]:
+@post("/api/v1/probe")
+async def send_journey(data: Journey, work: Work) -> dict[str, Any]:
     """Take a body, and see whether PostgreSQL takes what is in it."""
     await work.db.fetchval("select $1::text || $2::text", data.name, data.notes or data.remark)
     await work.db.fetchval("select $1::bigint + 0 * $2::float8", data.number, data.price)
@@ -66,24 +63,24 @@ async def send_journey(data: JSONBody[Journey], work: NamedDependency[Work]) -> 
     return {"journey": to_builtins(data)}
 
 
-@post("/api/v1/probe/note", status_code=200)
-async def send_note(data: JSONBody[Note | None] = None) -> dict[str, bool]:
+@post("/api/v1/probe/note")
+async def send_note(data: Note | None = None) -> dict[str, bool]:
     """Take a body or none."""
     return {"given": data is not None}
 
 
-@get("/api/v1/probe", type_decoders=[MOMENTS])
+@get("/api/v1/probe")
 async def search(
-    work: NamedDependency[Work],
+    work: Work,
     page: Page = 1,
     limit: Limit = 20,
-    q: Annotated[str | None, QueryParameter()] = None,
-    at: Annotated[datetime | None, QueryParameter()] = None,
-    since: Annotated[date | None, QueryParameter(name="from")] = None,
-    colour: Annotated[Colour | None, QueryParameter()] = None,
-    number: Annotated[int, QueryParameter()] = 0,
-    share: Annotated[float, QueryParameter()] = 0.0,
-    tag: Annotated[list[str] | None, QueryParameter()] = None,
+    q: Annotated[str | None, Query()] = None,
+    at: Annotated[datetime | None, Query()] = None,
+    since: Annotated[date | None, Query("from")] = None,
+    colour: Annotated[Colour | None, Query()] = None,
+    number: Annotated[int, Query()] = 0,
+    share: Annotated[float, Query()] = 0.0,
+    tag: Annotated[list[str] | None, Query()] = None,
     to: To = None,
 ) -> dict[str, Any]:
     """Take a query, and see whether PostgreSQL takes what is in it."""
@@ -92,21 +89,19 @@ async def search(
 
 
 @get("/api/v1/probe/needs")
-async def needs(
-    zone: Annotated[str, QueryParameter()], seats: Annotated[int, QueryParameter(ge=1)]
-) -> dict[str, object]:
+async def needs(zone: Annotated[str, Query()], seats: Annotated[int, Meta(ge=1), Query()]) -> dict[str, object]:
     """Need two parameters."""
     return {"zone": zone, "seats": seats}
 
 
-@get("/api/v1/probe/things/{thing_id:str}")
-async def get_thing(thing_id: FromPath[str]) -> dict[str, str]:
+@get("/api/v1/probe/things/{thing_id}")
+async def get_thing(thing_id: UUID) -> dict[str, str]:
     """Take an id."""
-    return {"id": str(parse_id(thing_id))}
+    return {"id": str(thing_id)}
 
 
-@get("/api/v1/probe/slugs/{slug:str}")
-async def get_slug(slug: FromPath[str], work: NamedDependency[Work]) -> dict[str, str]:
+@get("/api/v1/probe/slugs/{slug}")
+async def get_slug(slug: str, work: Work) -> dict[str, str]:
     """Take a word of a path to PostgreSQL."""
     return {"slug": await work.db.fetchval("select $1::text", slug)}
 
@@ -123,15 +118,15 @@ async def deadlock() -> None:
     raise asyncpg.DeadlockDetectedError("deadlock detected")
 
 
-@delete("/api/v1/probe", status_code=200)
+@delete("/api/v1/probe")
 async def remove() -> dict[str, bool]:
     """Take no body."""
     return {"success": True}
 
 
-@delete("/api/v1/probe/things/{thing_id:str}")
-async def remove_thing(thing_id: FromPath[str]) -> None:
-    """Say nothing; the framework declares 204 for it."""
+@delete("/api/v1/probe/things/{thing_id}", status=204)
+async def remove_thing(thing_id: str) -> None:
+    """Say nothing."""
 
 
 @get("/api/v1/probe/card", media_type="application/vcard+json")
@@ -146,17 +141,17 @@ async def read_public() -> dict[str, bool]:
     return {"open": True}
 
 
-@post("/api/public/probe", status_code=200)
-async def two_cookies() -> Answer:
-    """Set two headers of one name."""
-    headers = (("content-type", "application/json"), ("set-cookie", "one=1"), ("set-cookie", "two=2"))
-    return Answer(status=200, headers=headers, body=json.encode({"open": True}))
+@post("/api/public/probe")
+async def two_cookies() -> Response:
+    """Set two cookies."""
+    cookies = tuple(Cookie(name=name, value="1", max_age=1, secure=False) for name in ("one", "two"))
+    return Response(cookies=cookies, body={"open": True})
 
 
 @get("/api/public/probe/address")
-async def tell_address(address: NamedDependency[str]) -> dict[str, str]:
+async def tell_address(request: Request) -> dict[str, str]:
     """Tell who is counted."""
-    return {"address": address}
+    return {"address": request.address}
 
 
 PROBES = (

@@ -5,9 +5,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.http.routes import PUBLIC, REST, framework
+from openslot.app import list_api
+from openslot.core.config import load_settings
+from openslot.http.openapi import describe
+from openslot.webhooks.describing import WEBHOOKS
+from tests.http.routes import PUBLIC, REST
 
-DESCRIPTION: dict[str, Any] = framework().state["describe"]()
+DESCRIPTION: dict[str, Any] = describe(list_api(load_settings({}, environ={})), WEBHOOKS, "http://127.0.0.1:8000")
 OPERATIONS: list[tuple[str, dict[str, Any]]] = [
     (f"{method.upper()} {path}", operation)
     for path, methods in DESCRIPTION["paths"].items()

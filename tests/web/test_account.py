@@ -16,10 +16,10 @@ from tests.web.conftest import sign_in
 
 NEW = "a fresh long password"
 WRONG_PASSWORDS = (
-    ("wrong", NEW, "This is not your present password"),
-    (PASSWORD, "short", "Use 10 to 200 characters"),
-    (PASSWORD, "x" * 201, "Use at most 200 characters"),
-    (PASSWORD, "long enough\x00but odd", "Remove the line breaks and control characters"),
+    ("wrong", NEW, "Is not your present password"),
+    (PASSWORD, "short", "Must have at least 10 characters"),
+    (PASSWORD, "x" * 201, "Must have at most 200 characters"),
+    (PASSWORD, "long enough\x00but odd", "Has characters that are not allowed"),
     ("", NEW, "Enter your present password"),
     (PASSWORD, "", "Choose a new password"),
 )

@@ -15,9 +15,9 @@ from openslot.core.work import House
 WRONG_KEYS = (
     ({"name": "", "expires": "never"}, "Give the key a name"),
     ({"name": "   ", "expires": "never"}, "Give the key a name"),
-    ({"name": "x" * 101, "expires": "never"}, "Use at most 100 characters"),
-    ({"name": "two\nlines", "expires": "never"}, "Remove the line breaks"),
-    ({"name": "Website", "expires": "1"}, "Choose one of these"),
+    ({"name": "x" * 101, "expires": "never"}, "Must have at most 100 characters"),
+    ({"name": "two\nlines", "expires": "never"}, "Has characters that are not allowed"),
+    ({"name": "Website", "expires": "1"}, "Must be one of never, 30, 90, 365"),
     ({"name": "Website"}, "Choose one of these"),
 )
 KEY = re.compile(r"svc_live_[0-9A-Za-z]{38}")

@@ -10,9 +10,9 @@ ODD = (*UNREADABLE, b"&".join(b"f%d=1" % n for n in range(200)), b"=&=&=", b"=")
 WRONG_FIELDS = (
     ("", "", "Enter your e-mail address"),
     ("a@b.example", "", "Enter your password"),
-    ("a\x00@b.example", "x", "Remove the line breaks and control characters"),
-    ("a" * 255, "x", "Use at most 254 characters"),
-    ("a@b.example", "x" * 201, "Use at most 200 characters"),
+    ("a\x00@b.example", "x", "Has characters that are not allowed"),
+    ("a" * 255, "x", "Must have at most 254 characters"),
+    ("a@b.example", "x" * 201, "Must have at most 200 characters"),
 )
 
 

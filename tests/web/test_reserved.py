@@ -1,7 +1,5 @@
 """No username can stand where a page of the service does."""
 
-from litestar import Litestar
-
 from openslot.accounts.usernames import RESERVED
 from openslot.app import create_app, doors
 from openslot.core.config import load_settings
@@ -9,9 +7,8 @@ from openslot.core.config import load_settings
 
 def test_every_first_word_of_a_path_is_reserved() -> None:
     settings = load_settings({"database_url": "postgresql://nowhere"}, environ={})
-    app = create_app(settings)._app
-    assert isinstance(app, Litestar)
-    paths = [route.path for route in app.routes] + [prefix for door in doors(settings) for prefix in door.prefixes]
+    routes = create_app(settings).router.routes
+    paths = [route.template for route in routes] + [prefix for door in doors(settings) for prefix in door.prefixes]
     words = {path.strip("/").partition("/")[0] for path in paths}
 
     assert {word for word in words if word and not word.startswith("{")} <= RESERVED

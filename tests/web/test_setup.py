@@ -14,12 +14,12 @@ FORM = {"name": "Ada Admin", "email": "ada@openslot.example", "password": PASSWO
 
 WRONG_FIELDS = (
     ("name", "", "Enter your name"),
-    ("name", "x" * 201, "Use at most 200 characters"),
+    ("name", "x" * 201, "Must have at most 200 characters"),
     ("email", "", "Enter your e-mail address"),
-    ("email", "ada", "This is not a complete e-mail address"),
-    ("email", "a\x00da@openslot.example", "Remove the line breaks and control characters"),
-    ("password", "short", "Use 10 to 200 characters"),
-    ("timezone", "Mars/Base", "Choose a time zone from the list"),
+    ("email", "ada", "Is not a valid e-mail address"),
+    ("email", "a\x00da@openslot.example", "Is not a valid e-mail address"),
+    ("password", "short", "Must have at least 10 characters"),
+    ("timezone", "Mars/Base", "Is not a time zone; use a name such as Europe/Berlin"),
 )
 
 

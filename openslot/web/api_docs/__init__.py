@@ -1,1 +1,1 @@
-"""The REST API's documentation as a page, made from its OpenAPI description."""
+"""The REST API's documentation as a page, made from what its handlers declare."""

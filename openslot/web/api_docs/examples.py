@@ -1,15 +1,15 @@
-"""Examples: the description's own where it has them, sensible ones elsewhere, and the command that sends them."""
+"""Examples: the types' own where it has them, sensible ones elsewhere, and the command that sends them."""
 
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Sequence
 from urllib.parse import quote, urlencode
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from openslot.web.api_docs.shapes import DEEPEST, alternatives, follow, kinds, ref_name
-from openslot.web.api_docs.spec import Content, Example, Parameter, Schema, Schemas
+from openslot.web.api_docs.spec import Schema, Schemas
 
 TEXTS = {
     "date-time": "2026-03-16T09:00:00Z",
@@ -21,6 +21,15 @@ TEXTS = {
 }
 UNKNOWN = "…"
 KEY = "Authorization: Bearer $OPENSLOT_KEY"
+
+
+class Parameter(Struct, frozen=True, kw_only=True):
+    """What an address carries, in its path or its query."""
+
+    name: str
+    place: str
+    required: bool
+    schema: Schema | bool
 
 
 def example_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> object:
@@ -38,16 +47,9 @@ def example_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...
     return _made(plain, schemas, trail)
 
 
-def content_example(content: Content, schemas: Schemas) -> object:
-    """Take a body's own example, or make one."""
-    found = _of_examples(content.example, content.examples)
-    return example_of(content.schema, schemas) if found is UNSET else found
-
-
 def parameter_example(parameter: Parameter, schemas: Schemas) -> str:
     """Write a parameter's value as it stands in an address; one that can't be known is named in capitals."""
-    found = _of_examples(parameter.example, parameter.examples)
-    value = example_of(parameter.schema, schemas) if found is UNSET else found
+    value = example_of(parameter.schema, schemas)
     if value is None or value == UNKNOWN:
         return re.sub(r"(?<=[a-z])(?=[A-Z])|\W+", "_", parameter.name).upper()
     return value if isinstance(value, str) else json.dumps(value)
@@ -59,19 +61,18 @@ def as_json(value: object) -> str:
 
 
 def curl(
-    method: str, url: str, parameters: list[Parameter], schemas: Schemas, *, with_key: bool, body: Content | None
+    method: str, url: str, parameters: Sequence[Parameter], schemas: Schemas, *, with_key: bool, body: str | None
 ) -> str:
-    """Write the command that tries an operation, with its required parameters."""
-    values = [(p, parameter_example(p, schemas)) for p in parameters if p.required or p.place == "path"]
+    """Write the command that tries an operation, with its required parameters and this body."""
+    values = [(each, parameter_example(each, schemas)) for each in parameters if each.required]
     for parameter, value in values:
         if parameter.place == "path":
             url = url.replace(f"{{{parameter.name}}}", quote(value, safe=""))
-    query = urlencode([(p.name, value) for p, value in values if p.place == "query"])
+    query = urlencode([(each.name, value) for each, value in values if each.place == "query"])
     lines = [_command(method, f"{url}?{query}" if query else url)]
     lines += [f'-H "{KEY}"'] if with_key else []
-    lines += [f"-H {shlex.quote(f'{p.name}: {value}')}" for p, value in values if p.place == "header"]
     if body is not None:
-        lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(as_json(content_example(body, schemas)))}"]
+        lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(body)}"]
     return " \\\n  ".join(lines)
 
 
@@ -80,26 +81,13 @@ def _command(method: str, url: str) -> str:
 
 
 def _given(schema: Schema) -> object:
-    found = _of_examples(schema.example, schema.examples)
-    if found is not UNSET:
-        return found
+    if schema.examples:
+        return schema.examples[0]
     if schema.const is not UNSET:
         return schema.const
     if schema.default is not UNSET and schema.default is not None:
         return schema.default
     return schema.enum[0] if schema.enum else UNSET
-
-
-def _of_examples(example: object, examples: list[object] | Mapping[str, object]) -> object:
-    if example is not UNSET:
-        return example
-    values = list(examples.values()) if isinstance(examples, Mapping) else examples
-    if not values:
-        return UNSET
-    first = values[0]
-    if isinstance(first, Example):
-        return first.value
-    return first["value"] if isinstance(first, dict) and set(first) <= {"value", "summary", "description"} else first
 
 
 def _made(schema: Schema, schemas: Schemas, trail: tuple[str, ...]) -> object:

@@ -4,7 +4,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from openslot.web.api_docs.shapes import DEEPEST, allows_null, alternatives, follow, kinds, ref_name
-from openslot.web.api_docs.spec import Parameter, Schema, Schemas
+from openslot.web.api_docs.spec import Schema, Schemas
 
 KINDS = {"boolean": "true or false", "object": "object", "array": "list"}
 FORMATS = {
@@ -16,6 +16,7 @@ FORMATS = {
     "uri": "URL",
 }
 ANY_NAME = "any name"
+NOTHING: tuple[object, ...] = (UNSET, None, "", [], {})
 
 
 class FieldRow(Struct, frozen=True, kw_only=True):
@@ -25,22 +26,15 @@ class FieldRow(Struct, frozen=True, kw_only=True):
     kind: str
     place: str = ""
     required: bool = False
-    deprecated: bool = False
     description: str = ""
     notes: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     inside: tuple["FieldRow", ...] = ()
 
 
-def parameter_row(parameter: Parameter, schemas: Schemas) -> FieldRow:
+def parameter_row(name: str, schema: Schema | bool, schemas: Schemas, *, place: str, required: bool) -> FieldRow:
     """Describe a parameter."""
-    row = field_row(parameter.name, parameter.schema, schemas, required=parameter.required)
-    return msgspec.structs.replace(
-        row,
-        place=parameter.place,
-        description=parameter.description or row.description,
-        deprecated=parameter.deprecated or row.deprecated,
-    )
+    return msgspec.structs.replace(field_row(name, schema, schemas, required=required), place=place)
 
 
 def field_row(
@@ -52,7 +46,6 @@ def field_row(
         name=name,
         kind=kind_of(schema, schemas),
         required=required,
-        deprecated=plain.deprecated,
         description=plain.description or "",
         notes=tuple(notes_of(plain)),
         values=tuple(shown(value) for value in _values(plain, schemas) if value is not None),
@@ -102,7 +95,7 @@ def notes_of(schema: Schema) -> list[str]:
         f"less than {_number(schema.exclusiveMaximum)}" if schema.exclusiveMaximum is not None else "",
         f"a multiple of {_number(schema.multipleOf)}" if schema.multipleOf is not None else "",
         "no entry twice" if schema.uniqueItems else "",
-        f"default {shown(schema.default)}" if schema.default is not UNSET and schema.default is not None else "",
+        f"default {shown(schema.default)}" if schema.default not in NOTHING else "",
     ]
     return [note for note in notes if note]
 

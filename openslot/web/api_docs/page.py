@@ -1,20 +1,29 @@
 """Page: the REST API's documentation."""
 
-import msgspec
-from litestar import Response, get
-from litestar.datastructures import State
-from litestar.di import NamedDependency
+from collections.abc import Sequence
+from functools import cache
 
+from openslot.accounts.models import User
 from openslot.core.work import Work
+from openslot.http.describing import Operation
+from openslot.routing import Mount, Response, get
 from openslot.web.api_docs.prose import capitalize_first, paragraphs, sentences
-from openslot.web.api_docs.reference import read_reference
-from openslot.web.pages import PageRequest, page, templates
+from openslot.web.api_docs.reference import Reference, make_reference
+from openslot.web.pages import page, templates
 
 templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capitalize_first": capitalize_first}
 
 
-@get("/api/docs")
-async def show_api_docs(request: PageRequest, state: State, work: NamedDependency[Work]) -> Response[str]:
-    """Show what the API can do, as its own description tells it."""
-    reference = read_reference(msgspec.json.encode(state["describe"]()))
-    return page(request, "api_docs.html", reference=reference, limit=work.house.settings.limit_key)
+def serve_reference(operations: Sequence[Operation], public_url: str) -> Mount:
+    """Show what the API can do, as its handlers declare it; the reference is made when it is first asked for."""
+
+    @cache
+    def reference() -> Reference:
+        return make_reference(operations, public_url)
+
+    @get("/api/docs")
+    async def show_api_docs(work: Work, user: User | None) -> Response:
+        """Show the documentation."""
+        return page("api_docs.html", user, reference=reference(), limit=work.house.settings.limit_key)
+
+    return Mount(prefix="", handlers=[show_api_docs])

@@ -1,18 +1,18 @@
 """The whole reference, ready to be shown."""
 
 import re
-from functools import lru_cache
+from collections.abc import Sequence
 from http import HTTPStatus
-from itertools import chain
+from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from openslot.web.api_docs.examples import as_json, content_example, curl
+from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
+from openslot.http.doors import JSON
+from openslot.http.openapi import DESCRIPTION, TITLE
+from openslot.web.api_docs.examples import Parameter, as_json, curl, example_of
 from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside
-from openslot.web.api_docs.spec import Answer, Content, Description, Operation, Parameter, PathItem, Schemas
-
-OTHER = "More"
+from openslot.web.api_docs.spec import Schema, Schemas, read_schema
 
 
 class Body(Struct, frozen=True, kw_only=True):
@@ -25,12 +25,18 @@ class Body(Struct, frozen=True, kw_only=True):
 
 
 class AnswerRow(Struct, frozen=True, kw_only=True):
-    """One status, what it means and what comes with it."""
+    """What comes back when all is well."""
 
-    status: str
+    status: int
     phrase: str
+    body: Body
+
+
+class ErrorRow(Struct, frozen=True, kw_only=True):
+    """One status of a refusal, and what it means."""
+
+    status: int
     description: str
-    body: Body | None
 
 
 class Entry(Struct, frozen=True, kw_only=True):
@@ -41,11 +47,10 @@ class Entry(Struct, frozen=True, kw_only=True):
     path: str
     title: str
     description: str
-    deprecated: bool
     parameters: tuple[FieldRow, ...]
     body: Body | None
-    answers: tuple[AnswerRow, ...]
-    errors: tuple[AnswerRow, ...]
+    answer: AnswerRow
+    errors: tuple[ErrorRow, ...]
     command: str
 
 
@@ -54,7 +59,6 @@ class Group(Struct, frozen=True, kw_only=True):
 
     name: str
     anchor: str
-    description: str
     entries: tuple[Entry, ...]
 
 
@@ -62,92 +66,85 @@ class Reference(Struct, frozen=True, kw_only=True):
     """Everything that the page shows."""
 
     title: str
-    version: str
     lead: str
     url: str
     groups: tuple[Group, ...]
 
 
-@lru_cache(maxsize=8)
-def read_reference(description: bytes) -> Reference:
-    """Make the reference out of a description's JSON."""
-    api = msgspec.json.decode(description, type=Description)
-    groups: dict[str, list[Entry]] = {tag.name: [] for tag in api.tags}
-    for path, item in api.paths.items():
-        for method, operation in item.operations():
-            entry = _entry(api, path, item, method.upper(), operation)
-            groups.setdefault(operation.tags[0] if operation.tags else OTHER, []).append(entry)
-    about = {tag.name: tag.description for tag in api.tags}
+def make_reference(operations: Sequence[Operation], public_url: str) -> Reference:
+    """Make the reference out of what the handlers declare."""
+    shapes = Shapes(kinds_of(operations))
+    schemas = {name: read_schema(schema) for name, schema in shapes.named.items()}
+    groups: dict[str, list[Entry]] = {}
+    for operation in operations:
+        groups.setdefault(operation.tag, []).append(_entry(operation, shapes, schemas, public_url.rstrip("/")))
     return Reference(
-        title=api.info.title,
-        version=api.info.version,
-        lead=api.info.description.partition("\n\n")[0],
-        url=_url(api),
+        title=TITLE,
+        lead=DESCRIPTION.partition("\n\n")[0],
+        url=public_url.rstrip("/"),
         groups=tuple(
-            Group(name=name, anchor=f"tag-{_slug(name)}", description=about.get(name, ""), entries=tuple(entries))
-            for name, entries in groups.items()
-            if entries
+            Group(name=name, anchor=f"tag-{_slug(name)}", entries=tuple(entries)) for name, entries in groups.items()
         ),
     )
 
 
-def _entry(api: Description, path: str, item: PathItem, method: str, operation: Operation) -> Entry:
-    schemas = api.components.schemas
-    parameters = _parameters(item, operation)
-    sent = _content(operation.requestBody.content) if operation.requestBody else None
-    security = api.security if operation.security is None else operation.security
-    answers = [_answer(status, answer, schemas) for status, answer in operation.responses.items()]
+def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> Entry:
+    parameters = _parameters(operation, shapes)
+    sent = None if operation.body is None else _body(operation.body, JSON, shapes, schemas)
     return Entry(
-        anchor=_slug(operation.operationId or f"{method} {path}"),
-        method=method,
-        path=path,
-        title=operation.summary or f"{method} {path}",
-        description=operation.description or "",
-        deprecated=operation.deprecated,
-        parameters=tuple(parameter_row(parameter, schemas) for parameter in parameters),
-        body=_body(*sent, schemas) if sent else None,
-        answers=tuple(answer for answer in answers if answer.status.startswith(("1", "2", "3"))),
-        errors=tuple(answer for answer in answers if not answer.status.startswith(("1", "2", "3"))),
+        anchor=operation.operation_id,
+        method=operation.method,
+        path=operation.path,
+        title=operation.summary,
+        description=operation.description,
+        parameters=tuple(
+            parameter_row(each.name, each.schema, schemas, place=each.place, required=each.required)
+            for each in parameters
+        ),
+        body=sent,
+        answer=AnswerRow(
+            status=operation.status,
+            phrase=HTTPStatus(operation.status).phrase,
+            body=_body(operation.returns, operation.media_type, shapes, schemas),
+        ),
+        errors=tuple(ErrorRow(status=status, description=words) for status, words in operation.errors.items()),
         command=curl(
-            method, _url(api) + path, parameters, schemas, with_key=bool(security), body=sent[1] if sent else None
+            operation.method,
+            f"{url}{operation.path}",
+            parameters,
+            schemas,
+            with_key=operation.security is not None,
+            body=sent.example if sent else None,
         ),
     )
 
 
-def _url(api: Description) -> str:
-    return api.servers[0].url.rstrip("/") if api.servers else ""
+def _parameters(operation: Operation, shapes: Shapes) -> list[Parameter]:
+    in_path = [
+        Parameter(name=name, place="path", required=True, schema=Schema(type="string"))
+        for name in operation.path_values
+    ]
+    in_query = [
+        Parameter(
+            name=each.name,
+            place="query",
+            required=each.is_required,
+            schema=read_schema(schema_of(each, shapes)),
+        )
+        for each in operation.parameters
+    ]
+    return in_path + sorted(in_query, key=lambda each: not each.required)
 
 
-def _parameters(item: PathItem, operation: Operation) -> list[Parameter]:
-    found = {(one.place, one.name): one for one in chain(item.parameters, operation.parameters) if one.name}
-    order = {"path": 0, "query": 1, "header": 2}
-    return sorted(found.values(), key=lambda one: (order.get(one.place, 3), not one.required))
-
-
-def _answer(status: str, answer: Answer, schemas: Schemas) -> AnswerRow:
-    known = {str(one.value): one for one in HTTPStatus}.get(status)
-    found = _content(answer.content)
-    return AnswerRow(
-        status=status,
-        phrase=known.phrase if known else "",
-        # The framework's own sentence for a status says nothing about this operation.
-        description="" if known and answer.description == known.description else answer.description,
-        body=_body(*found, schemas) if found else None,
-    )
-
-
-def _content(content: dict[str, Content]) -> tuple[str, Content] | None:
-    return next(iter(content.items()), None)
-
-
-def _body(media_type: str, content: Content, schemas: Schemas) -> Body:
+def _body(kind: Any, media_type: str, shapes: Shapes, schemas: Schemas) -> Body:
+    schema = read_schema(shapes.of(kind))
     return Body(
-        kind=kind_of(content.schema, schemas),
+        kind=kind_of(schema, schemas),
         media_type=media_type,
-        fields=rows_inside(content.schema, schemas),
-        example=as_json(content_example(content, schemas)),
+        fields=rows_inside(schema, schemas),
+        example=as_json(example_of(schema, schemas)),
     )
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-") or "operation"
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")

@@ -2,14 +2,15 @@
 
 from typing import Annotated, Generic, TypeVar
 
-from litestar.params import QueryParameter
 from msgspec import Meta, Struct
+
+from openslot.routing.parameters import Query
 
 T = TypeVar("T")
 
-Page = Annotated[int, QueryParameter(ge=1, le=1_000_000, description="Which page, from 1")]
-Limit = Annotated[int, QueryParameter(ge=1, le=100, description="Rows a page")]
-ShortLimit = Annotated[int, QueryParameter(ge=1, le=50, description="Rows a page")]
+Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Which page, from 1"), Query()]
+Limit = Annotated[int, Meta(ge=1, le=100, description="Rows a page"), Query()]
+ShortLimit = Annotated[int, Meta(ge=1, le=50, description="Rows a page"), Query()]
 
 
 class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):

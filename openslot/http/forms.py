@@ -1,0 +1,170 @@
+"""Forms, read into the same Structs and refused in the same words as JSON: every fault at its field."""
+
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import parse_qsl
+
+import msgspec
+import multipart
+from msgspec import Struct
+
+from openslot.core.checked import read_checked
+from openslot.core.errors import Invalid
+from openslot.http.bodies import find_faults
+from openslot.http.doors import Exchange
+from openslot.http.receiving import media_type_of
+from openslot.http.values import find_unfit
+from openslot.routing import File, Form, WhenEmpty
+
+URLENCODED = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+FORMS = (URLENCODED, MULTIPART)
+MOST_FIELDS = 50
+UNREADABLE = "This form could not be read. Go back, reload the page and send it again."
+CHECKED = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+
+Fields = dict[str, list[str | File]]
+
+
+def is_form(exchange: Exchange) -> bool:
+    """Tell whether a body is a form."""
+    return media_type_of(exchange.headers) in FORMS
+
+
+def read_form(exchange: Exchange, kind: type[Struct]) -> Form[Any]:
+    """Read a form for a page that shows it again with its faults; refuse a body that is no form at all."""
+    fields = parse_fields(exchange)
+    values = {name: texts[0] for name, texts in fields.items() if isinstance(texts[0], str)}
+    tree = _tree(fields, kind)
+    try:
+        sent = msgspec.convert(tree, kind, strict=False, dec_hook=read_checked)
+    except msgspec.ValidationError:
+        return Form(values=values, faults=_faults(tree, kind))
+    unfit = dict(find_unfit(sent))
+    return Form(values=values, faults=unfit, sent=None if unfit else sent)
+
+
+def read_form_strictly(exchange: Exchange, kind: type[Struct]) -> Any:
+    """Read a form, or refuse it with every fault."""
+    form = read_form(exchange, kind)
+    if form.sent is None:
+        raise Invalid(details=dict(form.faults))
+    return form.sent
+
+
+def parse_fields(exchange: Exchange) -> Fields:
+    """Decode a form's fields, the values of each in their order; a line break is one character, however it was sent."""
+    fields: Fields = {}
+    try:
+        for name, value in _parts(exchange):
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n") if isinstance(value, str) else value)
+    except ValueError:
+        raise Invalid(UNREADABLE) from None
+    return fields
+
+
+def _parts(exchange: Exchange) -> Iterator[tuple[str, str | File]]:
+    if not exchange.body:
+        return iter(())
+    if media_type_of(exchange.headers) == MULTIPART:
+        return _parse_multipart(exchange.body, exchange.headers["content-type"])
+    return iter(
+        parse_qsl(
+            exchange.body.decode(),
+            keep_blank_values=True,
+            strict_parsing=True,
+            errors="strict",
+            max_num_fields=MOST_FIELDS,
+        )
+    )
+
+
+def _parse_multipart(body: bytes, content_type: str) -> Iterator[tuple[str, str | File]]:
+    _, options = multipart.parse_options_header(content_type)
+    with multipart.PushMultipartParser(
+        options.get("boundary", ""), max_segment_count=MOST_FIELDS, strict=True
+    ) as parser:
+        segment, payload = None, bytearray()
+        for event in parser.parse(body):
+            if isinstance(event, multipart.MultipartSegment):
+                segment, payload = event, bytearray()
+            elif event:
+                payload += event
+            elif segment is not None:
+                yield segment.name or "", _part(segment, bytes(payload))
+
+
+def _part(segment: Any, payload: bytes) -> str | File:
+    if segment.filename is None:
+        return payload.decode()
+    return File(name=segment.filename, media_type=segment.content_type or "application/octet-stream", body=payload)
+
+
+def _tree(fields: Fields, kind: type[Struct], path: str = "") -> dict[str, object]:
+    """Arrange fields as the Struct has them: `a.b` is inside a group, `a.0.b` in the first of several."""
+    tree: dict[str, object] = {}
+    for field in msgspec.structs.fields(kind):
+        name = f"{path}{field.encode_name}"
+        value = _value(fields, name, _plain(field.type))
+        if value is not None:
+            tree[field.encode_name] = value
+    return tree
+
+
+def _value(fields: Fields, name: str, kind: Any) -> object:
+    given = fields.get(name, [])
+    if _is_group(kind):
+        return _tree(fields, kind, f"{name}.") if any(each.startswith(f"{name}.") for each in fields) else None
+    if get_origin(kind) in {list, tuple, set, frozenset}:
+        return _values(fields, name, _plain(get_args(kind)[0]))
+    if kind is bool:
+        # A browser says nothing at all of a box that is not checked.
+        return CHECKED.get(str(given[-1]).lower(), given[-1]) if given else False
+    if len(given) > 1:
+        raise Invalid(UNREADABLE)
+    return next((each for each in given if not _is_blank(each)), None)
+
+
+def _values(fields: Fields, name: str, kind: Any) -> object:
+    if not _is_group(kind):
+        return [each for each in fields.get(name, []) if not _is_blank(each)]
+    begins = f"{name}."
+    places = {each.removeprefix(begins).partition(".")[0] for each in fields if each.startswith(begins)}
+    numbers = sorted(int(each) for each in places if each.isascii() and each.isdecimal() and len(each) < 4)
+    return [_tree(fields, kind, f"{begins}{number}.") for number in numbers]
+
+
+def _is_blank(value: str | File) -> bool:
+    # A browser sends an empty text for a field that nobody filled in, and a nameless file where none was chosen.
+    return not value.strip() if isinstance(value, str) else not value.name and not value.body
+
+
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct) and kind is not File
+
+
+def _plain(kind: Any) -> Any:
+    """Take annotations, null and unset off a type."""
+    if hasattr(kind, "__metadata__"):
+        return _plain(get_args(kind)[0])
+    members = [each for each in get_args(kind) if each not in {type(None), msgspec.UnsetType}]
+    is_union = get_origin(kind) not in {None, list, tuple, set, frozenset, dict} and len(members) == 1
+    return _plain(members[0]) if is_union else kind
+
+
+def _faults(tree: dict[str, object], kind: type[Struct]) -> dict[str, str]:
+    faults = dict(find_faults(tree, kind, strict=False))
+    for name, annotation in _when_empty(kind).items():
+        if faults.get(name) == "is required":
+            faults[name] = annotation
+    return faults
+
+
+def _when_empty(kind: type[Struct]) -> dict[str, str]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {
+        field.encode_name: mark.words
+        for field in msgspec.structs.fields(kind)
+        for mark in getattr(hints[field.name], "__metadata__", ())
+        if isinstance(mark, WhenEmpty)
+    }

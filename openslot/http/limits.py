@@ -1,0 +1,26 @@
+"""Limits by address, for doors that ask for no key."""
+
+from openslot.access import limits
+from openslot.http.doors import Exchange
+from openslot.routing import RateLimit
+
+SAFE = frozenset({"GET", "HEAD"})
+
+
+async def count(exchange: Exchange) -> None:
+    """Let an address do this only so often in any minute."""
+    limit = limit_of(exchange)
+    if limit is not None:
+        verdict = await limits.take(exchange.house.pool, f"{limit.name}:{exchange.address}", limit.most)
+        verdict.check()
+
+
+def limit_of(exchange: Exchange) -> RateLimit | None:
+    """Find what a request is counted as: what its handler declares, or else what its door does."""
+    door = exchange.door
+    is_read = exchange.method in SAFE
+    if exchange.found is not None:
+        handler = exchange.found[0].handlers.get("GET" if is_read else exchange.method)
+        if handler is not None and handler.declaration.limit is not None:
+            return handler.declaration.limit
+    return door.reads if is_read else door.writes

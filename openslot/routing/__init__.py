@@ -1,0 +1,40 @@
+"""Declarations: how a handler says which path it answers, what it takes and what it returns."""
+
+from openslot.routing.declarations import (
+    Declaration,
+    Given,
+    Mount,
+    RateLimit,
+    delete,
+    find_declaration,
+    get,
+    patch,
+    post,
+    put,
+)
+from openslot.routing.forms import File, Form, WhenEmpty
+from openslot.routing.parameters import Query
+from openslot.routing.requests import Request
+from openslot.routing.responses import Cookie, ErrorBody, Response, Success
+
+__all__ = [
+    "Cookie",
+    "Declaration",
+    "ErrorBody",
+    "File",
+    "Form",
+    "Given",
+    "Mount",
+    "Query",
+    "RateLimit",
+    "Request",
+    "Response",
+    "Success",
+    "WhenEmpty",
+    "delete",
+    "find_declaration",
+    "get",
+    "patch",
+    "post",
+    "put",
+]

@@ -1,0 +1,147 @@
+"""Decorators: each attaches a declaration to a handler, and leaves the handler as it is."""
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
+
+from openslot.routing.parameters import is_query
+from openslot.routing.requests import Request
+
+Handler = Callable[..., Awaitable[Any]]
+Transaction = Literal["none", "one"]
+F = TypeVar("F", bound=Handler)
+
+GIVEN = frozenset({"work", "user", "request", "data", "form"})
+READS = frozenset({"GET", "HEAD"})
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """The query parameters of a request, read one by one."""
+
+    values: Mapping[str, Any]
+    """Those that are sound, by argument."""
+    wrong: AbstractSet[str]
+    """Those that are not, by their own names."""
+    now: datetime
+
+
+Check = Callable[[Given], dict[str, str]]
+
+
+class RateLimit(Struct, frozen=True):
+    """How often one address may do something in any minute; requests with the same name are counted together."""
+
+    name: str
+    most: int
+
+
+class Declaration(Struct, frozen=True, kw_only=True):
+    """What a handler says about itself."""
+
+    method: str
+    path: str
+    """Relative to where the handler is mounted, with `{names}` for values; `{name:path}` takes the rest of a path."""
+    status: int
+    summary: str
+    description: str
+    tag: str
+    operation_id: str
+    transaction: Transaction
+    media_type: str | None
+    """Of what is returned; None: the door's."""
+    most_bytes: int | None
+    """The largest body; None: the door's."""
+    limit: RateLimit | None
+    """Counted instead of the door's own limit."""
+    retried_by: Callable[[Request], str | None] | None
+    """Whose retries are recognised, instead of the door's own rule."""
+    check: Check | None
+    """What is wrong between query parameters that are sound one by one, by their names."""
+
+
+class Mount(Struct, frozen=True, kw_only=True):
+    """Handlers behind a common beginning of their paths."""
+
+    prefix: str
+    handlers: Sequence[Handler]
+
+
+def route(
+    method: str,
+    path: str | None = None,
+    *,
+    summary: str | None = None,
+    tag: str | None = None,
+    operation_id: str | None = None,
+    status: int = 200,
+    transaction: Transaction | None = None,
+    media_type: str | None = None,
+    most_bytes: int | None = None,
+    limit: RateLimit | None = None,
+    retried_by: Callable[[Request], str | None] | None = None,
+    check: Check | None = None,
+) -> Callable[[F], F]:
+    """Declare a handler; what is not given follows from its name, its module, its docstring and its method."""
+    if transaction == "none" and retried_by is not None:
+        raise TypeError("an answer is kept for retries in the handler's own transaction, and there is none")
+
+    def attach(handler: F) -> F:
+        description = inspect.getdoc(handler) or ""
+        vars(handler)["declaration"] = Declaration(
+            method=method,
+            path=path if path is not None else _path_of(handler),
+            status=status,
+            summary=summary or description.partition(". ")[0].rstrip("."),
+            description=description,
+            tag=tag or _tag_of(handler),
+            operation_id=operation_id or _camel(handler.__name__),
+            transaction=transaction or ("none" if method in READS else "one"),
+            media_type=media_type,
+            most_bytes=most_bytes,
+            limit=limit,
+            retried_by=retried_by,
+            check=check,
+        )
+        return handler
+
+    return attach
+
+
+get = partial(route, "GET")
+post = partial(route, "POST")
+put = partial(route, "PUT")
+patch = partial(route, "PATCH")
+delete = partial(route, "DELETE")
+
+
+def find_declaration(handler: Handler) -> Declaration | None:
+    """Read what a decorator has attached."""
+    declaration: Declaration | None = vars(handler).get("declaration")
+    return declaration
+
+
+def _path_of(handler: Handler) -> str:
+    """Name the domain's collection, and in it what the handler takes besides query, body and what is given."""
+    parameters = inspect.signature(handler).parameters.values()
+    values = [each.name for each in parameters if each.name not in GIVEN and not is_query(each.annotation)]
+    return "/".join(("", _domain_of(handler).replace("_", "-"), *(f"{{{name}}}" for name in values)))
+
+
+def _tag_of(handler: Handler) -> str:
+    if handler.__module__.endswith(".public_api"):
+        return "Public"
+    return _domain_of(handler).replace("_", " ").capitalize()
+
+
+def _domain_of(handler: Handler) -> str:
+    return handler.__module__.rpartition(".")[0].rpartition(".")[2]
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)

@@ -1,0 +1,16 @@
+"""What the API's description tells besides the handlers' own declarations."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+Schema = dict[str, Any]
+
+
+class Webhook(Struct, frozen=True, kw_only=True):
+    """A request that we send: the type of what it tells, and how that type's schema becomes an OpenAPI operation."""
+
+    name: str
+    data: type[Struct]
+    describe: Callable[[Schema], Schema]

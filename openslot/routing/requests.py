@@ -1,0 +1,43 @@
+"""Requests: what a handler may read of one besides its own arguments."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
+
+MOST_PARAMETERS = 50
+
+
+class Request:
+    """One request: where it goes, what it carries, and from whom."""
+
+    __slots__ = ("address", "body", "headers", "method", "path", "query_string")
+
+    def __init__(
+        self, *, method: str, path: str, query_string: bytes = b"", headers: Mapping[str, str], address: str
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query_string = query_string
+        self.headers = headers
+        """By lower-case name."""
+        self.address = address
+        self.body = b""
+        """As it came; empty where the method has none."""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """Read the query leniently, the last of equal names; parameters that must be right are declared instead."""
+        text = self.query_string.decode("latin-1")
+        try:
+            return dict(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_PARAMETERS))
+        except ValueError:
+            return {}
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """Read the cookies, the first of equal names, whatever shape their neighbours have."""
+        found: dict[str, str] = {}
+        for part in self.headers.get("cookie", "").split(";"):
+            name, _, value = part.strip().partition("=")
+            if value:
+                found.setdefault(name, value)
+        return found

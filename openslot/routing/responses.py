@@ -1,0 +1,45 @@
+"""Responses: what a handler returns when a body alone does not say enough, and the bodies that many share."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+
+class Cookie(Struct, frozen=True, kw_only=True):
+    """A cookie to be kept by the browser: for this site alone, and out of reach of scripts."""
+
+    name: str
+    value: str
+    max_age: int
+    secure: bool
+
+    def written(self) -> str:
+        """Write the value of a `Set-Cookie` header."""
+        value = self.value or '""'
+        parts = [f"{self.name}={value}", "HttpOnly", f"Max-Age={self.max_age}", "Path=/", "SameSite=lax"]
+        return "; ".join([*parts, "Secure"] if self.secure else parts)
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """A whole answer: bytes are sent as they are, everything else as JSON."""
+
+    status: int = 200
+    headers: dict[str, str] = {}
+    cookies: tuple[Cookie, ...] = ()
+    body: object = b""
+
+
+class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What went wrong, and in which fields."""
+
+    error: Annotated[str, Meta(description="What is wrong, for a person to read", examples=["Invalid request"])]
+    details: Annotated[
+        dict[str, str],
+        Meta(description="Field to fault, every wrong field at once", examples=[{"page": "must be at least 1"}]),
+    ] = {}
+
+
+class Success(Struct, frozen=True):
+    """It is done."""
+
+    success: Annotated[bool, Meta(examples=[True])] = True

@@ -1,0 +1,125 @@
+"""The scene of the golden requests: the demo's people and meetings on a Monday in March 2026, and who asks."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from openslot.access import operations as access
+from openslot.access.keys import CredentialKind
+from openslot.accounts import operations as accounts
+from openslot.app import create_app
+from openslot.bookings.links import manage_token
+from openslot.contacts import operations as contacts
+from openslot.contacts.schemas import ContactWanted
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Work
+from openslot.demo.seed import seed
+from openslot.house import open_house
+from tests.http.golden.asgi import Sent, ask, running
+from tests.http.golden.cases import Case
+
+MONDAY = datetime(2026, 3, 9, 7, 0, tzinfo=UTC)
+ROOMY = 1_000_000
+CHANGING = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date", "server"}
+UNSTEADY = (
+    (re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "<id>"),
+    (re.compile(r"/manage/[\w-]{43}"), "/manage/<token>"),
+    (re.compile(r"svc_live_\w{38}"), "<key>"),
+    (re.compile(r"openslot_session=[\w-]{43}"), "openslot_session=<token>"),
+    (re.compile(r"\?v=[0-9a-f]{16}"), "?v=<version>"),
+    (re.compile(r'"[0-9a-f]{16}"'), '"<version>"'),
+    (re.compile(r"ends in <code>\w{4}"), "ends in <code>????"),
+)
+
+
+class Scene:
+    """An app with people in it, and the words that stand for what is there."""
+
+    def __init__(self, app: Any, words: dict[str, str]) -> None:
+        self._app = app
+        self._words = words
+        self._asked = 0
+
+    async def ask(self, case: Case) -> Sent:
+        """Send one request, each from an address of its own."""
+        self._asked += 1
+        address = f"10.{self._asked >> 16}.{self._asked >> 8 & 255}.{self._asked & 255}"
+        headers = {"host": "127.0.0.1:8000", **case.headers}
+        if case.who == "key":
+            headers["authorization"] = "Bearer <key>"
+        elif case.who == "session":
+            headers["cookie"] = "openslot_session=<session>"
+        body = case.body
+        for word, meaning in self._words.items():
+            body = body.replace(f"<{word}>".encode(), meaning.encode())
+        return await ask(
+            self._app,
+            case.method,
+            self._fill(case.target),
+            headers={name: self._fill(value) for name, value in headers.items()},
+            body=body,
+            address=address,
+        )
+
+    def _fill(self, text: str) -> str:
+        for word, meaning in self._words.items():
+            text = text.replace(f"<{word}>", meaning)
+        return text
+
+    def steady(self, text: str) -> str:
+        """Take out of an answer what differs from run to run."""
+        for word, meaning in self._words.items():
+            text = text.replace(meaning, f"<{word}>")
+        for pattern, word in UNSTEADY:
+            text = pattern.sub(word, text)
+        return text
+
+
+@asynccontextmanager
+async def playing(settings: Settings) -> AsyncIterator[Scene]:
+    """Put the scene up, with an app in front of it."""
+    roomy = replace(settings, limit_key=ROOMY, limit_public=ROOMY, limit_failed_auth=ROOMY)
+    async with open_house(roomy, clock=lambda: MONDAY) as house, house.writing(OPERATOR) as work:
+        words = await _people(work)
+    app = create_app(roomy, clock=lambda: MONDAY)
+    async with running(app):
+        yield Scene(app, words)
+
+
+async def _people(work: Work) -> dict[str, str]:
+    setup = await access.create_setup_link(work)
+    seeded = await seed(work)
+    mara = await accounts.get_user_by_email(work, seeded.user.email)
+    jonas = await accounts.get_user_by_email(work, "jonas@harbor.example")
+    theirs = await contacts.add_contact(work, jonas, ContactWanted(name="Li", email="li@okafor.example"))
+    ids = {
+        "booking": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at",
+        "managed": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at desc",
+        "cancelled": "host_id = $1 and status = 'CANCELLED' and starts_at > $2 order by starts_at",
+        "past": "host_id = $1 and status = 'CONFIRMED' and ends_at < $2 order by starts_at",
+    }
+    found = {
+        word: str(await work.db.fetchval(f"select id from bookings where {which} limit 1", mara.id, MONDAY))
+        for word, which in ids.items()
+    }
+    keys = await access.list_credentials(work, CredentialKind.API_KEY, mara.id)
+    one_of = "select id from {} where {} = $1 order by {} limit 1"
+    return found | {
+        "key": seeded.api_key,
+        "session": await access.begin_session(work, mara, user_agent="golden"),
+        "password": seeded.user.password,
+        "setup": setup or "",
+        "intro": next(each.id for each in seeded.event_types if each.slug == "intro-call"),
+        "private": await work.db.fetchval("select private_token from event_types where slug = 'partner-sync'"),
+        "contact": str(await work.db.fetchval(one_of.format("contacts", "owner_id", "email"), mara.id)),
+        "foreign-contact": str(theirs.id),
+        "foreign-booking": found["booking"][:-1] + "0",
+        "foreign-event-type": str(await work.db.fetchval(one_of.format("event_types", "owner_id", "slug"), jonas.id)),
+        "api-key": str(keys[0].id),
+        "manage": manage_token(work.house, await work.db.fetchval("select $1::uuid", found["managed"])),
+    }
