@@ -70,7 +70,7 @@ def _faults_inside(value: object, kind: Any, path: str, *, strict: bool) -> Iter
     elif isinstance(value, dict) and get_origin(whole) is dict:
         for key, inner in value.items():
             yield from find_faults(inner, get_args(whole)[1], join(path, shown(key)), strict=strict)
-    elif isinstance(value, list) and get_origin(whole) in {list, set, frozenset}:
+    elif isinstance(value, list) and get_origin(whole) in {list, tuple, set, frozenset}:
         for place, inner in enumerate(value):
             yield from find_faults(inner, get_args(whole)[0], join(path, str(place)), strict=strict)
 
