@@ -17,6 +17,7 @@ from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import load_settings
 from openslot.core.migrate import migrate
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House
 from openslot.house import open_house
 from openslot.people import operations as people
@@ -98,7 +99,9 @@ async def _make_owner(house: House, number: int, port: int) -> User:
 
 async def _happen(house: House, owner: User, name: str) -> None:
     async with house.writing(OPERATOR) as work:
-        await contacts.add_contact(work, owner, ContactWanted(name=name, email=f"{name}@bench.example"))
+        await contacts.add_contact(
+            work, owner, ContactWanted(name=Name(name), email=EmailAddress(f"{name}@bench.example"))
+        )
 
 
 async def _print_drained(house: House, sink: Sink) -> None:

@@ -70,7 +70,7 @@ def _faults_inside(value: object, kind: Any, path: str, *, strict: bool) -> Iter
     elif isinstance(value, dict) and get_origin(whole) is dict:
         for key, inner in value.items():
             yield from find_faults(inner, get_args(whole)[1], join(path, shown(key)), strict=strict)
-    elif isinstance(value, list) and get_origin(whole) in {list, set, frozenset}:
+    elif isinstance(value, list) and _is_list(whole):
         for place, inner in enumerate(value):
             yield from find_faults(inner, get_args(whole)[0], join(path, str(place)), strict=strict)
 
@@ -95,6 +95,11 @@ def _container(kind: Any, value: object) -> Any:
     members = [_container(member, value) for member in get_args(kind)]
     fitting = [member for member in members if _is_for(member, value)]
     return fitting[0] if len(fitting) == 1 else None
+
+
+def _is_list(kind: Any) -> bool:
+    origin = get_origin(kind)
+    return origin in {list, set, frozenset} or (origin is tuple and get_args(kind)[-1] is Ellipsis)
 
 
 def _is_for(kind: Any, value: object) -> bool:

@@ -16,6 +16,7 @@ from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House
 from openslot.people import operations as people
 
@@ -47,7 +48,9 @@ def add(house: House, user: User) -> Add:
     async def add_one(name: str = "Noor Haddad", email: str = "noor@haddad.example", **more: Any) -> Contact:
         owner = more.pop("owner", user)
         async with house.writing(OPERATOR) as work:
-            return await operations.add_contact(work, owner, ContactWanted(name=name, email=email, **more))
+            return await operations.add_contact(
+                work, owner, ContactWanted(name=Name(name), email=EmailAddress(email), **more)
+            )
 
     return add_one
 

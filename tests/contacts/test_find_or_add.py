@@ -11,6 +11,7 @@ from openslot.contacts.errors import ContactEmailTaken
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactChanges, ContactWanted
 from openslot.core.actor import OPERATOR
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House
 from tests.contacts.conftest import Add, Events
 
@@ -109,8 +110,8 @@ async def test_a_refused_address_leaves_the_transaction_alive(house: House, add:
 
     async with house.writing(OPERATOR) as work:
         with pytest.raises(ContactEmailTaken):
-            await operations.add_contact(work, user, ContactWanted(name="Again", email=EMAIL))
-        await operations.add_contact(work, user, ContactWanted(name="Ida", email="ida@x.example"))
+            await operations.add_contact(work, user, ContactWanted(name=Name("Again"), email=EmailAddress(EMAIL)))
+        await operations.add_contact(work, user, ContactWanted(name=Name("Ida"), email=EmailAddress("ida@x.example")))
 
     assert await house.pool.fetchval("select count(*) from contacts") == 2
 

@@ -8,10 +8,11 @@ import pytest
 from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
+from openslot.contacts.schemas import ContactWanted, PhoneOrNone
 from openslot.conversations.models import Channel, MessageDirection
 from openslot.conversations.operations import record_message
 from openslot.core.actor import OPERATOR
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House
 from tests.http.test_openapi import DESCRIPTION
 
@@ -47,7 +48,9 @@ async def test_a_thread_is_shown_whole(
     client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
 ) -> None:
     async with house.writing(OPERATOR) as work:
-        wanted = ContactWanted(name="Jonas Weber", email="jonas@weber.example", phone=PHONES[0])
+        wanted = ContactWanted(
+            name=Name("Jonas Weber"), email=EmailAddress("jonas@weber.example"), phone=PhoneOrNone(PHONES[0])
+        )
         contact = await contacts.add_contact(work, user, wanted)
         for direction, content, seconds in (
             (MessageDirection.OUTBOUND, "Gladly.", 30.25),

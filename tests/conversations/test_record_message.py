@@ -9,11 +9,12 @@ import pytest
 from openslot.accounts.models import User
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
-from openslot.contacts.schemas import ContactChanges, ContactWanted
+from openslot.contacts.schemas import ContactChanges, ContactWanted, PhoneOrNone
 from openslot.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus
 from openslot.conversations.operations import list_conversations, record_message
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House
 
 PHONE = "+493012345678"
@@ -41,7 +42,9 @@ async def threads(house: House, owner: User) -> list[Conversation]:
 
 async def add(house: House, owner: User, *, name: str, phone: str | None) -> Contact:
     async with house.writing(OPERATOR) as work:
-        wanted = ContactWanted(name=name, email=f"{name}@guests.example", phone=phone)
+        wanted = ContactWanted(
+            name=Name(name), email=EmailAddress(f"{name}@guests.example"), phone=PhoneOrNone(phone) if phone else None
+        )
         return await contacts.add_contact(work, owner, wanted)
 
 
@@ -129,7 +132,7 @@ async def test_the_contact_is_whoever_has_the_number_now(house: House, user: Use
     assert await name_of_contact(house, user) == "younger"
 
     async with house.writing(OPERATOR) as work:
-        await contacts.change_contact(work, user, older.id, ContactChanges(phone=PHONE))
+        await contacts.change_contact(work, user, older.id, ContactChanges(phone=PhoneOrNone(PHONE)))
     assert await name_of_contact(house, user) == "older"
 
     async with house.writing(OPERATOR) as work:

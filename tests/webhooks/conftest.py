@@ -23,6 +23,7 @@ from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
 from openslot.core.queue import Job
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House
 from openslot.house import open_house
 from openslot.jobs.effects import run_effect
@@ -79,7 +80,7 @@ def happen(house: House, user: User) -> Happen:
 
     async def add_contact(owner: User = user) -> Contact:
         async with house.writing(OPERATOR) as work:
-            wanted = ContactWanted(name="Noor Haddad", email=f"noor{next(count)}@haddad.example")
+            wanted = ContactWanted(name=Name("Noor Haddad"), email=EmailAddress(f"noor{next(count)}@haddad.example"))
             return await contacts.add_contact(work, owner, wanted)
 
     return add_contact

@@ -15,6 +15,7 @@ from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import House, Work
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
@@ -36,7 +37,7 @@ async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2
 
 
 async def add_contact(work: Work, user: User, number: int) -> UUID:
-    wanted = ContactWanted(name=f"Writer {number}", email=f"writer{number}@feed.example")
+    wanted = ContactWanted(name=Name(f"Writer {number}"), email=EmailAddress(f"writer{number}@feed.example"))
     return (await contacts.add_contact(work, user, wanted)).id
 
 

@@ -1,1 +1,1 @@
-"""Golden answers: what the service says to a few thousand requests, so that a change of an answer is a choice."""
+"""Golden answers: what the service says to many requests, so that a change of an answer is a choice."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND")
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
 
 
 class Case(Struct, frozen=True, kw_only=True):
@@ -27,7 +27,8 @@ class Case(Struct, frozen=True, kw_only=True):
         parts = [self.method, self.target if len(self.target) < 300 else f"{self.target[:300]}…{len(self.target)}"]
         parts += [f"by={self.who}"] if self.who else []
         parts += [f"{name}={value}" for name, value in self.headers.items() if value not in {JSON, FORM}]
-        return " ".join((*parts, *([f"body={shown}{more}"] if self.body else []))).replace("\0", "\\0")
+        whole = " ".join((*parts, *([f"body={shown}{more}"] if self.body else [])))
+        return whole.replace("\0", "\\0").replace(NOBODY, "<nobody>")
 
 
 REST = (
@@ -131,63 +132,39 @@ BODIES: tuple[tuple[str, str, str, dict[str, object]], ...] = (
 VALUES: tuple[object, ...] = (
     None,
     "",
-    " ",
     5,
-    1.5,
-    True,
     [],
-    {},
     "x" * 201,
-    "x" * 5001,
     "a\0b",
     "a\nb",
-    "line\n",
     "😀 é 漢",
-    "nonsense",
-    "a@b",
     "a@b.example",
-    "a@@b.example",
     " a@b.example ",
     "UTC",
-    "europe/berlin",
-    "Mars/Base",
-    "2026-03-17",
     "2026-03-17T09:00:00",
     "2026-03-17T09:00:00+01:00",
-    "2026-02-30T09:00:00Z",
     "1969-12-31T00:00:00Z",
-    "2201-01-01T00:00:00Z",
     "+49 30 12345678",
     "030 12345678",
-    "+49",
     [1, "a@b.example", "nonsense", None],
-    ["a@b.example"] * 11,
     {"topic": "x", "team": "Just me"},
     {"nothing": "x", "team": "Nobody"},
-    {"topic": 1, "team": True},
     2**70,
 )
 RAW = (
     b" ",
     b"{}",
     b"null",
-    b"[]",
     b'"x"',
-    b"5",
     b"{",
-    b"{}{}",
-    b"{'a': 1}",
     b'{"a": NaN}',
     b'{"a": "\xff"}',
-    b'{"\xff": 1}',
     b'{"a": "\\ud800"}',
     b"\xef\xbb\xbf{}",
-    b"\xff\xfe{\0}\0",
     b"[" * 64 + b"]" * 64,
     b"[" * 65 + b"]" * 65,
     b'{"a":' * 70 + b"1" + b"}" * 70,
     b'{"a": 1e400}',
-    b'{"a": 1' + b"0" * 400 + b"}",
     b"{}".ljust(256 * 1024),
     b"{}".ljust(256 * 1024 + 1),
     b'{"unknown": 1, "more": {"a": [1]}, "' + b"n" * 300 + b'": 2}',
@@ -217,49 +194,30 @@ QUERIES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 TEXTS = (
     "",
-    "+",
     "x",
-    "0",
     "1",
-    "-1",
     "1.5",
-    "20",
-    "50",
     "51",
-    "100",
     "101",
-    "1000000",
     "1000001",
     "9" * 30,
     "%00",
-    "%0A",
     "%ff",
-    "%C3%A9",
-    "%zz",
     "confirmed",
     "CANCELLED",
     "All",
-    "no_answer",
     "2026-03-05",
     "2026-03-05T09:00:00Z",
-    "2026-03-05T09:00:00+01:00",
     "2026-03-05T09:00:00%2B01:00",
-    "2026-03-05T09:00",
     "2026-02-30",
-    "1969-12-31",
-    "2201-01-01",
     "9999-12-31",
     "Europe/Berlin",
-    "europe/BERLIN",
     "Mars/Base",
     "%2B912212345678",
     " 912212345678",
-    "912212345678",
-    "booking.created",
     "booking.created,contact.created",
     "booking.exploded",
     NOBODY,
-    "x" * 600,
 )
 PAIRS = (
     "from=2026-03-05&to=2026-03-04",
@@ -278,22 +236,13 @@ PAIRS = (
 )
 IDS = (
     "1",
-    "x" * 36,
     NOBODY.replace("-", ""),
     NOBODY.upper(),
-    f"%7B{NOBODY}%7D",
     f"urn:uuid:{NOBODY}",
-    NOBODY[:-1],
-    NOBODY + "0",
     NOBODY + "%00",
-    NOBODY + "%0A",
     "%ff%fe",
     "%00",
-    "%F0%9F%98%80",
-    "%zz",
     "..%2f..%2fetc",
-    "'%20or%201=1--",
-    "x" * 5000,
     "x" * 9000,
 )
 FORMS: tuple[tuple[str, str, dict[str, str]], ...] = (
@@ -352,7 +301,8 @@ def all_cases() -> Iterator[Case]:
 def _methods() -> Iterator[Case]:
     for path in (*REST, *PUBLIC, *SERVICE, *PAGES, *NOWHERE):
         for method in METHODS:
-            yield Case(method=method, target=path)
+            if not path.startswith("/api/v1") or method in {"GET", "OPTIONS"}:
+                yield Case(method=method, target=path)
             if path.startswith("/api/v1"):
                 yield Case(method=method, target=path, who="key")
             elif path in PAGES and path != "/logout":
@@ -362,7 +312,7 @@ def _methods() -> Iterator[Case]:
 
 
 def _paths() -> Iterator[Case]:
-    for path in (*REST, *PUBLIC, *SERVICE, *PAGES):
+    for path in (*REST[:2], *PUBLIC[:2], *SERVICE[:1], *PAGES[1:4:2], *PAGES[-3:-1]):
         first = path.lstrip("/")[:1]
         ways = (
             f"{path}/",
@@ -389,7 +339,7 @@ def _paths() -> Iterator[Case]:
 
 
 def _hosts() -> Iterator[Case]:
-    for host in ("", "x", "a b", "\xff\xfe", "a/b", "[::1]:8000", "x" * 300, "a,b", "<b>", "x\ty"):
+    for host in ("", "x", "a b", "\xff\xfe", "[::1]:8000", "<b>"):
         for path, who in (("/api/v1/me", "key"), ("/api/public/mara", ""), ("/login", ""), ("/healthz", "")):
             yield Case(method="GET", target=path, who=who, headers={"host": host})
             yield Case(method="OPTIONS", target=path, headers={"host": host})

@@ -17,6 +17,7 @@ from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.demo.seed import seed
 from openslot.house import open_house
@@ -96,7 +97,9 @@ async def _people(work: Work) -> dict[str, str]:
     seeded = await seed(work)
     mara = await accounts.get_user_by_email(work, seeded.user.email)
     jonas = await accounts.get_user_by_email(work, "jonas@harbor.example")
-    theirs = await contacts.add_contact(work, jonas, ContactWanted(name="Li", email="li@okafor.example"))
+    theirs = await contacts.add_contact(
+        work, jonas, ContactWanted(name=Name("Li"), email=EmailAddress("li@okafor.example"))
+    )
     ids = {
         "booking": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at",
         "managed": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at desc",
