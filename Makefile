@@ -11,7 +11,7 @@ TEST_ARGS ?=
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help: ## Say what each command does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## Make .venv with everything in it
 
@@ -42,10 +42,16 @@ chromium: setup ## Install a Chromium for the browser tests where there is none
 bench: setup ## Measure, as ratios within one run
 	@$(BIN)/python -m benchmarks
 
+record: setup ## At a release: record its statements and facts
+	@$(BIN)/python -m tests.upgrades.record $(TEST_ARGS)
+
+record-facts: setup ## Add golden facts of what the tests in TEST_ARGS cause
+	@$(BIN)/python -m tests.upgrades.record --facts-only $(TEST_ARGS)
+
 lock: ## Renew the lock files from pyproject.toml
 	@scripts/lock
 
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit chromium bench lock clean
+.PHONY: help setup run test check unit chromium bench record record-facts lock clean

@@ -6,6 +6,7 @@ from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
+from openslot.core.migrate import known_migrations
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
@@ -16,4 +17,10 @@ CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS,)
 PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS, *WEBHOOK_JOBS)
 
-WIRING = Wiring(events=EVENTS, consequences=CONSEQUENCES, reactions=REACTIONS, periodic=PERIODIC)
+WIRING = Wiring(
+    events=EVENTS,
+    consequences=CONSEQUENCES,
+    reactions=REACTIONS,
+    periodic=PERIODIC,
+    migrations=known_migrations(),
+)

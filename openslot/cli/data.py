@@ -21,8 +21,11 @@ app = typer.Typer(add_completion=False)
 def migrate(as_json: AsJson = False) -> None:
     """Bring the database to this version's shape."""
     from openslot.cli.database import bring_up_to_date, database, direct_url
+    from openslot.core.log import set_up_logging
 
-    with database(settings()) as ready:
+    chosen = settings()
+    set_up_logging(chosen)
+    with database(chosen) as ready:
         applied = asyncio.run(bring_up_to_date(direct_url(ready)))
     if as_json:
         print_json({"applied": applied})
@@ -37,10 +40,11 @@ def seed(
 ) -> None:
     """Make demo data: the same people every time, new keys, nothing deleted."""
     from openslot.cli.banner import sign_in_lines
+    from openslot.cli.database import fill_empty
     from openslot.cli.running import with_house, with_work
     from openslot.demo.seed import seed as make
 
-    seeded = with_work(make)
+    seeded = with_work(make, prepare=fill_empty)
     if large:
         with_house(_make_large)
     if as_json:

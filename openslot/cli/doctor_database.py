@@ -8,11 +8,11 @@ from croniter import croniter
 
 from openslot.bookings.operations import list_without_time
 from openslot.cli.database import connect, direct_url
-from openslot.cli.finding import Finding, ok, problem, warning
+from openslot.cli.finding import Finding, State, ok, problem, warning
 from openslot.core.clock import iso, system_clock
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.migrate import missing_migrations
+from openslot.core.migrate import ahead_migrations, missing_migrations
 
 LATE_AFTER = timedelta(minutes=5)
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
@@ -23,6 +23,9 @@ EFFECTS = """
 select count(*) filter (where state in ('queued', 'running') and next_try_at < $1) as late,
        count(*) filter (where state = 'dead') as dead
 from effects where state in ('queued', 'running', 'dead')"""
+UNKNOWN = """
+select reaction, count(*) as waiting from effects
+where state in ('queued', 'running', 'waiting') and reaction <> all($1::text[]) group by reaction order by reaction"""
 PEOPLE = "select count(*) as users, count(*) filter (where is_admin and disabled_at is null) as admins from users"
 
 
@@ -35,7 +38,7 @@ async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding
         findings.append(await _look_at_clock(connection))
         shape = await _look_at_shape(connection)
         findings.append(shape)
-        if shape.mend is None:
+        if shape.state is not State.PROBLEM:
             findings += [finding async for finding in _look_at_life(connection, is_asleep=is_asleep)]
         return findings
     finally:
@@ -70,6 +73,9 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
         return problem("migrations", str(fault), "Install the version of Openslot that the database was last used with")
     if missing:
         return problem("migrations", f"Not applied yet: {', '.join(missing)}.", "openslot migrate")
+    if ahead := await ahead_migrations(connection):
+        meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This one works on it."
+        return warning("migrations", meaning, "Install the newer version here, too")
     return ok("migrations", "The database has this version's shape.")
 
 
@@ -95,13 +101,24 @@ async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> A
 
 async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> list[Finding]:
     row = await connection.fetchrow(EFFECTS, now - LATE_AFTER)
-    found = []
+    found = await _look_at_unknown(connection)
     if row["late"]:
         found.append(warning("effects", f"{row['late']} wait for more than 5 minutes.", "openslot worker"))
     if row["dead"]:
         meaning = f"{row['dead']} failed to the last try: openslot effect list --state dead"
         found.append(warning("effects", meaning, "openslot effect retry --all"))
     return found or [ok("effects", "None is late, none is dead.")]
+
+
+async def _look_at_unknown(connection: asyncpg.Connection) -> list[Finding]:
+    from openslot.wiring import WIRING
+
+    rows = await connection.fetch(UNKNOWN, [reaction.name for reaction in WIRING.reactions])
+    if not rows:
+        return []
+    told = ", ".join(f"{row['waiting']} for {row['reaction']}" for row in rows)
+    meaning = f"Some wait for a worker of a newer version, which knows what to do: {told}."
+    return [warning("effects", meaning, "Start a worker of the newer version")]
 
 
 async def _look_at_periodic(connection: asyncpg.Connection, now: datetime, *, is_running: bool) -> Finding:

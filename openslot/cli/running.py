@@ -1,43 +1,46 @@
-"""How a command comes to a house: find or start the database, migrate, open, do, close."""
+"""How a command comes to a house: find or start the database, see to its shape, open, do, close."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from openslot.cli.database import bring_up_to_date, database, direct_url
+from openslot.cli.database import check_migrated, database, direct_url
 from openslot.cli.environment import settings
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import DOWN, reason
 from openslot.core.errors import StartupError
+from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.secrets import load_secrets
 from openslot.core.work import House, Work
 from openslot.house import open_house
+from openslot.wiring import WIRING
 
 T = TypeVar("T")
+Prepare = Callable[[str], Awaitable[object]]
 
 
-def with_house(do: Callable[[House], Awaitable[T]]) -> T:
-    """Run something in an open house on a migrated database."""
+def with_house(do: Callable[[House], Awaitable[T]], *, prepare: Prepare = check_migrated, wiring: Wiring = WIRING) -> T:
+    """Run something in an open house, on a database that `prepare` has seen to."""
     chosen = settings()
     set_up_logging(chosen)
     with database(chosen) as ready:
         check_secrets(ready)
         try:
-            return asyncio.run(_in_house(ready, do))
+            return asyncio.run(_in_house(ready, do, prepare, wiring))
         except DOWN as fault:
             raise StartupError(f"The database went away: {reason(fault)}.") from None
 
 
-def with_work(do: Callable[[Work], Awaitable[T]]) -> T:
+def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_migrated) -> T:
     """Run a verb as the operator, in one transaction."""
 
     async def in_transaction(house: House) -> T:
         async with house.writing(OPERATOR) as work:
             return await do(work)
 
-    return with_house(in_transaction)
+    return with_house(in_transaction, prepare=prepare)
 
 
 def check_secrets(chosen: Settings) -> None:
@@ -48,7 +51,7 @@ def check_secrets(chosen: Settings) -> None:
         raise StartupError(f"The secret key in {chosen.data_dir} can't be used: {fault.strerror}.") from None
 
 
-async def _in_house(ready: Settings, do: Callable[[House], Awaitable[T]]) -> T:
-    await bring_up_to_date(direct_url(ready))
-    async with open_house(ready) as house:
+async def _in_house(ready: Settings, do: Callable[[House], Awaitable[T]], prepare: Prepare, wiring: Wiring) -> T:
+    await prepare(direct_url(ready))
+    async with open_house(ready, wiring=wiring) as house:
         return await do(house)

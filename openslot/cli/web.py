@@ -12,12 +12,14 @@ from openslot.cli.listening import listen
 from openslot.cli.running import check_secrets
 from openslot.cli.signals import IS_UNDER_NOHUP, leave_on_signals
 from openslot.core.config import Settings
+from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
+from openslot.wiring import WIRING
 
 GRACE_SECONDS = 30
 
 
-def serve_web(settings: Settings) -> None:
+def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
     """Serve until told to stop; requests in flight are answered first."""
     # uvicorn raises its signal again once everything is answered: that is a clean end, not a death.
     leave_on_signals(0)
@@ -25,15 +27,15 @@ def serve_web(settings: Settings) -> None:
     with database(settings) as ready:
         set_up_logging(ready)
         check_secrets(ready)
-        asyncio.run(bring_up_to_date(direct_url(ready)))
+        asyncio.run(bring_up_to_date(direct_url(ready), wiring.migrations))
         if not IS_UNDER_NOHUP:
             signal.signal(signal.SIGHUP, _end)
-        uvicorn.Server(_config(ready)).run(sockets=[listener])
+        uvicorn.Server(_config(ready, wiring)).run(sockets=[listener])
 
 
-def _config(settings: Settings) -> uvicorn.Config:
+def _config(settings: Settings, wiring: Wiring) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(settings),
+        create_app(settings, wiring=wiring),
         loop="uvloop",
         http="httptools",
         ws="none",

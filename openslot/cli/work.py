@@ -1,17 +1,21 @@
 """One worker process."""
 
 import asyncio
+from functools import partial
 
+from openslot.cli.database import bring_up_to_date
 from openslot.cli.running import with_house
 from openslot.cli.signals import ENDINGS, leave_on_signals
+from openslot.core.events import Wiring
 from openslot.core.work import House
 from openslot.jobs.worker import run_worker
+from openslot.wiring import WIRING
 
 
-def work() -> None:
+def work(wiring: Wiring = WIRING) -> None:
     """Work until told to stop; what is under way is finished first."""
     leave_on_signals(0)
-    with_house(_work)
+    with_house(_work, prepare=partial(bring_up_to_date, known=wiring.migrations), wiring=wiring)
 
 
 async def _work(house: House) -> None:

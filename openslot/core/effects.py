@@ -82,6 +82,17 @@ PUT_BACK = """
 update effects set state = 'queued', round = round + 1, attempts = attempts - 1, next_try_at = $3, last_error = $4
 where id = $1 and round = $2 and state = 'running' returning round"""
 
+# Nobody here could try it, so neither the try nor the time counts: what waits behind it is held back as much longer.
+HAND_OVER = """
+with handed_over as (
+    update effects set state = 'queued', round = round + 1, attempts = attempts - 1, next_try_at = $3, last_error = $4
+    where id = $1 and round = $2 and state = 'running' returning lane, round
+), held as (
+    update effects e set hold_until = e.hold_until + $5::interval from handed_over h
+    where e.lane = h.lane and e.state = 'waiting' and e.hold_until is not null
+)
+select round from handed_over"""
+
 REVIVE = """
 with revived as (
     update effects set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, finished_at = null
@@ -194,6 +205,13 @@ async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelt
 async def put_back_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
     """Plan a try anew that could not begin; it is not counted."""
     next_round = await db.fetchval(PUT_BACK, effect.id, effect.round, now + delay, reason)
+    if next_round is not None:
+        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
+
+
+async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
+    """Leave an effect to another worker: it keeps its tries and its place in its lane."""
+    next_round = await db.fetchval(HAND_OVER, effect.id, effect.round, now + delay, reason, delay)
     if next_round is not None:
         await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
 

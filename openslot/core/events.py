@@ -1,6 +1,6 @@
 """Facts in the past tense, and what follows from them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 from uuid import UUID
@@ -129,12 +129,13 @@ class Periodic(Struct, frozen=True, kw_only=True):
 
 
 class Wiring(Struct, frozen=True, kw_only=True):
-    """All that is attached: events, consequences, reactions and periodic jobs."""
+    """All that a release knows: events, consequences, reactions, periodic jobs, and migrations by name."""
 
     events: tuple[type[Event], ...] = ()
     consequences: tuple[Consequence, ...] = ()
     reactions: tuple[Reaction, ...] = ()
     periodic: tuple[Periodic, ...] = ()
+    migrations: Mapping[str, str] = {}
 
     def reaction(self, name: str) -> Reaction | None:
         """Find a reaction by its name."""

@@ -1,20 +1,31 @@
-"""Bring a database to the shape that this version of the code knows."""
+"""Bring a database to the shape that this version of the code knows, beside processes that use it."""
 
+import asyncio
 import hashlib
+from collections.abc import Mapping
+from functools import partial
 from importlib.resources import files
 
 import asyncpg
-from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
-from pgqueuer.adapters.persistence.queries import Queries
+import structlog
 
 from openslot.core.db import DOWN, hide_password, reason
+from openslot.core.ddl import PATIENCE, Patience, limit_waiting, patiently, run_alone
 from openslot.core.errors import StartupError
+from openslot.core.queue_tables import is_queue_ready, prepare_queue
+from openslot.core.sql_script import split_statements
 
 LOCK = 7_053_121_407
+LOOK_EVERY = 0.1
 LEDGER = """
 create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now()
 )"""
+APPLIED = "insert into migrations (name, checksum) values ($1, $2)"
+# The first line of a migration whose statements run one by one, each on its own, and may all be repeated.
+NO_TRANSACTION = "-- openslot: no transaction"
+
+log = structlog.get_logger()
 
 
 def known_migrations() -> dict[str, str]:
@@ -28,27 +39,29 @@ def checksum(sql: str) -> str:
     return hashlib.sha256(sql.encode()).hexdigest()
 
 
-async def migrate(url: str) -> list[str]:
-    """Apply what is missing, one process at a time, and name what was applied."""
+async def migrate(url: str, known: Mapping[str, str] | None = None, *, patience: Patience = PATIENCE) -> list[str]:
+    """Apply what is missing, one process at a time, and name what was applied; leave a database that is ahead."""
+    known = known_migrations() if known is None else known
     try:
-        connection = await asyncpg.connect(url, timeout=10)
+        connection = await asyncpg.connect(url, timeout=10, server_settings={"timezone": "UTC"})
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
         raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
     try:
-        await connection.execute("select pg_advisory_lock($1)", LOCK)
-        return await _apply_missing(connection)
+        if ahead := await ahead_migrations(connection, known):
+            log.info("the database is ahead of this version", migrations=ahead)
+        # Who has nothing to do does not wait for another process that has.
+        if not await missing_migrations(connection, known) and await is_queue_ready(connection):
+            return []
+        await _take_turn(connection)
+        return await _apply_missing(connection, known, patience)
     finally:
         await connection.close()
 
 
-async def missing_migrations(connection: asyncpg.Connection) -> list[str]:
-    """Name what this version knows and the database has not seen; refuse a database that is ahead or was altered."""
-    if await connection.fetchval("select to_regclass('migrations') is null"):
-        return list(known_migrations())
-    applied = {row["name"]: row["checksum"] for row in await connection.fetch("select * from migrations")}
-    known = known_migrations()
-    if ahead := sorted(applied.keys() - known.keys()):
-        raise StartupError(f"The database is newer than this version of Openslot: it knows {ahead[-1]}. Upgrade first.")
+async def missing_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
+    """Name what this version knows and the database has not seen; refuse a database that was altered."""
+    known = known_migrations() if known is None else known
+    applied = await _read_ledger(connection)
     for name, sql in known.items():
         if applied.get(name, checksum(sql)) != checksum(sql):
             raise StartupError(
@@ -57,17 +70,54 @@ async def missing_migrations(connection: asyncpg.Connection) -> list[str]:
     return [name for name in known if name not in applied]
 
 
-async def _apply_missing(connection: asyncpg.Connection) -> list[str]:
-    missing = await missing_migrations(connection)
+async def ahead_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
+    """Name what the database has seen and this version does not know: a newer one has been here."""
+    known = known_migrations() if known is None else known
+    return sorted((await _read_ledger(connection)).keys() - known.keys())
+
+
+async def _read_ledger(connection: asyncpg.Connection) -> dict[str, str]:
+    if await connection.fetchval("select to_regclass('migrations') is null"):
+        return {}
+    return {row["name"]: row["checksum"] for row in await connection.fetch("select name, checksum from migrations")}
+
+
+async def _take_turn(connection: asyncpg.Connection) -> None:
+    """Wait for the other processes that migrate, in short questions.
+
+    A session that waits inside one question would be waited for by an index that is built concurrently.
+    """
+    while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 - another process has it
+        await asyncio.sleep(LOOK_EVERY)
+
+
+async def _apply_missing(connection: asyncpg.Connection, known: Mapping[str, str], patience: Patience) -> list[str]:
+    missing = await missing_migrations(connection, known)
+    await connection.execute("set statement_timeout = 0")
     await connection.execute(LEDGER)
     for name in missing:
-        sql = known_migrations()[name]
-        async with connection.transaction():
-            await connection.execute(sql)
-            await connection.execute("insert into migrations (name, checksum) values ($1, $2)", name, checksum(sql))
-    queue = Queries(AsyncpgDriver(connection))
-    if await queue.schema_is_installed():
-        await queue.upgrade()
-    else:
-        await queue.install()
+        if known[name].partition("\n")[0].rstrip() == NO_TRANSACTION:
+            await _apply_one_by_one(connection, name, known[name], patience)
+        else:
+            await limit_waiting(connection, patience.lock_timeout)
+            run = partial(_apply, connection, name, known[name])
+            await patiently(connection, f"The migration {name}", run, patience)
+    if not await is_queue_ready(connection):
+        await limit_waiting(connection, patience.lock_timeout)
+        await patiently(connection, "The queue's upgrade", partial(prepare_queue, connection), patience)
     return missing
+
+
+async def _apply(connection: asyncpg.Connection, name: str, sql: str) -> None:
+    """Apply a migration as a whole or not at all."""
+    async with connection.transaction():
+        await connection.execute(sql)
+        await connection.execute(APPLIED, name, checksum(sql))
+
+
+async def _apply_one_by_one(connection: asyncpg.Connection, name: str, sql: str, patience: Patience) -> None:
+    """Apply a migration statement by statement; where it is cut off, it is repeated from its beginning."""
+    for statement in split_statements(sql):
+        run = partial(run_alone, connection, statement, patience)
+        await patiently(connection, f"The migration {name}", run, patience)
+    await connection.execute(APPLIED, name, checksum(sql))

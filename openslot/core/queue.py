@@ -27,8 +27,8 @@ class Job(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def unpack(cls, payload: bytes) -> "Job":
-        """Read what the queue has carried."""
-        return cls(effect_id=UUID(bytes=payload[:16]), round=int.from_bytes(payload[16:]))
+        """Read what the queue has carried; what a newer version writes behind it is not read."""
+        return cls(effect_id=UUID(bytes=payload[:16]), round=int.from_bytes(payload[16:20]))
 
 
 async def enqueue(db: Db, jobs: Sequence[Job]) -> None:

@@ -21,7 +21,7 @@ async def readyz(work: Work) -> Response:
     checks = {"database": "ok", "migrations": "ok", "worker": "ok"}
     async with work.house.pool.acquire() as connection:
         try:
-            missing = await missing_migrations(connection)
+            missing = await missing_migrations(connection, work.house.wiring.migrations)
             checks["migrations"] = f"{len(missing)} missing" if missing else "ok"
         except StartupError as fault:
             checks["migrations"] = str(fault)

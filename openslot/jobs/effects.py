@@ -2,17 +2,30 @@
 
 import structlog
 
+from openslot import __version__
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import Wanted, finish_effect, insert_effects, postpone_effect, put_back_effect, start_effect
+from openslot.core.effects import (
+    Wanted,
+    finish_effect,
+    hand_over_effect,
+    insert_effects,
+    postpone_effect,
+    put_back_effect,
+    start_effect,
+)
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, TryLater
 from openslot.core.queue import Job
 from openslot.core.work import House, Work
-from openslot.jobs.retry import PutBack, next_delay
+from openslot.jobs.retry import PutBack, hand_over_delay, next_delay
 
 # A try that takes the whole process down leaves no word behind; only the count of tries tells.
 CRASHES_ALLOWED = 5
 
 log = structlog.get_logger()
+
+
+class UnknownReaction(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """A newer version has written what this one can't do."""
 
 
 async def run_effect(house: House, job: Job) -> None:
@@ -23,13 +36,15 @@ async def run_effect(house: House, job: Job) -> None:
     reaction = house.wiring.reaction(effect.reaction)
     structlog.contextvars.bind_contextvars(effect_id=str(effect.id), reaction=effect.reaction)
     if reaction is None:
-        await _bury(house, effect, None, f"this version has no reaction named {effect.reaction}")
+        await _hand_over(house, effect, UnknownReaction(effect.reaction))
         return
     if effect.attempts > len(reaction.delays) + CRASHES_ALLOWED:
         await _bury(house, effect, reaction, "the worker died in too many tries")
         return
     try:
         await _settle(house, effect, reaction, await reaction.run(house.reading(SYSTEM), effect))
+    except UnknownReaction as unknown:
+        await _hand_over(house, effect, unknown)
     except GiveUp as fault:
         await _bury(house, effect, reaction, str(fault))
     except TryLater as fault:
@@ -71,7 +86,16 @@ async def _try_later(house: House, effect: Effect, reaction: Reaction, fault: Tr
         await postpone_effect(work.db, effect, error=str(fault)[:1000], delay=delay, now=work.now)
 
 
-async def _bury(house: House, effect: Effect, reaction: Reaction | None, error: str) -> None:
+async def _hand_over(house: House, effect: Effect, unknown: UnknownReaction) -> None:
+    """Leave it to a newer worker, as happens while a release is rolled out."""
+    log.info("effect left to a newer worker", unknown=str(unknown))
+    reason = f"waits for a worker that knows the reaction {unknown}: Openslot {__version__} does not"
+    async with house.writing(SYSTEM) as work:
+        delay = hand_over_delay(work.now - effect.event_at)
+        await hand_over_effect(work.db, effect, reason=reason, delay=delay, now=work.now)
+
+
+async def _bury(house: House, effect: Effect, reaction: Reaction, error: str) -> None:
     log.warning("effect is dead", error=error)
     async with house.writing(SYSTEM) as work:
         await finish_effect(work.db, effect, "dead", now=work.now, reaction=reaction, error=error[:1000])
@@ -80,5 +104,5 @@ async def _bury(house: House, effect: Effect, reaction: Reaction | None, error: 
 def _get_reaction(work: Work, name: str) -> Reaction:
     reaction = work.house.wiring.reaction(name)
     if reaction is None:
-        raise LookupError(f"no reaction is named {name}")
+        raise UnknownReaction(name)
     return reaction

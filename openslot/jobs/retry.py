@@ -6,6 +6,7 @@ from random import uniform
 
 JITTER = 0.1
 LONGEST_WISH = timedelta(hours=24)
+SHORTEST_HAND_OVER, LONGEST_HAND_OVER = timedelta(seconds=5), timedelta(seconds=30)
 
 
 class PutBack(Exception):  # noqa: N818 - a plan, not a fault of the program
@@ -14,6 +15,11 @@ class PutBack(Exception):  # noqa: N818 - a plan, not a fault of the program
     def __init__(self, reason: str, *, after: timedelta) -> None:
         super().__init__(reason)
         self.after = after
+
+
+def hand_over_delay(age: timedelta, *, spread: Callable[[float, float], float] = uniform) -> timedelta:
+    """Choose how long an effect waits for a worker that knows it: seconds at first, half a minute when it is old."""
+    return min(max(age / 4, SHORTEST_HAND_OVER), LONGEST_HAND_OVER) * spread(1 - JITTER, 1 + JITTER)
 
 
 def next_delay(

@@ -10,7 +10,7 @@ alter table claims
     add constraint claims_event_type_id_fkey foreign key (event_type_id) references event_types on delete cascade not valid;
 alter table claims validate constraint claims_event_type_id_fkey;
 
-create index if not exists bookings_seat on bookings (seat_id) where seat_id is not null;
+create index concurrently if not exists bookings_seat on bookings (seat_id) where seat_id is not null;
 
 create or replace function keep_booked_time() returns trigger language plpgsql as $$
 begin

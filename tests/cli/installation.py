@@ -64,7 +64,7 @@ class Installation:
             "OPENSLOT_DATA_DIR": str(data_dir),
             "OPENSLOT_PORT": str(self.port),
             "OPENSLOT_LOG_LEVEL": "warning",
-            "PYTHONPATH": str(Path(__file__).parents[2]),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])),
             **compiled_code(),
             **environment,
         }

@@ -173,10 +173,6 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
     [
         ("delete from migrations where name = '0003_events.sql'", "openslot migrate"),
         (
-            "insert into migrations (name, checksum) values ('9999_future.sql', '')",
-            "Install the version of Openslot that the database was last used with",
-        ),
-        (
             "update migrations set checksum = 'edited'",
             "Install the version of Openslot that the database was last used with",
         ),
@@ -186,6 +182,34 @@ async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statem
     await change(settings, statement)
     found = (await inside(settings))["migrations"]
     assert (found.state, found.mend) == (State.PROBLEM, mend)
+
+
+@pytest.mark.usefixtures("user")
+async def test_a_database_that_is_ahead_is_looked_through_with_a_warning(settings: Settings) -> None:
+    await change(settings, "insert into migrations (name, checksum) values ('9999_future.sql', '')")
+    found = await inside(settings)
+    assert found["migrations"].state is State.WARNING
+    assert found["migrations"].meaning == (
+        "A newer version of Openslot has used the database: 9999_future.sql. This one works on it."
+    )
+    assert "administrator" in found
+
+
+@pytest.mark.usefixtures("user")
+async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings) -> None:
+    event = new_id()
+    await change(
+        settings,
+        f"""insert into events (id, type, at, actor, subject_kind, fact)
+            values ('{event}', 'x', now(), '{{}}', 'x', '{{}}')""",
+        f"""insert into effects (id, event_id, reaction, state, next_try_at, created_at)
+            select gen_random_uuid(), '{event}', s.reaction, s.state, now(), now() from (values
+                ('crm.push', 'queued'), ('crm.push', 'waiting'), ('crm.push', 'done'), ('webhooks.deliver', 'queued')
+            ) s(reaction, state)""",
+    )
+    assert (await inside(settings))["effects"].meaning == (
+        "Some wait for a worker of a newer version, which knows what to do: 2 for crm.push."
+    )
 
 
 async def test_a_pooler_is_looked_through_as_well(settings: Settings) -> None:

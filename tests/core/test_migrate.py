@@ -41,11 +41,25 @@ async def test_processes_that_start_at_once_do_not_disturb_each_other(empty_url:
     assert sorted(map(len, applied)) == [0, 0, 0, len(known_migrations())]
 
 
-async def test_a_database_newer_than_the_code_is_refused(database_url: str) -> None:
+async def test_a_database_that_is_ahead_is_left_as_it_is(database_url: str) -> None:
     await run(database_url, "insert into migrations (name, checksum) values ('9999_future.sql', 'x')")
 
-    with pytest.raises(StartupError, match=r"newer than this version of Openslot: it knows 9999_future\.sql"):
-        await migrate(database_url)
+    assert await migrate(database_url) == []
+
+
+async def test_a_version_that_knows_a_migration_less_starts_on_the_database_of_the_newer_one(database_url: str) -> None:
+    known = known_migrations()
+    newest = list(known)[-1]
+
+    assert await migrate(database_url, {name: sql for name, sql in known.items() if name != newest}) == []
+
+
+async def test_a_database_that_is_ahead_and_behind_gets_what_is_missing(database_url: str) -> None:
+    """Two versions that know different things can take turns: what is missing is applied, what is unknown stays."""
+    await run(database_url, "insert into migrations (name, checksum) values ('9999_future.sql', 'x')")
+    known = {**known_migrations(), "9000_ours.sql": "create table ours (id int)"}
+
+    assert await migrate(database_url, known) == ["9000_ours.sql"]
 
 
 async def test_an_edited_migration_is_refused(database_url: str) -> None:
@@ -67,7 +81,7 @@ async def test_a_database_that_is_not_there_ends_with_one_sentence_without_the_p
         assert "\n" not in str(caught.value)
 
 
-def test_names_sort_in_the_order_of_their_numbers() -> None:
+def test_every_migration_has_a_number_of_its_own_and_they_sort_by_it() -> None:
     numbers = [int(name[:4]) for name in known_migrations()]
 
-    assert numbers == list(range(1, len(numbers) + 1))
+    assert numbers == sorted(set(numbers))

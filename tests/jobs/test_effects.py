@@ -255,13 +255,6 @@ async def test_a_skipped_effect_says_why(settings: Settings) -> None:
         assert await house.pool.fetchval("select last_error from effects") == "the meeting is over"
 
 
-async def test_a_reaction_that_this_version_does_not_have_is_kept_as_dead(settings: Settings) -> None:
-    async with a_house(settings, wired(Notebook().write)) as old:
-        await poke(old, "from an older version")
-    async with a_house(settings, Wiring(events=(Poked,))) as new, working(new):
-        assert await settled(new) == ["dead"]
-
-
 async def test_the_sweeper_takes_up_what_has_lost_its_job(settings: Settings) -> None:
     notebook = Notebook()
     async with a_house(settings, wired(notebook.write)) as house:

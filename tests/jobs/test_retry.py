@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.jobs.retry import next_delay
+from openslot.jobs.retry import hand_over_delay, next_delay
 
 DELAYS = (timedelta(seconds=5), timedelta(minutes=5))
 
@@ -41,3 +41,20 @@ def test_a_wish_of_the_other_side_lengthens_the_wait_up_to_a_day(wished: timedel
 
 def test_a_wish_gives_no_try_beyond_the_last() -> None:
     assert next_delay(DELAYS, 3, wished=timedelta(hours=1)) is None
+
+
+@pytest.mark.parametrize(
+    ("age", "expected"),
+    [
+        (timedelta(), timedelta(seconds=5)),
+        (timedelta(seconds=20), timedelta(seconds=5)),
+        (timedelta(seconds=60), timedelta(seconds=15)),
+        (timedelta(days=40), timedelta(seconds=30)),
+    ],
+)
+def test_who_waits_for_a_newer_worker_is_looked_at_every_few_seconds(age: timedelta, expected: timedelta) -> None:
+    assert hand_over_delay(age, spread=no_spread) == expected
+
+
+def test_those_who_wait_for_a_newer_worker_do_not_all_come_at_once() -> None:
+    assert len({hand_over_delay(timedelta(hours=1)) for _ in range(200)}) > 100

@@ -1,0 +1,82 @@
+"""Change tables beside processes that use them: no long wait for a lock, many tries, and no half-built index."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+import asyncpg
+import structlog
+from msgspec import Struct
+
+from openslot.core.errors import StartupError
+
+CONCURRENTLY = re.compile(r"\bconcurrently\b", re.IGNORECASE)
+_NAME = r'(?:"(?:[^"]|"")+"|[\w$]+)'
+BUILDS_INDEX = re.compile(
+    rf"create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?(?!on\b)(?P<name>{_NAME}(?:\.{_NAME})?)",
+    re.IGNORECASE,
+)
+IS_HALF_BUILT = "select exists (select 1 from pg_index where indexrelid = to_regclass($1) and not indisvalid)"
+OLDEST_TRANSACTION = """
+select pid, coalesce(nullif(application_name, ''), 'unnamed') as application, xact_start from pg_stat_activity
+where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+order by xact_start limit 1"""
+
+log = structlog.get_logger()
+
+
+class Patience(Struct, frozen=True, kw_only=True):
+    """How long a change of tables waits for others, and how often it comes back."""
+
+    # Whoever wants the table meanwhile queues up behind us: longer than that nobody should have to wait.
+    lock_timeout: timedelta = timedelta(seconds=2)
+    # Nobody queues up behind what runs concurrently; it waits for old transactions to end.
+    concurrent_lock_timeout: timedelta = timedelta(minutes=10)
+    pauses: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 30, 30)
+
+
+PATIENCE = Patience()
+
+
+async def patiently(
+    connection: asyncpg.Connection, name: str, run: Callable[[], Awaitable[None]], patience: Patience
+) -> None:
+    """Run a change of tables, again after growing pauses while others hold a lock that it needs."""
+    for pause in (*patience.pauses, None):
+        try:
+            return await run()
+        except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
+            if pause is None:
+                break
+            log.info("waiting for a lock", wanted_by=name, next_try_in_seconds=pause)
+            await asyncio.sleep(pause)
+    raise StartupError(
+        f"{name} can't be applied: others hold a lock that it needs, after {len(patience.pauses) + 1} tries. "
+        f"{await _describe_oldest(connection)}Try again: openslot migrate"
+    )
+
+
+async def limit_waiting(connection: asyncpg.Connection, limit: timedelta) -> None:
+    """Let no statement from here on wait longer than that for a lock."""
+    await connection.execute(f"set lock_timeout = {int(limit.total_seconds() * 1000)}")
+
+
+async def run_alone(connection: asyncpg.Connection, statement: str, patience: Patience) -> None:
+    """Run one statement outside of a transaction; what a build that was cut off has left is removed before."""
+    is_concurrent = CONCURRENTLY.search(statement) is not None
+    await limit_waiting(connection, patience.concurrent_lock_timeout if is_concurrent else patience.lock_timeout)
+    built = BUILDS_INDEX.match(statement)
+    if built is not None and await connection.fetchval(IS_HALF_BUILT, built["name"]):
+        await connection.execute(f"drop index concurrently {built['name']}")
+    await connection.execute(statement)
+
+
+async def _describe_oldest(connection: asyncpg.Connection) -> str:
+    row = await connection.fetchrow(OLDEST_TRANSACTION)
+    if row is None:
+        return ""
+    return (
+        f"The oldest open transaction is that of process {row['pid']} ({row['application']}), "
+        f"since {row['xact_start']:%Y-%m-%d %H:%M:%S} UTC. "
+    )

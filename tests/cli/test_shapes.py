@@ -1,0 +1,150 @@
+"""Which commands bring a database to this version's shape, and what the others say to one of another shape."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from openslot.cli.commands import COMMANDS, GROUPS, app
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.ids import new_id
+from openslot.core.migrate import known_migrations
+from tests.conftest import database_at
+
+MIGRATE = {"serve", "web", "worker", "migrate"}
+NEED_NO_SHAPE = {"doctor", "backup create", "backup restore"}
+NEED_NO_DATABASE = {"version", "events", "backup list", "secret rotate"}
+NEWEST = list(known_migrations())[-1]
+BEHIND = "delete from migrations where name = $1"
+AHEAD = "insert into migrations (name, checksum) values ('9999_future.sql', '')"
+# What the command line itself wants to know before it goes to the database.
+ALSO = {
+    "key create": ["--user", "mara@lindqvist.example"],
+    "key list": ["--user", "mara@lindqvist.example"],
+    "key revoke": ["--user", "mara@lindqvist.example"],
+    "effect retry": ["--all"],
+    "webhook replay": [str(new_id())],
+}
+
+
+# The framework keeps its own types of command and parameter to itself.
+def commands() -> Iterator[tuple[str, Any]]:
+    top = get_command(app)
+    for name in (*COMMANDS, *GROUPS):
+        found = top.get_command(None, name)  # type: ignore[attr-defined]
+        inner = found.commands if isinstance(found, TyperGroup) else {"": found}
+        yield from ((f"{name} {each}".strip(), command) for each, command in inner.items())
+
+
+def value_of(parameter: Any) -> str:
+    if parameter.name == "plan":
+        return "PRO"
+    return "https://receiver.example/" if parameter.name == "url" else str(new_id())
+
+
+def arguments(name: str, command: Any) -> list[str]:
+    """Write a command with everything that it needs."""
+    wanted = [parameter for parameter in command.params if parameter.required]
+    given = [[value_of(one)] if one.param_type_name == "argument" else [one.opts[0], value_of(one)] for one in wanted]
+    return [*name.split(), *(word for words in given for word in words), *ALSO.get(name, [])]
+
+
+ON_THE_SHAPE = {
+    name: arguments(name, command)
+    for name, command in commands()
+    if name not in MIGRATE | NEED_NO_SHAPE | NEED_NO_DATABASE
+}
+
+
+@pytest.fixture
+def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Lend the command line on a database of the test's own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+
+    def run(*words: str) -> int:
+        result = CliRunner().invoke(app, words)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code
+
+    return run
+
+
+def change(settings: Settings, sql: str, *args: object) -> None:
+    async def do() -> None:
+        connection = await asyncpg.connect(settings.database_url)
+        await connection.execute(sql, *args)
+        await connection.close()
+
+    asyncio.run(do())
+
+
+def applied(settings: Settings) -> set[str]:
+    async def do() -> set[str]:
+        connection = await asyncpg.connect(settings.database_url)
+        rows = await connection.fetch("select name from migrations")
+        await connection.close()
+        return {row["name"] for row in rows}
+
+    return asyncio.run(do())
+
+
+def test_all_commands_are_here() -> None:
+    assert len(ON_THE_SHAPE) > 20
+    assert {"seed", "explain", "user list", "webhook test"} <= set(ON_THE_SHAPE)
+
+
+@pytest.mark.parametrize("words", ON_THE_SHAPE.values(), ids=ON_THE_SHAPE)
+def test_a_database_that_is_behind_is_neither_used_nor_migrated(cli: Any, settings: Settings, words: list[str]) -> None:
+    change(settings, BEHIND, NEWEST)
+
+    with pytest.raises(StartupError) as caught:
+        cli(*words)
+
+    assert str(caught.value) == (
+        "The database is behind this version of Openslot by 1 migration. Run `openslot migrate` first."
+    )
+    assert NEWEST not in applied(settings)
+
+
+def test_a_database_that_is_ahead_is_used_as_it_is(cli: Any, settings: Settings) -> None:
+    change(settings, AHEAD)
+
+    for words in ("seed", "user list", "key create --user mara@harbor.example", "effect list", "migrate"):
+        assert cli(*words.split()) == 0
+    assert "9999_future.sql" in applied(settings)
+
+
+def test_a_backup_is_made_of_a_database_that_is_behind_or_ahead(cli: Any, settings: Settings, tmp_path: Path) -> None:
+    change(settings, AHEAD)
+    assert cli("backup", "create", "--to", str(tmp_path / "ahead.tar")) == 0
+    change(settings, BEHIND, NEWEST)
+    assert cli("backup", "create", "--to", str(tmp_path / "behind.tar")) == 0
+    assert NEWEST not in applied(settings)
+
+
+async def test_an_empty_database_is_filled_by_seed_and_by_nobody_else_who_is_asked(
+    cli: Any, postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"empty_{new_id().hex}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"create database {name}")
+    monkeypatch.setenv("DATABASE_URL", database_at(postgres, name))
+    try:
+        with pytest.raises(StartupError, match=r"^The database is empty. Run `openslot migrate` first.$"):
+            await asyncio.to_thread(cli, "user", "list")
+        assert await asyncio.to_thread(cli, "seed") == 0
+        assert await asyncio.to_thread(cli, "user", "list") == 0
+    finally:
+        await connection.execute(f"drop database {name} with (force)")
+        await connection.close()

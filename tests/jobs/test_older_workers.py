@@ -1,0 +1,165 @@
+"""A worker that is a release behind leaves what it does not know to others, and disturbs nothing."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+from openslot import __version__
+from openslot.core.actor import SYSTEM
+from openslot.core.config import Settings
+from openslot.core.db import Row
+from openslot.core.effects import release_held
+from openslot.core.events import Effect, Expanded, Outcome, Periodic, Reaction, Target, Wiring
+from openslot.core.ids import new_id
+from openslot.core.queue import Job
+from openslot.core.work import House, Work
+from openslot.house import open_house
+from openslot.jobs.effects import run_effect
+from tests.bookings.conftest import MovingClock
+from tests.jobs.probes import Notebook, Poked, wired
+from tests.jobs.test_effects import poke, states, until, working
+
+OLD = Wiring(events=(Poked,))
+HELD_FOR = timedelta(minutes=5)
+
+
+@asynccontextmanager
+async def houses(settings: Settings, new: Wiring, old: Wiring = OLD) -> AsyncIterator[tuple[House, House, MovingClock]]:
+    """Open a house of each release on one database and one clock."""
+    clock = MovingClock()
+    async with (
+        open_house(settings, wiring=new, clock=clock) as newer,
+        open_house(settings, wiring=old, clock=clock) as older,
+    ):
+        yield newer, older, clock
+
+
+async def first_effect(house: House) -> Row:
+    row = await house.pool.fetchrow("select * from effects order by no limit 1")
+    assert row is not None
+    return row
+
+
+async def take_up(house: House) -> None:
+    """Run the first effect that is to be done, as a worker does when its job comes."""
+    row = await house.pool.fetchrow("select id, round from effects where state = 'queued' order by no limit 1")
+    assert row is not None
+    await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+
+
+async def test_what_a_worker_does_not_know_is_left_to_another_and_says_so(settings: Settings) -> None:
+    notebook = Notebook()
+    async with houses(settings, wired(notebook.write)) as (new, old, clock):
+        await poke(new, "from a newer version")
+        await take_up(old)
+
+        row = await first_effect(new)
+        assert (row["state"], row["attempts"], row["finished_at"]) == ("queued", 0, None)
+        assert row["last_error"] == (
+            f"waits for a worker that knows the reaction probe.write: Openslot {__version__} does not"
+        )
+        assert timedelta(seconds=4) < row["next_try_at"] - clock.now < timedelta(seconds=6)
+        assert await new.pool.fetchval(
+            "select execute_after > now() + interval '3 seconds' from pgqueuer order by id desc"
+        )
+
+        await take_up(new)
+        row = await first_effect(new)
+        assert (row["state"], row["attempts"], row["last_error"]) == ("done", 1, None)
+        assert notebook.notes == ["from a newer version"]
+
+
+async def test_it_is_never_given_up_however_long_no_newer_worker_comes(settings: Settings) -> None:
+    async with houses(settings, wired(Notebook().write)) as (new, old, clock):
+        await poke(new, "patient")
+        for _ in range(40):
+            await take_up(old)
+            clock.now = (await first_effect(old))["next_try_at"]
+
+        row = await first_effect(new)
+        assert (row["state"], row["attempts"], row["round"]) == ("queued", 0, 40)
+        assert await new.pool.fetchval("select count(*) from pgqueuer") == 41
+        await take_up(new)
+        assert await states(new) == ["done"]
+
+
+async def test_its_lane_keeps_its_order_though_it_waits_longer_than_a_lane_is_held_back(settings: Settings) -> None:
+    notebook = Notebook()
+    thing = new_id()
+    async with houses(settings, wired(notebook.write, in_lanes=True, holds_back=HELD_FOR)) as (new, old, clock):
+        for note in ("created", "moved", "cancelled"):
+            await poke(new, note, thing=thing)
+        began = clock.now
+        while clock.now < began + 3 * HELD_FOR:
+            await take_up(old)
+            clock.now = (await first_effect(old))["next_try_at"]
+            async with old.writing(SYSTEM) as work:
+                assert await release_held(work.db, now=work.now) == 0
+        assert await states(new) == ["queued", "waiting", "waiting"]
+
+        for _ in range(3):
+            await take_up(new)
+        assert await states(new) == ["done"] * 3
+        assert notebook.notes == ["created", "moved", "cancelled"]
+
+
+async def test_targets_whose_reaction_is_not_known_are_left_to_another_as_a_whole(settings: Settings) -> None:
+    notebook = Notebook()
+
+    async def fan_out(work: Work, effect: Effect) -> Outcome:
+        del work, effect
+        return Expanded(
+            (Target(reaction="probe.known", target="a"), Target(reaction="probe.deliver", target="b", lane="b"))
+        )
+
+    known = Reaction(name="probe.known", run=notebook.write)
+    newer = wired(fan_out, more=(known, Reaction(name="probe.deliver", run=notebook.write)))
+    async with houses(settings, newer, wired(fan_out, more=(known,))) as (new, old, _):
+        await poke(new, "for two")
+        await take_up(old)
+
+        row = await first_effect(new)
+        assert (row["state"], row["attempts"]) == ("queued", 0)
+        assert "the reaction probe.deliver" in row["last_error"]
+        assert await states(new) == ["queued"]
+
+        for _ in range(3):
+            await take_up(new)
+        assert await states(new) == ["done"] * 3
+        assert notebook.notes == ["for two"] * 2
+
+
+async def test_a_periodic_job_that_a_worker_does_not_know_is_left_alone(settings: Settings) -> None:
+    ran: list[str] = []
+
+    def job(name: str) -> Periodic:
+        async def run(work: Work) -> str:
+            del work
+            ran.append(name)
+            return "done"
+
+        return Periodic(name=name, expression="* * * * *", run=run)
+
+    async with open_house(settings, wiring=Wiring(periodic=(job("both"), job("new")))) as new:
+        async with working(new):
+            await until_scheduled(new, 2)
+        await new.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
+        async with open_house(settings, wiring=Wiring(periodic=(job("both"),))) as old, working(old):
+            await until(lambda: ran)
+        assert ran == ["both"]
+        left = "select next_run < now() from pgqueuer_schedules where entrypoint = 'new' and status = 'queued'"
+        assert await new.pool.fetchval(left)
+        async with working(new):
+            await until(lambda: "new" in ran)
+    assert ran == ["both", "new"]
+
+
+async def until_scheduled(house: House, count: int) -> None:
+    while await house.pool.fetchval("select count(*) from pgqueuer_schedules") < count:
+        pass
+
+
+def test_what_a_newer_version_writes_behind_a_job_is_not_read() -> None:
+    job = Job(effect_id=new_id(), round=7)
+
+    assert Job.unpack(job.pack() + b"more") == job

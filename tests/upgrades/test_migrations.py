@@ -1,0 +1,107 @@
+"""Migrations keep nobody out for long, and what runs outside of a transaction may be cut off anywhere."""
+
+from collections.abc import AsyncIterator, Mapping
+
+import asyncpg
+import pytest
+
+from openslot.core.ddl import PATIENCE, run_alone
+from openslot.core.ids import new_id
+from openslot.core.migrate import NO_TRANSACTION, known_migrations, migrate
+from openslot.core.sql_script import split_statements
+from tests.conftest import database_at
+from tests.upgrades.long_locks import find_long_locks
+
+# Up to here, nobody had a large table yet.
+SINCE = "0014"
+
+
+@pytest.fixture
+async def empty_url(postgres: str) -> AsyncIterator[str]:
+    """A database with nothing in it."""
+    name = f"empty_{new_id().hex}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"create database {name}")
+    yield database_at(postgres, name)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+async def cut_off_everywhere(url: str, known: Mapping[str, str]) -> None:
+    """Migrate from nothing; each migration outside of a transaction is cut off after every one of its statements."""
+    connection = await asyncpg.connect(url)
+    try:
+        for name, sql in known.items():
+            statements = split_statements(sql) if sql.startswith(NO_TRANSACTION) else []
+            for end in range(1, len(statements)):
+                for statement in statements[:end]:
+                    await run_alone(connection, statement, PATIENCE)
+            await migrate(url, {each: known[each] for each in known if each <= name})
+    finally:
+        await connection.close()
+
+
+async def test_every_migration_outside_of_a_transaction_can_be_cut_off_anywhere(empty_url: str) -> None:
+    await cut_off_everywhere(empty_url, known_migrations())
+
+    assert await migrate(empty_url) == []
+
+
+async def test_a_migration_that_can_not_be_repeated_is_noticed(empty_url: str) -> None:
+    known = {
+        "0001_a.sql": "create table a (id int)",
+        "0002_b.sql": f"{NO_TRANSACTION}\nalter table a add column b int;\ncreate index concurrently i on a (b);",
+    }
+
+    with pytest.raises(asyncpg.DuplicateColumnError):
+        await cut_off_everywhere(empty_url, known)
+
+
+def test_no_migration_keeps_others_out_of_a_large_table() -> None:
+    found = {name: list(find_long_locks(sql)) for name, sql in known_migrations().items() if name >= SINCE}
+
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create index a_b on a (b)",
+        "create unique index if not exists a_b on only a using btree (b)",
+        "alter table a alter column b type bigint",
+        "alter table a alter b set data type bigint",
+        "alter table a alter column b set not null",
+        "alter table a add column b uuid default gen_random_uuid()",
+        "alter table a add column c int, add column b bigint generated always as identity",
+        "alter table only a add constraint b check (c > 0)",
+        "alter table a add foreign key (b) references c",
+        "alter table a add constraint b unique (c)",
+        "alter table a add primary key (c)",
+        "alter table a set logged",
+        "-- Tidy up.\nvacuum full a",
+        "cluster a using b",
+        "reindex table a",
+    ],
+)
+def test_what_takes_as_long_as_the_table_is_large_is_noticed(sql: str) -> None:
+    assert list(find_long_locks(sql))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "create index concurrently if not exists a_b on a (b)",
+        "create table a (b int primary key, c int unique check (c > 0)); create index a_c on a (c);",
+        "create table a (b int); alter table a add constraint c unique (b), add check (b > 0)",
+        "alter table a add column b int not null default 0, add column c timestamptz default now()",
+        "alter table a add constraint b check (c > 0) not valid; alter table a validate constraint b",
+        """alter table a add constraint b check (c is not null) not valid; alter table a validate constraint b;
+        alter table a alter column c set not null; alter table a drop constraint b""",
+        "alter table a add constraint b unique using index c",
+        "alter table a drop constraint b, drop column c, rename column d to e",
+        "reindex table concurrently a",
+        "create trigger b after insert on a for each row execute function c()",
+    ],
+)
+def test_what_takes_a_moment_is_no_fault(sql: str) -> None:
+    assert list(find_long_locks(sql)) == []

@@ -1,0 +1,71 @@
+"""Every statement of the last release works on this one's database: expand first, contract a release later."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from tests.upgrades.statements import find_faults, load_statements
+
+STATEMENTS = load_statements()
+
+# What a migration must not do while processes of the last release run, and who would notice.
+CONTRACTIONS = {
+    "a column is renamed": ("alter table bookings rename column invitee_zone to zone", "bookings/store.py"),
+    "a column is dropped": ("alter table contacts drop column company", "contacts/store.py"),
+    "a table is renamed": ("alter table lanes rename to rows", "core/effects.py"),
+    "a type is changed": ("alter table sessions alter column user_agent type bytea using ''", "access/store.py"),
+    "a column is wanted that older writers do not give": (
+        "alter table contacts add column language text not null",
+        "contacts/store.py",
+    ),
+    "a value is refused that was allowed": (
+        "alter table effects add check (state <> 'queued')",
+        "core/effects.py",
+    ),
+    "rows get a column inside of a transaction": ("alter table calls add column note text", "calls/store.py"),
+    "a function is dropped": ("drop function contact_grams cascade", "contacts/store.py"),
+    "the queue's table changes": ("alter table pgqueuer drop column headers", "pgqueuer"),
+    "a trigger refuses what older writers write": (
+        """create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+        create trigger refuse before insert on bookings for each row execute function refuse()""",
+        "core/effects.py",
+    ),
+}
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Connect to a database in this version's shape."""
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+def test_the_last_release_is_recorded() -> None:
+    assert len(STATEMENTS) > 150
+    assert sum(one.arguments is not None for one in STATEMENTS) > 0.95 * len(STATEMENTS)
+    assert {"pgqueuer", "openslot/core/effects.py", "openslot/bookings/store.py"} <= {one.origin for one in STATEMENTS}
+
+
+async def test_every_statement_of_the_last_release_still_runs(database: asyncpg.Connection) -> None:
+    assert await find_faults(database, STATEMENTS) == []
+
+
+@pytest.mark.parametrize(("change", "noticed_by"), CONTRACTIONS.values(), ids=CONTRACTIONS)
+async def test_a_change_that_breaks_the_last_release_is_noticed(
+    database: asyncpg.Connection, change: str, noticed_by: str
+) -> None:
+    await database.execute(change)
+
+    assert [fault for fault in await find_faults(database, STATEMENTS) if noticed_by in fault.split(": ")[0]]
+
+
+async def test_a_change_that_only_adds_is_no_fault(database: asyncpg.Connection) -> None:
+    await database.execute(
+        """alter table bookings add column language text, add column seen boolean not null default false;
+        create table notes (id int); create index notes_id on notes (id);
+        alter table pgqueuer add column note text"""
+    )
+
+    assert await find_faults(database, STATEMENTS) == []
