@@ -1,0 +1,65 @@
+"""The upgrade gives bookings their time back that had lost it, where nobody has taken it since."""
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.availability.operations import list_open
+from openslot.availability.store import OfPage
+from openslot.bookings.models import Booking, BookingWanted, Invitee
+from openslot.bookings.operations import create_booking, list_without_time
+from openslot.core.actor import PUBLIC
+from openslot.core.ids import new_id
+from openslot.core.migrate import known_migrations
+from openslot.core.sql_script import split_statements
+from openslot.core.work import House
+from openslot.core.zones import at_second
+from tests.bookings.conftest import offer
+from tests.racing import find_disorder
+
+
+async def book(house: House, slug: str, place: int = -1) -> Booking:
+    which = OfPage("mara", slug)
+    async with house.writing(PUBLIC) as work:
+        _, slots, _ = await list_open(work, which, timezone="UTC")
+        invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
+        return await create_booking(
+            work, BookingWanted(which=which, starts_at=at_second(slots.starts[place]), invitee=invitee)
+        )
+
+
+async def lose(house: House, booking: Booking) -> None:
+    """Switch a booking's time off, as a hold that was dropped while it was booked once did."""
+    async with house.pool.acquire() as connection, connection.transaction():
+        await connection.execute("set local session_replication_role = replica")
+        await connection.execute("update claims set active = false where id = $1", booking.claim_id)
+        await connection.execute("update claim_seats set active = false where id = $1", booking.seat_id)
+
+
+async def upgrade(house: House) -> None:
+    *_, repair = split_statements(known_migrations()["0014_time.sql"])
+    await house.pool.execute(repair)
+
+
+@pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
+async def test_lost_time_is_given_back(house: House, user: User, seats: int) -> None:
+    await offer(house, user, "race", seats=seats)
+    booking = await book(house, "race")
+    await lose(house, booking)
+    assert await list_without_time(house.pool, now=house.clock()) == [booking.id]
+
+    await upgrade(house)
+
+    assert await find_disorder(house.pool) == {}
+
+
+async def test_time_that_is_taken_stays_with_who_took_it(house: House, user: User) -> None:
+    await offer(house, user, "race")
+    lost = await book(house, "race")
+    await lose(house, lost)
+    taker, other = await book(house, "race"), await book(house, "race", 0)
+    await lose(house, other)
+
+    await upgrade(house)
+
+    assert taker.starts_at == lost.starts_at
+    assert await list_without_time(house.pool, now=house.clock()) == [lost.id]
