@@ -59,18 +59,6 @@ class Days(Struct, frozen=True):
     last: date
 
 
-class Reach(Struct, frozen=True):
-    """The instants from which an answer needs what is taken."""
-
-    blocked_from: datetime
-    blocked_until: datetime
-    """Claims and busy spans that overlap these two are needed."""
-
-    counted_from: datetime
-    counted_until: datetime
-    """Bookings and holds that start between these two are counted."""
-
-
 class Slots(Struct, frozen=True):
     """The starts that may be booked, in order, in whole seconds since 1970."""
 

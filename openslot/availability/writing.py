@@ -3,12 +3,8 @@
 from bisect import bisect_left
 from zoneinfo import ZoneInfo
 
-import msgspec
-
-from openslot.availability.models import Slot, Slots
+from openslot.availability.models import Slots
 from openslot.core.zones import DAY, FOREVER, date_of, get_offsets, offset_at
-
-_decoder = msgspec.json.Decoder(list[Slot])
 
 
 class _Dates(dict[int, str]):
@@ -41,11 +37,6 @@ _DATES, _LOCAL, _UTC = _Dates(), _LocalClock(), _UtcClock()
 def write_slots(slots: Slots, *, viewer: ZoneInfo) -> bytes:
     """Write slots as a JSON list: date and time as the viewer's clock shows them, start and end in UTC."""
     return b"[" + ",".join(_write_all(slots, viewer)).encode() + b"]"
-
-
-def show_slots(slots: Slots, *, viewer: ZoneInfo) -> list[Slot]:
-    """Give slots as values, for pages and tools."""
-    return _decoder.decode(write_slots(slots, viewer=viewer))
 
 
 def _write_all(slots: Slots, viewer: ZoneInfo) -> list[str]:

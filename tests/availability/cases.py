@@ -8,9 +8,11 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import holidays
+import msgspec
 from hypothesis import strategies as st
 
-from openslot.availability.models import Busy, Claim, Setting, Taken
+from openslot.availability.models import Busy, Claim, Setting, Slot, Slots, Taken
+from openslot.availability.writing import write_slots
 from openslot.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,
@@ -200,3 +202,8 @@ def cases_across_a_change(draw: st.DrawFn) -> Case:
         overrides={change - timedelta(days=1): night, change: night},
         duration=draw(st.sampled_from([5, 15, 30])),
     )
+
+
+def show_slots(slots: Slots, *, viewer: ZoneInfo) -> list[Slot]:
+    """Read what is written of slots."""
+    return msgspec.json.decode(write_slots(slots, viewer=viewer), type=list[Slot])

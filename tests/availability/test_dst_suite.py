@@ -7,12 +7,11 @@ import pytest
 
 from openslot.availability.models import Days, Setting, Taken
 from openslot.availability.slots import list_slots, set_scene
-from openslot.availability.writing import show_slots
 from openslot.core.zones import get_offsets, get_zone
 from openslot.event_types.models import RollingWindow
 from openslot.schedules.models import DateOverride
 from openslot.schedules.rules import find_time_range
-from tests.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule
+from tests.availability.cases import CLOSED_WEEK, at, make_event_type, make_schedule, show_slots
 from tests.availability.dst_cases import DstCase, list_cases, list_zones
 from tests.availability.transitions import BEGIN, END, Change, changes_by_zone, path_of, read_changes
 

@@ -6,11 +6,10 @@ import pytest
 
 from openslot.availability.models import Days, Setting, Taken
 from openslot.availability.slots import list_slots
-from openslot.availability.writing import show_slots
 from openslot.core.zones import find_zone, get_zone
 from openslot.event_types.models import Limits, RollingWindow
 from openslot.schedules.models import TimeRange
-from tests.availability.cases import at, every_day, make_event_type, make_schedule, second
+from tests.availability.cases import at, every_day, make_event_type, make_schedule, second, show_slots
 
 
 def starts(setting: Setting, on: str, viewer: str = "UTC") -> list[str]:

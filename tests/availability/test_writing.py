@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openslot.availability.models import Slot, Slots
-from openslot.availability.writing import show_slots, write_slots
+from openslot.availability.writing import write_slots
 from openslot.core.zones import get_zone
-from tests.availability.cases import ZONES, days_of_change, second
+from tests.availability.cases import ZONES, days_of_change, second, show_slots
 
 
 def slow(slots: Slots, zone: str) -> list[Slot]:
