@@ -47,6 +47,7 @@ class Handler(Struct, frozen=True, kw_only=True):
     run: Callable[..., Awaitable[object]]
     declaration: Declaration
     template: str
+    """Its path as metrics and logs name it."""
     path_values: tuple[tuple[str, Callable[[str], object]], ...]
     parameters: tuple[Parameter, ...]
     body: Body | None
@@ -118,7 +119,7 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
     return Handler(
         run=run,
         declaration=declaration,
-        template=template,
+        template=template.replace(":path}", "}"),
         path_values=tuple((name, _path_value(run.__name__, name, hints)) for name in in_path),
         parameters=parameters,
         body=_body_of(run.__name__, hints, arguments),

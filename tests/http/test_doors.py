@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
+from typing import Annotated
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from openslot.core.work import House, Work
 from openslot.http.doors import Door, Exchange, Headers
 from openslot.http.edge import App
 from openslot.http.router import read_mounts
-from openslot.routing import Cookie, File, Mount, RateLimit, Request, Response, delete, get, post, put
+from openslot.routing import Cookie, File, Mount, Query, RateLimit, Request, Response, delete, get, post, put
 from tests.http.golden.asgi import Sent, ask
 
 SCIM = "application/scim+json"
@@ -42,9 +43,9 @@ async def add_person(data: Person, request: Request) -> Response:
 
 
 @put("/Users/{name}", most_bytes=2048)
-async def replace_person(name: str, data: Person) -> Person:
+async def replace_person(name: str, data: Person, dry: Annotated[bool, Query("dryRun")] = False) -> Person:
     """Take a larger body than others."""
-    return data
+    return Person(user_name=f"{name} {dry}")
 
 
 @delete("/Users/{name}", status=204, limit=RateLimit("remove", 1))
@@ -60,7 +61,7 @@ async def enter(house: House, headers: Headers, address: str) -> Entry:
 
 
 def refuse(refusal: Refusal, exchange: Exchange) -> Response:
-    body = {"status": str(refusal.status), "detail": refusal.message, "at": exchange.path}
+    body = {"status": str(refusal.status), "detail": refusal.details or refusal.message, "at": exchange.path}
     return Response(status=refusal.status, headers={"content-type": SCIM}, body=msgspec.json.encode(body))
 
 
@@ -157,6 +158,25 @@ async def test_a_handler_may_take_a_larger_body_than_its_door(app: App) -> None:
     assert sent == [413, 200]
     assert larger.status == 413
     assert msgspec.json.decode(larger.body)["detail"] == "The body must not be larger than 2 KiB"
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "faults"),
+    [
+        ("dryRun=x", b'{"userNmae":"mara"}', {"dryRun": "must be true or false", "userName": "is required"}),
+        ("dryRun=x", b"", {"dryRun": "must be true or false", "body": "is required"}),
+        ("dryRun=x", b"{", {"dryRun": "must be true or false", "body": "is not valid JSON"}),
+        ("dryRun=x", b'{"userName":"mara"}', {"dryRun": "must be true or false"}),
+    ],
+)
+async def test_faults_of_query_and_body_are_named_together(
+    app: App, query: str, body: bytes, faults: dict[str, str]
+) -> None:
+    sent = await send(app, "PUT", f"/scim/Users/m?{query}", body)
+
+    assert sent.status == 400
+    detail = msgspec.json.decode(sent.body)["detail"]
+    assert {name: detail[name] for name in faults} == faults
 
 
 async def test_a_handler_may_have_a_limit_of_its_own(app: App) -> None:

@@ -84,6 +84,13 @@ def test_a_route_tells_its_methods_with_head_and_options() -> None:
     assert (allowed("/p/holds"), allowed("/p/holds/7/drop")) == ("GET, HEAD, OPTIONS", "OPTIONS, POST")
 
 
+def test_a_path_is_counted_by_its_names_alone() -> None:
+    _, found = ROUTER.find("/p/files/a/b.css")
+
+    assert found is not None
+    assert found[0].handlers["GET"].template == "/p/files/{name}"
+
+
 def test_a_value_never_reaches_behind_another_door() -> None:
     router = read("", get_host, get_offer)
 

@@ -118,8 +118,9 @@ async def test_while_a_handler_waits_for_others_its_connection_serves_others(
     probe: httpx2.AsyncClient, house: House
 ) -> None:
     waiting = [asyncio.create_task(probe.post("/api/v1/probe/calls-out")) for _ in range(3)]
-    while "before" not in await notes(house):
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while "before" not in await notes(house):
+            await asyncio.sleep(0.01)
     me = [await probe.get("/api/v1/me") for _ in range(4)]
     SLOW.set()
     answers = await asyncio.gather(*waiting)
