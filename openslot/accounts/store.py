@@ -89,14 +89,17 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
 async def list_users(db: Db, *, now: datetime, search: str | None, limit: int, offset: int) -> tuple[list[User], int]:
     """List users by creation, newest first, with how many there are in all."""
     rows = await db.fetch(
-        f"""select {USER_COLUMNS}, count(*) over () as total from users u
-        where $1::text is null or strpos(lower(u.email), lower($1)) > 0 or strpos(lower(u.name), lower($1)) > 0
-        order by u.id desc limit $2 offset $3""",
+        f"""with found as not materialized (
+            select * from users
+            where $1::text is null or strpos(lower(email), lower($1)) > 0 or strpos(lower(name), lower($1)) > 0)
+        select {USER_COLUMNS}, t.total from (select count(*) as total from found) t
+        left join (select * from found order by id desc limit $2 offset $3) u on true
+        order by u.id desc""",
         search,
         limit,
         offset,
     )
-    return [to_user(row, now=now) for row in rows], rows[0]["total"] if rows else 0
+    return [to_user(row, now=now) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def has_users(db: Db) -> bool:

@@ -58,6 +58,21 @@ async def test_a_username_that_nobody_chose_is_a_free_one(house: House) -> None:
     assert [one.username for one in people_added] == ["anna-ek", "anna-ek-2", "anna-ek-3"]
 
 
+async def test_every_page_of_users_tells_the_whole_total(house: House) -> None:
+    added = [await add(house, wanted(f"p{n}@x.example", name=f"Person {n}", username=f"p{n}")) for n in range(3)]
+    work = house.reading(OPERATOR)
+    pages = [await accounts.list_users(work, page=page, limit=2) for page in (1, 2, 3)]
+    searches = [await accounts.list_users(work, search="PERSON 1", page=page, limit=2) for page in (1, 2)]
+
+    assert [([one.id for one in found], total) for found, total in pages] == [
+        ([added[2].id, added[1].id], 3),
+        ([added[0].id], 3),
+        ([], 3),
+    ]
+    assert [([one.id for one in found], total) for found, total in searches] == [([added[1].id], 1), ([], 1)]
+    assert await accounts.list_users(work, search="nobody") == ([], 0)
+
+
 @pytest.mark.parametrize("username", sorted(RESERVED))
 def test_no_reserved_word_becomes_a_username(username: str) -> None:
     assert find_fault(username) is not None
