@@ -107,14 +107,14 @@ async def has_users(db: Db) -> bool:
     return bool(await db.fetchval("select exists (select 1 from users)"))
 
 
-async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID:
-    """Write a new user; the constraint's name tells the verb which field is taken."""
-    user_id = new_id()
-    await db.execute(
+async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID | None:
+    """Write a new user; None where the username is taken, and a unique violation where the e-mail address is."""
+    made: UUID | None = await db.fetchval(
         """insert into users
         (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)""",
-        user_id,
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+        on conflict (lower(username)) do nothing returning id""",
+        new_id(),
         wanted.email,
         wanted.name,
         wanted.username,
@@ -125,7 +125,7 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
         wanted.is_admin,
         now,
     )
-    return user_id
+    return made
 
 
 async def taken_usernames(db: Db, beginning: str) -> set[str]:
