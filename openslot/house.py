@@ -22,7 +22,10 @@ async def open_house(
     if settings.database_url is None:
         raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
     pool = await open_pool(
-        settings.database_url, most=settings.database_connections, through_pooler=settings.database_pooler
+        settings.database_url,
+        most=settings.database_connections,
+        wait_seconds=settings.database_wait_seconds,
+        through_pooler=settings.database_pooler,
     )
     outbound = Outbound(allow=settings.outbound_allow)
     try:
