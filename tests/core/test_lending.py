@@ -99,16 +99,21 @@ async def test_who_waits_too_long_is_refused_and_the_others_are_served(database_
 
 async def test_connection_that_comes_with_the_last_moment_is_not_lost(database_url: str) -> None:
     lender = Lender(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    faults: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, fault: faults.append(fault))
     first, second = await lender.take(), await lender.take()
     waiting = [asyncio.create_task(lender.fetchval("select 7")) for _ in range(2)]
     await asyncio.sleep(0)
-    time.sleep(0.1)  # noqa: ASYNC251 - both may be refused by now, and the loop has not come to it yet
-    lender.give_back(first, None)
-    assert await waiting[0] == 7
+    # In the very step of the loop that would refuse, and before it does.
+    loop.call_later(0.04, lender.give_back, first, None)
+    time.sleep(0.1)  # noqa: ASYNC251 - so that all three are due in the same step
     with pytest.raises(PoolTimeoutError):
         await waiting[1]
+    assert await waiting[0] == 7
     lender.give_back(second, None)
     assert await all_at_once(lender) == 2
+    assert faults == []
     await lender.close()
 
 
