@@ -16,7 +16,8 @@ from openslot.cli.progress import progress
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.key_file import KEY_FILE
+from openslot.core.secrets import load_secrets
 
 PROOF = "backup"
 

@@ -7,15 +7,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from openslot.cli.backup_archive import DUMP, Backup, private_file
+from openslot.cli.backup_archive import DUMP, Backup
 from openslot.cli.backup_create import PROOF
 from openslot.cli.backup_pour import pour
 from openslot.cli.backup_programs import ServerKind, server_kind
 from openslot.cli.database import bring_up_to_date, connect, direct_url
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
+from openslot.core.key_file import KEY_FILE, changing_keys
 from openslot.core.migrate import checksum, known_migrations
-from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.secrets import load_secrets
 
 TABLES = """
 select count(*) as tables,
@@ -113,9 +114,6 @@ def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
         yield "not in this backup: set OPENSLOT_SECRET_KEY to the one of the old installation"
         return
     path = settings.data_dir / KEY_FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    here = path.read_text("utf-8").split() if path.exists() else []
-    keys = dict.fromkeys([*backup.secret_key.split(), *here])
-    with private_file(path) as file:
-        file.write("".join(f"{key}\n" for key in keys).encode())
+    brought = backup.secret_key.split()
+    with changing_keys(path, lambda here: list(dict.fromkeys([*brought, *here]))):
         yield f"restored to {path}"

@@ -17,7 +17,8 @@ from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, Secrets
+from openslot.core.key_file import KEY_FILE
+from openslot.core.secrets import Secrets
 
 # Names that the documentation announces and this version does not read yet.
 LATER = {

@@ -5,7 +5,7 @@ import typer
 from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, read_key_file, rotate_key_file
+from openslot.core.key_file import KEY_FILE, rotate_key_file
 
 app = typer.Typer(help="The key that seals secrets.", no_args_is_help=True, add_completion=False)
 
@@ -26,8 +26,7 @@ def rotate(as_json: AsJson = False) -> None:
     path = chosen.data_dir / KEY_FILE
     if not path.exists():
         raise StartupError(f"There is no secret key in {chosen.data_dir} yet; the first start makes one.")
-    rotate_key_file(path)
-    keys = len(read_key_file(path))
+    keys = len(rotate_key_file(path))
     if as_json:
         print_json({"file": path, "keys": keys})
         return

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import hmac
-import os
 import secrets as random
 from functools import lru_cache
 from pathlib import Path
@@ -13,8 +12,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from openslot.core.errors import StartupError
+from openslot.core.key_file import KEY_FILE, read_key_file
 
-KEY_FILE = "secret.key"
 SHORTEST = 32
 
 
@@ -92,32 +91,3 @@ def load_secrets(configured: str | None, data_dir: Path) -> Secrets:
     if configured is not None:
         return Secrets(tuple(key.strip() for key in configured.split(",") if key.strip()))
     return Secrets(tuple(read_key_file(data_dir / KEY_FILE)))
-
-
-def read_key_file(path: Path) -> list[str]:
-    """Read one key a line, the newest first; make the file where there is none, only one of two starters winning."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.{random.token_hex(4)}")
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_private(fresh, random.token_urlsafe(48))
-        try:
-            os.link(fresh, path)
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    return [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
-
-
-def rotate_key_file(path: Path) -> None:
-    """Put a new key in front of the old ones."""
-    keys = [random.token_urlsafe(48), *read_key_file(path)]
-    fresh = path.with_name(f"{path.name}.new")
-    _write_private(fresh, "\n".join(keys))
-    fresh.replace(path)
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")

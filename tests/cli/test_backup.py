@@ -19,8 +19,9 @@ from openslot.cli.backup_restore import Restored, check_known, restore_backup
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
+from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import migrate
-from openslot.core.secrets import KEY_FILE, SealBroken, load_secrets
+from openslot.core.secrets import SealBroken, load_secrets
 from openslot.core.work import House
 from tests.cli.installation import Installation, installed
 from tests.conftest import database_at

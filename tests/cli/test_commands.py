@@ -14,7 +14,7 @@ from openslot.accounts.models import User
 from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, read_key_file
+from openslot.core.key_file import KEY_FILE, read_key_file
 
 
 def every_command() -> Iterator[tuple[str, ...]]:

@@ -22,7 +22,8 @@ from openslot.cli.doctor_machine import (
 from openslot.cli.finding import Finding, State
 from openslot.core.config import Settings, load_settings
 from openslot.core.ids import new_id
-from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.key_file import KEY_FILE
+from openslot.core.secrets import load_secrets
 
 NOW = datetime(2026, 11, 15, 3, 15, tzinfo=UTC)
 

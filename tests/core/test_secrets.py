@@ -1,13 +1,12 @@
-"""Secrets at rest, signatures, and the file that holds the keys."""
+"""Secrets at rest, and signatures."""
 
 import hmac
-import threading
 from pathlib import Path
 
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets, read_key_file, rotate_key_file
+from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets
 
 OLD, NEW = "o" * 40, "n" * 40
 
@@ -60,35 +59,3 @@ def test_a_signature_is_the_hmac_that_others_would_make() -> None:
 def test_a_weak_key_is_refused_at_the_start(configured: str, tmp_path: Path) -> None:
     with pytest.raises(StartupError, match="OPENSLOT_SECRET_KEY"):
         load_secrets(configured, tmp_path)
-
-
-def test_the_key_file_is_made_once_and_private(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "secret.key"
-    first = read_key_file(path)
-
-    assert read_key_file(path) == first
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_starters_that_race_for_the_key_file_get_the_same_key(tmp_path: Path) -> None:
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(read_key_file(tmp_path / "k"))) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert len(found) == 20
-    assert all(keys == found[0] for keys in found)
-    assert [path.name for path in tmp_path.iterdir()] == ["k"]
-
-
-def test_a_rotated_file_puts_the_new_key_first(tmp_path: Path) -> None:
-    path = tmp_path / "secret.key"
-    (old,) = read_key_file(path)
-    rotate_key_file(path)
-
-    keys = read_key_file(path)
-    assert keys[1:] == [old]
-    assert keys[0] != old
-    assert path.stat().st_mode & 0o777 == 0o600
