@@ -17,6 +17,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, changing_keys
 from openslot.core.migrate import checksum, known_migrations
 from openslot.core.secrets import load_secrets
+from openslot.core.signing import Signer
 
 TABLES = """
 select count(*) as tables,
@@ -103,11 +104,12 @@ def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
     """Keep the backup's keys in front of those that are here; they appear once the database is back."""
     if settings.secret_key is not None:
         proof, dump = bytes.fromhex(backup.manifest.key_proof), backup.manifest.checksums[DUMP].encode()
-        fits = load_secrets(settings.secret_key, settings.data_dir).is_signed(PROOF, dump, proof)
+        keys = load_secrets(settings.secret_key, settings.data_dir).keys
+        fits = Signer(keys).is_signed(PROOF, dump, proof)
         yield "set by OPENSLOT_SECRET_KEY" + (
             "; no file was written"
             if fits
-            else ", which did not seal this backup: add the old key behind it, or what it sealed stays closed"
+            else ", which did not seal this backup: add the old key behind it, or Openslot can't start with it"
         )
         return
     if backup.secret_key is None:
