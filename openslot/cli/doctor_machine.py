@@ -73,7 +73,7 @@ def look_at_key(chosen: Settings) -> Finding:
     if is_file and not path.exists():
         if chosen.database_url is None and not has_cluster(chosen.data_dir):
             return ok("secret key", "The first start makes one.")
-        meaning = f"{path} is missing; the next start makes another, which opens nothing that was sealed before."
+        meaning = f"{path} is missing; the next start makes another, which does not open a database that was in use."
         return warning("secret key", meaning, "Bring secret.key back from a backup: tar xf BACKUP secret.key")
     if is_file and path.stat().st_mode & 0o077:
         return problem("secret key", f"{path} can be read by others.", f"chmod 600 {path}")

@@ -30,7 +30,7 @@ def group() -> None:
 
 @app.command("rotate")
 def rotate(as_json: AsJson = False) -> None:
-    """Put a new key in front: it seals from now on, and the old ones still open."""
+    """Put a new key in front: it seals as soon as the old ones are retired."""
     chosen = settings()
     if chosen.secret_key is not None:
         raise StartupError(
@@ -42,10 +42,8 @@ def rotate(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"file": path, "keys": keys})
         return
-    console.print(
-        f"A new key is in {path}; {keys - 1} older {'opens' if keys == 2 else 'open'} what was sealed before."
-    )
-    console.print("To seal everything with the new key and remove the old: openslot secret retire")
+    console.print(f"A new key is in {path}, in front of {keys - 1} older.")
+    console.print("To seal everything with it and remove the older: openslot secret retire")
 
 
 @app.command("retire")

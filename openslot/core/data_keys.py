@@ -6,7 +6,7 @@ from datetime import datetime
 from openslot.core.db import Db, Pool, transaction
 from openslot.core.errors import StartupError
 from openslot.core.key_file import new_key
-from openslot.core.secrets import SealBroken, Secrets
+from openslot.core.secrets import SealBroken, Secrets, name_of
 from openslot.core.signing import Signer
 
 SELECT = "select sealed from data_keys order by no"
@@ -39,9 +39,14 @@ async def load_signer(
         raise StartupError(CLOSED) from None
 
 
+async def opens_all(db: Db, secrets: Secrets) -> bool:
+    """Tell whether the secret keys open every data key."""
+    return all(secrets.opens(row["sealed"]) for row in await db.fetch(SELECT))
+
+
 async def insert_data_keys(db: Db, secrets: Secrets, keys: tuple[str, ...], *, now: datetime) -> None:
     """Write data keys, the first one first."""
-    sealed_by = secrets.names()[0]
+    sealed_by = name_of(secrets.keys[0])
     await db.executemany(INSERT, [(no, secrets.seal(key), sealed_by, now) for no, key in enumerate(keys, start=1)])
 
 
@@ -49,8 +54,7 @@ async def replace_lost_data_keys(pool: Pool, secrets: Secrets, *, now: datetime)
     """Begin anew with a random data key where no secret key opens those that are there; False where one does."""
     async with transaction(pool) as db:
         await db.execute(LOCK)
-        rows = await db.fetch(SELECT)
-        if all(secrets.opens(row["sealed"]) for row in rows):
+        if await opens_all(db, secrets):
             return False
         await db.execute("delete from data_keys")
         await insert_data_keys(db, secrets, (new_key(),), now=now)

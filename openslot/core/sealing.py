@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from openslot.core.db import Db, Pool, Row, transaction
 from openslot.core.errors import StartupError, Unavailable
-from openslot.core.secrets import Secrets
+from openslot.core.secrets import Secrets, name_of
 from openslot.core.work import Work
 
 BITE = 200
 FIRST = UUID(int=0)
 
-# Whoever seals holds this row until the commit, and whoever retires keys waits for that: all that an old key has sealed
-# is there to be found.
+# Everyone seals with the key that has sealed the data keys, and holds this row until the commit; whoever retires that key
+# waits for it. So all that an old key has sealed is there to be found, and every process opens what any of them seals.
 HOLD = "select sealed_by from data_keys where no = 1 for share"
 HOLD_ALONE = "select no, sealed from data_keys order by no for update"
 RESEAL_DATA_KEY = "update data_keys set sealed = $2, sealed_by = $3 where no = $1"
@@ -35,18 +35,16 @@ class SealedColumn(Struct, frozen=True):
 
 
 class OldSecretKey(Unavailable):
-    """This process does not have the key that seals by now; a restart gives it that one."""
+    """This process does not have the key that seals by now; a restart with the present keys mends it."""
 
 
 async def seal(work: Work, secret: str) -> bytes:
     """Encrypt a secret in the transaction that writes it."""
-    sealed_by = await work.db.fetchval(HOLD)
-    secrets = work.house.secrets
-    secrets.reload()
-    if sealed_by not in secrets.names():
-        log.error("this process has an old secret key and must be restarted with the new one")
+    key = work.house.secrets.find(await work.db.fetchval(HOLD))
+    if key is None:
+        log.error("this process has only old secret keys: restart it with the new one")
         raise OldSecretKey
-    return secrets.seal(secret)
+    return key.seal(secret)
 
 
 async def count_sealed(db: Db, columns: Sequence[SealedColumn]) -> int:
@@ -63,9 +61,10 @@ async def reseal_all(
     First the data keys, which waits for whoever is sealing: from then on nobody seals with an older key. Then the rest,
     a few rows at a time while everyone works, until nothing is left that only an older key opens.
     """
+    newest = name_of(secrets.keys[0])
     async with transaction(pool) as db:
         for row in await db.fetch(HOLD_ALONE):
-            await db.execute(RESEAL_DATA_KEY, row["no"], secrets.reseal(row["sealed"]), secrets.names()[0])
+            await db.execute(RESEAL_DATA_KEY, row["no"], secrets.reseal(row["sealed"]), newest)
     resealed = 0
     while True:
         for each in columns:

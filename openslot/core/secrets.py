@@ -17,7 +17,7 @@ SHORTEST = 32
 
 
 class Secrets:
-    """The secret keys of one installation: the first one seals, every one opens."""
+    """The secret keys of one installation: the first one is the newest, and every one opens what it has sealed."""
 
     def __init__(self, keys: tuple[str, ...], *, file: Path | None = None) -> None:
         if not are_strong(keys):
@@ -30,7 +30,7 @@ class Secrets:
         self._fernet = MultiFernet([Fernet(base64.urlsafe_b64encode(derive(key, "seal"))) for key in keys])
 
     def seal(self, secret: str) -> bytes:
-        """Encrypt a secret; one for the database is sealed by `core.sealing.seal`, which lets no key be retired."""
+        """Encrypt a secret with the newest key; what goes into the database is sealed by `core.sealing.seal`."""
         return self._fernet.encrypt(secret.encode())
 
     def open(self, sealed: bytes) -> str:
@@ -60,9 +60,12 @@ class Secrets:
         """Give the newest key alone."""
         return Secrets(self.keys[:1])
 
-    def names(self) -> list[bytes]:
-        """Name every key without telling anything about it, the newest first."""
-        return [derive(key, "name")[:16] for key in self.keys]
+    def find(self, name: bytes) -> "Secrets | None":
+        """Give the key of this name alone, one included that was put into the file since."""
+        for key in self.keys:
+            if name_of(key) == name:
+                return Secrets((key,))
+        return self.find(name) if self.reload() else None
 
     def reload(self) -> bool:
         """Read the key file again; True where it holds other keys than before."""
@@ -85,6 +88,11 @@ class SealBroken(Exception):  # noqa: N818 - names the state of the thing
 def are_strong(keys: tuple[str, ...]) -> bool:
     """Tell whether there is a key, and none that can be guessed."""
     return bool(keys) and all(len(key) >= SHORTEST for key in keys)
+
+
+def name_of(key: str) -> bytes:
+    """Name a key without telling anything about it."""
+    return derive(key, "name")[:16]
 
 
 @lru_cache(maxsize=256)

@@ -181,6 +181,16 @@ async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statem
     assert (found.state, found.mend) == (State.PROBLEM, mend)
 
 
+@pytest.mark.usefixtures("house")
+async def test_a_key_that_does_not_fit_the_database_is_a_problem(settings: Settings) -> None:
+    assert (await inside(settings))["seals"].state is State.OK
+    other = msgspec.structs.replace(settings, secret_key="x" * 40)
+    assert (await inside(other))["seals"].state is State.PROBLEM
+    (settings.data_dir / KEY_FILE).unlink()
+    assert "seals" not in await inside(settings)
+    assert not (settings.data_dir / KEY_FILE).exists()
+
+
 async def test_a_pooler_is_looked_through_as_well(settings: Settings) -> None:
     pooled = msgspec.structs.replace(
         settings, direct_database_url=settings.database_url, database_url="postgresql://u:p@127.0.0.1:1/x"

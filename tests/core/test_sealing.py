@@ -103,7 +103,7 @@ async def test_everything_is_sealed_with_the_newest_key_and_still_says_the_same(
 
     resealed = await reseal_all(with_both.pool, with_both.secrets, SEALED, advance=seen.append)
 
-    assert resealed == 8
+    assert resealed == 9
     assert sum(seen) == await count_sealed(with_both.pool, SEALED) == 9
     opened = await secrets_of(with_both, NEW)
     assert sorted(opened) == sorted([*newer, *(secret for _, secret in made), latest, data_key])
@@ -131,14 +131,41 @@ async def test_who_does_not_know_the_new_key_seals_nothing_more(with_old: House,
     assert len(await secrets_of(with_both, NEW)) == 2
 
 
-async def test_who_reads_the_key_file_seals_with_the_new_key_from_the_rotation_on(house: House, user: User) -> None:
+async def test_a_new_key_seals_from_the_moment_when_the_old_one_is_retired(
+    with_old: House, with_both: House, user: User
+) -> None:
+    for opened in (with_both, with_old):
+        async with opened.writing(OPERATOR) as work:
+            await add_endpoint(work, user)
+    assert len(await secrets_of(with_old, OLD)) == 3
+    await retire_by(with_both)
+    async with with_both.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+
+    assert len(await secrets_of(with_both, NEW)) == 4
+
+
+async def test_the_order_of_the_keys_of_others_does_not_matter(
+    settings: Settings, with_old: House, with_both: House, user: User
+) -> None:
+    assert with_old.secrets.keys == (OLD,)
+    await retire_by(with_both)
+    misordered = msgspec.structs.replace(settings, secret_key=f"{OLD},{NEW}")
+    async with open_house(misordered) as opened, opened.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+
+    assert len(await secrets_of(with_both, NEW)) == 2
+
+
+async def test_who_reads_the_key_file_seals_with_the_new_key_without_a_restart(house: House, user: User) -> None:
     path = house.settings.data_dir / KEY_FILE
     new, old = rotate_key_file(path)
     async with house.writing(OPERATOR) as work:
         _, secret = await add_endpoint(work, user)
-    assert list(house.secrets.keys) == [new, old]
+    assert list(house.secrets.keys) == [old]
     with changing_keys(path, lambda keys: keys[:1]):
-        await retire_by(house)
+        async with open_house(house.settings) as command:
+            assert await retire_by(command) == 1
     async with house.writing(OPERATOR) as work:
         _, later = await add_endpoint(work, user)
 

@@ -6,7 +6,7 @@ import pytest
 
 from openslot.core.errors import StartupError
 from openslot.core.key_file import read_key_file, rotate_key_file
-from openslot.core.secrets import SealBroken, Secrets, load_secrets
+from openslot.core.secrets import SealBroken, Secrets, load_secrets, name_of
 
 OLD, NEW = "o" * 40, "n" * 40
 
@@ -88,9 +88,21 @@ def test_what_the_newest_key_has_sealed_is_not_sealed_again() -> None:
     assert both.newest().keys == (NEW,)
 
 
-def test_a_key_is_named_without_being_told() -> None:
-    names = Secrets((NEW, OLD)).names()
+def test_a_key_is_found_by_a_name_that_tells_nothing_about_it() -> None:
+    both = Secrets((NEW, OLD))
+    found = both.find(name_of(OLD))
 
-    assert names == [*Secrets((NEW,)).names(), *Secrets((OLD,)).names()]
-    assert len(set(names)) == 2
-    assert all(key.encode() not in name for key, name in zip((NEW, OLD), names, strict=True))
+    assert found is not None
+    assert found.keys == (OLD,)
+    assert both.find(name_of("x" * 40)) is None
+    assert (len(name_of(OLD)), OLD.encode() in name_of(OLD)) == (16, False)
+
+
+def test_a_key_that_was_put_into_the_file_since_is_found(tmp_path: Path) -> None:
+    running = load_secrets(None, tmp_path)
+    new, old = rotate_key_file(tmp_path / "secret.key")
+    found = running.find(name_of(new))
+
+    assert found is not None
+    assert list(found.keys) == [new]
+    assert list(running.keys) == [new, old]
