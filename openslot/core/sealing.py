@@ -15,8 +15,8 @@ from openslot.core.work import Work
 BITE = 200
 FIRST = UUID(int=0)
 
-# Everyone seals with the key that has sealed the data keys, and holds this row until the commit; whoever retires that key
-# waits for it. So all that an old key has sealed is there to be found, and every process opens what any of them seals.
+# Everyone seals with the key that has sealed the data keys, and holds this row until the commit; whoever retires that
+# key waits for it. So all that an old key has sealed is there to be found, and every process opens what any other seals.
 HOLD = "select sealed_by from data_keys where no = 1 for share"
 HOLD_ALONE = "select no, sealed from data_keys order by no for update"
 RESEAL_DATA_KEY = "update data_keys set sealed = $2, sealed_by = $3 where no = $1"
@@ -61,11 +61,12 @@ async def reseal_all(
     First the data keys, which waits for whoever is sealing: from then on nobody seals with an older key. Then the rest,
     a few rows at a time while everyone works, until nothing is left that only an older key opens.
     """
-    newest = name_of(secrets.keys[0])
+    newest, resealed = name_of(secrets.keys[0]), 0
     async with transaction(pool) as db:
         for row in await db.fetch(HOLD_ALONE):
-            await db.execute(RESEAL_DATA_KEY, row["no"], secrets.reseal(row["sealed"]), newest)
-    resealed = 0
+            again = secrets.reseal(row["sealed"])
+            await db.execute(RESEAL_DATA_KEY, row["no"], again, newest)
+            resealed += again != row["sealed"]
     while True:
         for each in columns:
             resealed += await _reseal(pool, secrets, each, advance)

@@ -103,7 +103,7 @@ async def test_everything_is_sealed_with_the_newest_key_and_still_says_the_same(
 
     resealed = await reseal_all(with_both.pool, with_both.secrets, SEALED, advance=seen.append)
 
-    assert resealed == 9
+    assert resealed == 10
     assert sum(seen) == await count_sealed(with_both.pool, SEALED) == 9
     opened = await secrets_of(with_both, NEW)
     assert sorted(opened) == sorted([*newer, *(secret for _, secret in made), latest, data_key])
@@ -116,7 +116,7 @@ async def test_whoever_is_sealing_is_waited_for(with_old: House, with_both: Hous
         retiring = retire_by(with_both)
         await asyncio.wait([retiring], timeout=0.3)
         assert not retiring.done()
-    assert await retiring == 1
+    assert await retiring == 2
     assert secret in await secrets_of(with_both, NEW)
 
 
@@ -165,7 +165,7 @@ async def test_who_reads_the_key_file_seals_with_the_new_key_without_a_restart(h
     assert list(house.secrets.keys) == [old]
     with changing_keys(path, lambda keys: keys[:1]):
         async with open_house(house.settings) as command:
-            assert await retire_by(command) == 1
+            assert await retire_by(command) == 2
     async with house.writing(OPERATOR) as work:
         _, later = await add_endpoint(work, user)
 
