@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from openslot.accounts.store import has_users
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings
+from openslot.core.data_keys import load_signer
 from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
@@ -22,12 +24,23 @@ async def open_house(
     if settings.database_url is None:
         raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
     pool = await open_pool(
-        settings.database_url, most=settings.database_connections, through_pooler=settings.database_pooler
+        settings.database_url,
+        most=settings.database_connections,
+        wait_seconds=settings.database_wait_seconds,
+        through_pooler=settings.database_pooler,
     )
     outbound = Outbound(allow=settings.outbound_allow)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
-        yield House(settings=settings, pool=pool, wiring=wiring, secrets=secrets, clock=clock, outbound=outbound)
+        yield House(
+            settings=settings,
+            pool=pool,
+            wiring=wiring,
+            secrets=secrets,
+            signer=await load_signer(pool, secrets, is_in_use=has_users, now=clock()),
+            clock=clock,
+            outbound=outbound,
+        )
     finally:
         await outbound.close()
         await pool.close()

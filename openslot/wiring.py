@@ -1,4 +1,4 @@
-"""All that is attached, in one readable list: events, consequences, reactions and periodic jobs."""
+"""All that is attached, in one readable list: events, consequences, reactions, periodic jobs and sealed columns."""
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
@@ -7,6 +7,7 @@ from openslot.bookings.events import BOOKING_EVENTS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
+from openslot.core.sealing import SealedColumn
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
@@ -24,3 +25,6 @@ WIRING = Wiring(
     periodic=PERIODIC,
     migrations=known_migrations(),
 )
+
+# Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
+SEALED = (SealedColumn("webhook_endpoints", "secret"), SealedColumn("webhook_endpoints", "previous_secret"))

@@ -1,6 +1,7 @@
 """The verbs of accounts, the only writers of its tables."""
 
 from datetime import datetime
+from functools import partial
 from uuid import UUID
 
 import asyncpg
@@ -25,19 +26,20 @@ from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
 
-TAKEN = {"users_email": EmailTaken, "users_username": UsernameTaken}
-
 
 async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
     """Open an account."""
     checked = check_user(wanted)
-    if wanted.username is None:
-        checked = await _with_free_username(work, checked)
+    insert = partial(store.insert_user, work.db, password_hash=password_hash, now=work.now)
     try:
-        user_id = await store.insert_user(work.db, checked, password_hash=password_hash, now=work.now)
-    except asyncpg.UniqueViolationError as fault:
-        taken = TAKEN[fault.constraint_name]
-        raise taken from None
+        user_id = await insert(checked)
+        # Another may take the next name first: a later look knows it.
+        while user_id is None and wanted.username is None:
+            user_id = await insert(await _with_free_username(work, checked))
+    except asyncpg.UniqueViolationError:
+        raise EmailTaken from None
+    if user_id is None:
+        raise UsernameTaken
     user = await get_user(work, user_id)
     await work.record(UserAdded(user_id=user.id, email=user.email))
     return user

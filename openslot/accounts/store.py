@@ -89,14 +89,17 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
 async def list_users(db: Db, *, now: datetime, search: str | None, limit: int, offset: int) -> tuple[list[User], int]:
     """List users by creation, newest first, with how many there are in all."""
     rows = await db.fetch(
-        f"""select {USER_COLUMNS}, count(*) over () as total from users u
-        where $1::text is null or strpos(lower(u.email), lower($1)) > 0 or strpos(lower(u.name), lower($1)) > 0
-        order by u.id desc limit $2 offset $3""",
+        f"""with found as not materialized (
+            select * from users
+            where $1::text is null or strpos(lower(email), lower($1)) > 0 or strpos(lower(name), lower($1)) > 0)
+        select {USER_COLUMNS}, t.total from (select count(*) as total from found) t
+        left join (select * from found order by id desc limit $2 offset $3) u on true
+        order by u.id desc""",
         search,
         limit,
         offset,
     )
-    return [to_user(row, now=now) for row in rows], rows[0]["total"] if rows else 0
+    return [to_user(row, now=now) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def has_users(db: Db) -> bool:
@@ -104,14 +107,14 @@ async def has_users(db: Db) -> bool:
     return bool(await db.fetchval("select exists (select 1 from users)"))
 
 
-async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID:
-    """Write a new user; the constraint's name tells the verb which field is taken."""
-    user_id = new_id()
-    await db.execute(
+async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID | None:
+    """Write a new user; None where the username is taken, and a unique violation where the e-mail address is."""
+    made: UUID | None = await db.fetchval(
         """insert into users
         (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)""",
-        user_id,
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+        on conflict (lower(username)) do nothing returning id""",
+        new_id(),
         wanted.email,
         wanted.name,
         wanted.username,
@@ -122,7 +125,7 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
         wanted.is_admin,
         now,
     )
-    return user_id
+    return made
 
 
 async def taken_usernames(db: Db, beginning: str) -> set[str]:

@@ -18,7 +18,7 @@ def manage_url(house: House, booking_id: UUID) -> str:
 
 def manage_token(house: House, booking_id: UUID) -> str:
     """Sign a booking's id."""
-    signature = house.secrets.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
+    signature = house.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
     return base64.urlsafe_b64encode(booking_id.bytes + signature).decode().rstrip("=")
 
 
@@ -31,6 +31,6 @@ def read_manage_token(house: House, token: str) -> UUID:
     if len(raw) != 16 + SIGNATURE_BYTES:
         raise BookingNotFound
     booking_id = UUID(bytes=raw[:16])
-    if not house.secrets.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
+    if not house.signer.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
         raise BookingNotFound
     return booking_id

@@ -16,7 +16,8 @@ from openslot.cli.progress import progress
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.secrets import load_secrets
+from openslot.core.signing import Signer
 
 PROOF = "backup"
 
@@ -37,11 +38,12 @@ def backups_directory(settings: Settings) -> Path:
 async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Manifest]:
     """Write everything into one file, which appears when it is whole."""
     path = _target(settings, to)
-    secret_key = _read_key(settings)
+    keys_before = _read_keys(settings)
     connection = await connect(direct_url(settings))
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".dump-") as dump:
             applied, rows = await _dump(connection, direct_url(settings), dump)
+            secret_key = _join_keys(keys_before, _read_keys(settings))
             manifest = _describe(settings, dump, applied, rows, secret_key)
             write_archive(path, manifest, dump=dump, secret_key=secret_key)
     finally:
@@ -65,16 +67,22 @@ def _target(settings: Settings, to: Path | None) -> Path:
     return path.absolute()
 
 
-def _read_key(settings: Settings) -> str | None:
-    load_secrets(settings.secret_key, settings.data_dir)
-    return (settings.data_dir / KEY_FILE).read_text("utf-8") if settings.secret_key is None else None
+def _read_keys(settings: Settings) -> tuple[str, ...]:
+    """Read the keys that go into the backup: none where a setting holds them."""
+    keys = load_secrets(settings.secret_key, settings.data_dir).keys
+    return keys if settings.secret_key is None else ()
+
+
+def _join_keys(before: tuple[str, ...], after: tuple[str, ...]) -> str | None:
+    """Keep every key that may have sealed what was dumped, also where keys were rotated and retired meanwhile."""
+    return "".join(f"{key}\n" for key in dict.fromkeys([*after, *before])) or None
 
 
 def _describe(
     settings: Settings, dump: IO[bytes], migrations: dict[str, str], rows: dict[str, int], secret_key: str | None
 ) -> Manifest:
     checksum = checksum_of(dump)
-    proof = load_secrets(settings.secret_key, settings.data_dir).sign(PROOF, checksum.encode())
+    proof = Signer(load_secrets(settings.secret_key, settings.data_dir).keys).sign(PROOF, checksum.encode())
     return Manifest(
         format=FORMAT,
         version=__version__,

@@ -7,15 +7,17 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from openslot.cli.backup_archive import DUMP, Backup, private_file
+from openslot.cli.backup_archive import DUMP, Backup
 from openslot.cli.backup_create import PROOF
 from openslot.cli.backup_pour import pour
 from openslot.cli.backup_programs import ServerKind, server_kind
 from openslot.cli.database import bring_up_to_date, connect, direct_url
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
+from openslot.core.key_file import KEY_FILE, changing_keys
 from openslot.core.migrate import checksum, known_migrations
-from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.secrets import load_secrets
+from openslot.core.signing import Signer
 
 TABLES = """
 select count(*) as tables,
@@ -102,20 +104,18 @@ def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
     """Keep the backup's keys in front of those that are here; they appear once the database is back."""
     if settings.secret_key is not None:
         proof, dump = bytes.fromhex(backup.manifest.key_proof), backup.manifest.checksums[DUMP].encode()
-        fits = load_secrets(settings.secret_key, settings.data_dir).is_signed(PROOF, dump, proof)
+        keys = load_secrets(settings.secret_key, settings.data_dir).keys
+        fits = Signer(keys).is_signed(PROOF, dump, proof)
         yield "set by OPENSLOT_SECRET_KEY" + (
             "; no file was written"
             if fits
-            else ", which did not seal this backup: add the old key behind it, or what it sealed stays closed"
+            else ", which did not seal this backup: add the old key behind it, or Openslot can't start with it"
         )
         return
     if backup.secret_key is None:
         yield "not in this backup: set OPENSLOT_SECRET_KEY to the one of the old installation"
         return
     path = settings.data_dir / KEY_FILE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    here = path.read_text("utf-8").split() if path.exists() else []
-    keys = dict.fromkeys([*backup.secret_key.split(), *here])
-    with private_file(path) as file:
-        file.write("".join(f"{key}\n" for key in keys).encode())
+    brought = backup.secret_key.split()
+    with changing_keys(path, lambda here: list(dict.fromkeys([*brought, *here]))):
         yield f"restored to {path}"

@@ -11,8 +11,11 @@ from openslot.cli.database import connect, direct_url
 from openslot.cli.finding import Finding, State, ok, problem, warning
 from openslot.core.clock import iso, system_clock
 from openslot.core.config import Settings
+from openslot.core.data_keys import opens_all
 from openslot.core.errors import StartupError
+from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import ahead_migrations, missing_migrations
+from openslot.core.secrets import load_secrets
 
 LATE_AFTER = timedelta(minutes=5)
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
@@ -39,6 +42,7 @@ async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding
         shape = await _look_at_shape(connection)
         findings.append(shape)
         if shape.state is not State.PROBLEM:
+            findings += await _look_at_seals(connection, chosen)
             findings += [finding async for finding in _look_at_life(connection, is_asleep=is_asleep)]
         return findings
     finally:
@@ -77,6 +81,20 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
         meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This one works on it."
         return warning("migrations", meaning, "Install the newer version here, too")
     return ok("migrations", "The database has this version's shape.")
+
+
+async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> list[Finding]:
+    """Tell whether the secret key fits the database; a missing or wrong one has a finding of its own."""
+    if chosen.secret_key is None and not (chosen.data_dir / KEY_FILE).exists():
+        return []
+    try:
+        secrets = load_secrets(chosen.secret_key, chosen.data_dir)
+    except (StartupError, OSError, UnicodeDecodeError):
+        return []
+    if await opens_all(connection, secrets):
+        return [ok("seals", "The secret key opens what the database keeps sealed.")]
+    meaning = "The secret key is not the one that the database was last used with: openslot can't start."
+    return [problem("seals", meaning, "Bring the key back from a backup: tar xf BACKUP secret.key")]
 
 
 async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> AsyncIterator[Finding]:

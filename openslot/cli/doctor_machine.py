@@ -17,7 +17,8 @@ from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, Secrets
+from openslot.core.key_file import KEY_FILE
+from openslot.core.secrets import Secrets
 
 # Names that the documentation announces and this version does not read yet.
 LATER = {
@@ -72,7 +73,7 @@ def look_at_key(chosen: Settings) -> Finding:
     if is_file and not path.exists():
         if chosen.database_url is None and not has_cluster(chosen.data_dir):
             return ok("secret key", "The first start makes one.")
-        meaning = f"{path} is missing; the next start makes another, which opens nothing that was sealed before."
+        meaning = f"{path} is missing; the next start makes another, which does not open a database that was in use."
         return warning("secret key", meaning, "Bring secret.key back from a backup: tar xf BACKUP secret.key")
     if is_file and path.stat().st_mode & 0o077:
         return problem("secret key", f"{path} can be read by others.", f"chmod 600 {path}")

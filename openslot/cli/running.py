@@ -51,6 +51,12 @@ def check_secrets(chosen: Settings) -> None:
         raise StartupError(f"The secret key in {chosen.data_dir} can't be used: {fault.strerror}.") from None
 
 
+async def check_house(ready: Settings) -> None:
+    """Stop with one clear sentence where the house can't be opened, such as with a key that does not fit."""
+    async with open_house(ready):
+        pass
+
+
 async def _in_house(ready: Settings, do: Callable[[House], Awaitable[T]], prepare: Prepare, wiring: Wiring) -> T:
     await prepare(direct_url(ready))
     async with open_house(ready, wiring=wiring) as house:

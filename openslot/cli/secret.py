@@ -1,13 +1,26 @@
 """secret …: the key that seals secrets at rest."""
 
+import asyncio
+from typing import Annotated
+
 import typer
+from msgspec import Struct
 
 from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json
+from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, read_key_file, rotate_key_file
+from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
+from openslot.core.work import House
 
 app = typer.Typer(help="The key that seals secrets.", no_args_is_help=True, add_completion=False)
+
+
+class Retired(Struct, frozen=True, kw_only=True):
+    """What came of retiring the old keys."""
+
+    resealed: int
+    retired: int
 
 
 @app.callback()
@@ -17,21 +30,100 @@ def group() -> None:
 
 @app.command("rotate")
 def rotate(as_json: AsJson = False) -> None:
-    """Put a new key in front: it seals from the next start on, and the old ones still open."""
+    """Put a new key in front: it seals as soon as the old ones are retired."""
     chosen = settings()
     if chosen.secret_key is not None:
         raise StartupError(
             "The secret key is set by OPENSLOT_SECRET_KEY: put a new one in front of it there, with a comma between."
         )
+    _check_file(chosen)
     path = chosen.data_dir / KEY_FILE
-    if not path.exists():
-        raise StartupError(f"There is no secret key in {chosen.data_dir} yet; the first start makes one.")
-    rotate_key_file(path)
-    keys = len(read_key_file(path))
+    keys = len(rotate_key_file(path))
     if as_json:
         print_json({"file": path, "keys": keys})
         return
-    console.print(
-        f"A new key is in {path}; {keys - 1} older {'opens' if keys == 2 else 'open'} what was sealed before."
-    )
-    console.print("Restart openslot to use it.")
+    console.print(f"A new key is in {path}, in front of {keys - 1} older.")
+    console.print("To seal everything with it and remove the older: openslot secret retire")
+
+
+@app.command("retire")
+def retire(as_json: AsJson = False) -> None:
+    """Seal everything again with the newest key, then remove the old ones."""
+    chosen = settings()
+    done = _reseal(chosen) if chosen.secret_key is not None else _reseal_and_remove(chosen)
+    if as_json:
+        print_json(done)
+        return
+    keys = "1 old key" if done.retired == 1 else f"{done.retired} old keys"
+    console.print(f"Everything is sealed with the newest key; {done.resealed} values were sealed again.")
+    if not done.retired:
+        console.print("There is no older key.")
+    elif chosen.secret_key is None:
+        console.print(f"Removed {keys} from {chosen.data_dir / KEY_FILE}.")
+    else:
+        console.print(f"Remove {keys} from OPENSLOT_SECRET_KEY, all but the first, on every machine, and restart.")
+
+
+@app.command("reset")
+def reset(
+    yes: Annotated[bool, typer.Option("--yes", help="Do it: every link in a mail that was sent stops working")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Start with a new data key after the secret key was lost; links that were sent stop working."""
+    if not yes:
+        raise StartupError(
+            "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
+            "have to be rotated. To do it: openslot secret reset --yes"
+        )
+    from openslot.cli.database import bring_up_to_date, database, direct_url
+    from openslot.cli.running import check_secrets
+
+    with database(settings()) as ready:
+        check_secrets(ready)
+        asyncio.run(bring_up_to_date(direct_url(ready)))
+        is_reset = asyncio.run(_replace_lost(ready))
+    if as_json:
+        print_json({"reset": is_reset})
+        return
+    nothing = "Nothing was changed: the secret key opens this database."
+    console.print("There is a new data key. Restart openslot." if is_reset else nothing)
+
+
+def _reseal_and_remove(chosen: Settings) -> Retired:
+    _check_file(chosen)
+    # Committed before the file changes: a key that is gone from it was needed by nothing any more.
+    with changing_keys(chosen.data_dir / KEY_FILE, lambda keys: keys[:1]):
+        return _reseal(chosen)
+
+
+def _reseal(chosen: Settings) -> Retired:
+    from openslot.cli.progress import progress
+    from openslot.cli.running import with_house
+    from openslot.core.sealing import count_sealed, reseal_all
+    from openslot.wiring import SEALED
+
+    async def reseal(house: House) -> Retired:
+        with progress("Sealing", await count_sealed(house.pool, SEALED)) as advance:
+            resealed = await reseal_all(house.pool, house.secrets, SEALED, advance=advance)
+        return Retired(resealed=resealed, retired=len(house.secrets.keys) - 1)
+
+    return with_house(reseal)
+
+
+async def _replace_lost(ready: Settings) -> bool:
+    from openslot.core.clock import system_clock
+    from openslot.core.data_keys import replace_lost_data_keys
+    from openslot.core.db import open_pool
+    from openslot.core.secrets import load_secrets
+
+    pool = await open_pool(ready.database_url or "", most=1, wait_seconds=ready.database_wait_seconds)
+    try:
+        secrets = load_secrets(ready.secret_key, ready.data_dir)
+        return await replace_lost_data_keys(pool, secrets, now=system_clock())
+    finally:
+        await pool.close()
+
+
+def _check_file(chosen: Settings) -> None:
+    if not (chosen.data_dir / KEY_FILE).exists():
+        raise StartupError(f"There is no secret key in {chosen.data_dir} yet; the first start makes one.")

@@ -42,7 +42,7 @@ class ShownUser(Struct, frozen=True, kw_only=True, rename="camel"):
 @app.command("list")
 def list_users(
     search: Annotated[str | None, typer.Option(help="Part of a name or an address")] = None,
-    page: Annotated[int, typer.Option(min=1)] = 1,
+    page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
 ) -> None:
@@ -53,7 +53,8 @@ def list_users(
         return
     rows = [(u.email, u.name, u.username, u.effective_plan, u.is_admin, u.disabled_at is not None) for u in found]
     columns = ("E-mail", "Name", "Username", "Plan", "Admin", "Disabled")
-    print_table(columns, rows, nothing="No accounts yet. Make one: openslot user add EMAIL --name NAME")
+    none = "No accounts found." if search else "No accounts yet. Make one: openslot user add EMAIL --name NAME"
+    print_table(columns, rows, nothing=f"Page {page} is empty; accounts in all: {total}." if total else none)
 
 
 @app.command("add")

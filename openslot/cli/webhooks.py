@@ -162,7 +162,7 @@ def send_test(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
 def list_deliveries(
     endpoint_id: EndpointId,
     failed: Annotated[bool, typer.Option("--failed", help="Only tries that failed")] = False,
-    page: Annotated[int, typer.Option(min=1)] = 1,
+    page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
     as_json: AsJson = False,
 ) -> None:
@@ -185,7 +185,8 @@ def list_deliveries(
         for a in found
     ]
     columns = ("Id", "At", "Event", "Try", "Status", "ms", "Error")
-    print_table(columns, rows, nothing="Nothing was sent yet.")
+    none = "No delivery has failed." if failed else "Nothing was sent yet."
+    print_table(columns, rows, nothing=f"Page {page} is empty; deliveries in all: {total}." if total else none)
 
 
 @app.command("replay")

@@ -42,6 +42,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool, Meta(description="`DATABASE_URL` leads through a transaction pooler that keeps no prepared statements")
     ] = False
     database_connections: Annotated[int, Meta(ge=2, le=500, description="Connections of one process, at most")] = 10
+    database_wait_seconds: Annotated[
+        int, Meta(ge=1, le=300, description="How long a request waits for a free connection before it is answered 503")
+    ] = 5
     data_dir: Annotated[Path, Meta(description="Holds the embedded database, the secret key and backups")] = Path(
         "data"
     )

@@ -68,7 +68,7 @@ class Pool(Db, Protocol):
         """Wait for what is under way, then close every connection."""
 
 
-async def open_pool(url: str, *, most: int, through_pooler: bool = False) -> Pool:
+async def open_pool(url: str, *, most: int, wait_seconds: float, through_pooler: bool = False) -> Pool:
     """Connect to a database that is new enough, or stop with one clear sentence."""
     connect = partial(
         asyncpg.connect,
@@ -78,7 +78,7 @@ async def open_pool(url: str, *, most: int, through_pooler: bool = False) -> Poo
         timeout=10,
         server_settings=POOLED if through_pooler else DIRECT,
     )
-    pool = Lender(connect, most=most)
+    pool = Lender(connect, most=most, wait_seconds=wait_seconds)
     try:
         version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from types import TracebackType
 from typing import Any
@@ -10,20 +11,26 @@ from typing import Any
 import asyncpg
 
 Connect = Callable[[], Awaitable[asyncpg.Connection]]
+Waiter = asyncio.Future[asyncpg.Connection | None]
 
 # What stands between may have dropped a connection that long ago without telling either end.
 LONGEST_IDLE = 300.0
 
 
-class Lender:
-    """Lends a limited number of connections; who comes when all are out waits in line."""
+class PoolTimeoutError(TimeoutError):
+    """Every connection was in use for as long as one may wait for it."""
 
-    def __init__(self, connect: Connect, *, most: int) -> None:
+
+class Lender:
+    """Lends a limited number of connections; who comes when all are out waits in line, and not forever."""
+
+    def __init__(self, connect: Connect, *, most: int, wait_seconds: float) -> None:
         self._connect = connect
         self._most = most
+        self._wait_seconds = wait_seconds
         self._idle: list[tuple[asyncpg.Connection, float]] = []
         self._lent = 0
-        self._waiting: deque[asyncio.Future[asyncpg.Connection | None]] = deque()
+        self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
 
     def acquire(self) -> "Loan":
@@ -89,21 +96,35 @@ class Lender:
 
     def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
         """Take a connection back; one with a statement cut off or a transaction left open is not used again."""
-        cut_off = fault is not None and (isinstance(fault, TimeoutError) or not isinstance(fault, Exception))
+        is_timeout = isinstance(fault, TimeoutError) and not isinstance(fault, PoolTimeoutError)
+        cut_off = is_timeout or (fault is not None and not isinstance(fault, Exception))
         if not connection.is_closed() and (cut_off or connection.is_in_transaction()):
             connection.terminate()
         self._pass_on(None if connection.is_closed() else connection)
 
     async def _wait(self) -> asyncpg.Connection | None:
         """Wait for a place, with a connection where the one before has left a sound one."""
-        waiter: asyncio.Future[asyncpg.Connection | None] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        waiter: Waiter = loop.create_future()
         self._waiting.append(waiter)
+        timer = loop.call_later(self._wait_seconds, self._refuse, waiter)
         try:
             return await waiter
-        except asyncio.CancelledError:
-            if waiter.done() and not waiter.cancelled():
+        except (asyncio.CancelledError, PoolTimeoutError):
+            if waiter.cancelled() or waiter.exception() is not None:
+                with suppress(ValueError):
+                    self._waiting.remove(waiter)
+            else:
+                # It was handed over in the very moment of the cancellation.
                 self._pass_on(waiter.result())
             raise
+        finally:
+            timer.cancel()
+
+    def _refuse(self, waiter: Waiter) -> None:
+        if not waiter.done():
+            words = f"none of {self._most} connections was free within {self._wait_seconds:g} seconds"
+            waiter.set_exception(PoolTimeoutError(words))
 
     def _pass_on(self, connection: asyncpg.Connection | None) -> None:
         while self._waiting:

@@ -1,9 +1,7 @@
-"""Secrets: sealed at rest, signed on their way out, and random where they are made."""
+"""Secrets: sealed at rest by the secret key, and random where they are made."""
 
 import base64
 import hashlib
-import hmac
-import os
 import secrets as random
 from functools import lru_cache
 from pathlib import Path
@@ -13,68 +11,94 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from openslot.core.errors import StartupError
+from openslot.core.key_file import KEY_FILE, read_key_file, read_keys
 
-KEY_FILE = "secret.key"
 SHORTEST = 32
 
 
 class Secrets:
-    """Keys of one installation: the first one seals and signs, every one opens and verifies."""
+    """The secret keys of one installation: the first one is the newest, and every one opens what it has sealed."""
 
-    def __init__(self, keys: tuple[str, ...]) -> None:
-        if not keys or any(len(key) < SHORTEST for key in keys):
+    def __init__(self, keys: tuple[str, ...], *, file: Path | None = None) -> None:
+        if not are_strong(keys):
             raise StartupError(f"OPENSLOT_SECRET_KEY is wrong: each key needs {SHORTEST} characters or more.")
-        self._keys = keys
+        self._file = file
+        self._use(keys)
+
+    def _use(self, keys: tuple[str, ...]) -> None:
+        self.keys = keys
         self._fernet = MultiFernet([Fernet(base64.urlsafe_b64encode(derive(key, "seal"))) for key in keys])
 
     def seal(self, secret: str) -> bytes:
-        """Encrypt a secret for the database."""
+        """Encrypt a secret with the newest key; what goes into the database is sealed by `core.sealing.seal`."""
         return self._fernet.encrypt(secret.encode())
 
     def open(self, sealed: bytes) -> str:
-        """Decrypt what any of our keys has sealed."""
+        """Decrypt what any of our keys has sealed, a key included that was put into the file since."""
         try:
             return self._fernet.decrypt(sealed).decode()
         except InvalidToken:
+            if self.reload():
+                return self.open(sealed)
             raise SealBroken from None
 
     def reseal(self, sealed: bytes) -> bytes:
-        """Seal again with the newest key, for a rotation."""
+        """Seal again with the newest key what another has sealed; what the newest has sealed stays as it is."""
+        if self.newest().opens(sealed):
+            return sealed
+        return self.seal(self.open(sealed))
+
+    def opens(self, sealed: bytes) -> bool:
+        """Tell whether one of the keys at hand has sealed this."""
         try:
-            return self._fernet.rotate(sealed)
+            self._fernet.decrypt(sealed)
         except InvalidToken:
-            raise SealBroken from None
+            return False
+        return True
 
-    def sign(self, purpose: str, message: bytes) -> bytes:
-        """Make a signature for one purpose with the newest key."""
-        return _sign(self._keys[0], purpose, message)
+    def newest(self) -> "Secrets":
+        """Give the newest key alone."""
+        return Secrets(self.keys[:1])
 
-    def is_signed(self, purpose: str, message: bytes, signature: bytes, *, length: int = 32) -> bool:
-        """Tell whether one of our keys made this signature, or its beginning of some length, for this purpose."""
-        made = (_sign(key, purpose, message)[:length] for key in self._keys)
-        return any(hmac.compare_digest(signature, one) for one in made)
+    def find(self, name: bytes) -> "Secrets | None":
+        """Give the key of this name alone, one included that was put into the file since."""
+        for key in self.keys:
+            if name_of(key) == name:
+                return Secrets((key,))
+        return self.find(name) if self.reload() else None
+
+    def reload(self) -> bool:
+        """Read the key file again; True where it holds other keys than before."""
+        if self._file is None:
+            return False
+        try:
+            keys = tuple(read_keys(self._file))
+        except (OSError, UnicodeDecodeError):
+            return False
+        if keys == self.keys or not are_strong(keys):
+            return False
+        self._use(keys)
+        return True
 
 
 class SealBroken(Exception):  # noqa: N818 - names the state of the thing
     """None of the keys opens this: it was sealed by a key that is gone."""
 
 
+def are_strong(keys: tuple[str, ...]) -> bool:
+    """Tell whether there is a key, and none that can be guessed."""
+    return bool(keys) and all(len(key) >= SHORTEST for key in keys)
+
+
+def name_of(key: str) -> bytes:
+    """Name a key without telling anything about it."""
+    return derive(key, "name")[:16]
+
+
 @lru_cache(maxsize=256)
 def derive(key: str, purpose: str) -> bytes:
     """Make an independent 32-byte key for one purpose."""
     return HKDF(algorithm=SHA256(), length=32, salt=b"openslot", info=purpose.encode()).derive(key.encode())
-
-
-@lru_cache(maxsize=256)
-def _begin_signing(key: str, purpose: str) -> hmac.HMAC:
-    return hmac.new(derive(key, f"sign {purpose}"), digestmod="sha256")
-
-
-def _sign(key: str, purpose: str, message: bytes) -> bytes:
-    # A list signs a link a row: to go on from a copy saves hashing the key each time.
-    signature = _begin_signing(key, purpose).copy()
-    signature.update(message)
-    return signature.digest()
 
 
 def fingerprint(token: str) -> bytes:
@@ -91,33 +115,5 @@ def load_secrets(configured: str | None, data_dir: Path) -> Secrets:
     """Take the keys from the setting, or from the data directory, where the first start makes one."""
     if configured is not None:
         return Secrets(tuple(key.strip() for key in configured.split(",") if key.strip()))
-    return Secrets(tuple(read_key_file(data_dir / KEY_FILE)))
-
-
-def read_key_file(path: Path) -> list[str]:
-    """Read one key a line, the newest first; make the file where there is none, only one of two starters winning."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.{random.token_hex(4)}")
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write_private(fresh, random.token_urlsafe(48))
-        try:
-            os.link(fresh, path)
-        except FileExistsError:
-            pass
-        finally:
-            fresh.unlink()
-    return [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
-
-
-def rotate_key_file(path: Path) -> None:
-    """Put a new key in front of the old ones."""
-    keys = [random.token_urlsafe(48), *read_key_file(path)]
-    fresh = path.with_name(f"{path.name}.new")
-    _write_private(fresh, "\n".join(keys))
-    fresh.replace(path)
-
-
-def _write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
+    path = data_dir / KEY_FILE
+    return Secrets(tuple(read_key_file(path)), file=path)

@@ -18,6 +18,7 @@ from openslot.core.events import Event, Wiring
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import Secrets
+from openslot.core.signing import Signer
 from openslot.core.together import Together
 
 Asked = TypeVar("Asked")
@@ -27,15 +28,24 @@ Answer = TypeVar("Answer")
 class House:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_lines", "clock", "outbound", "pool", "secrets", "settings", "wiring")
+    __slots__ = ("_lines", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
 
     def __init__(
-        self, *, settings: Settings, pool: Pool, wiring: Wiring, secrets: Secrets, clock: Clock, outbound: Outbound
+        self,
+        *,
+        settings: Settings,
+        pool: Pool,
+        wiring: Wiring,
+        secrets: Secrets,
+        signer: Signer,
+        clock: Clock,
+        outbound: Outbound,
     ) -> None:
         self.settings = settings
         self.pool = pool
         self.wiring = wiring
         self.secrets = secrets
+        self.signer = signer
         self.clock = clock
         self.outbound = outbound
         self._lines: dict[Callable[..., Any], Together[Any, Any]] = {}

@@ -11,6 +11,7 @@ from openslot.core.effects import Wanted, insert_effects
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
+from openslot.core.sealing import seal
 from openslot.core.work import Work
 from openslot.webhooks import store
 from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
@@ -58,7 +59,7 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
         updated_at=work.now,
     )
     secret = new_secret()
-    if not await store.insert_endpoint(work.db, endpoint, work.house.secrets.seal(secret), most=MOST_ENDPOINTS):
+    if not await store.insert_endpoint(work.db, endpoint, await seal(work, secret), most=MOST_ENDPOINTS):
         raise TooManyWebhooks(MOST_ENDPOINTS)
     return endpoint, secret
 
@@ -111,7 +112,7 @@ async def rotate_secret(work: Work, ref: Ref) -> tuple[Endpoint, str]:
     endpoint = await _get_for_change(work, ref)
     secret = new_secret()
     rotated = replace(endpoint, previous_until=work.now + SECRETS_OVERLAP, updated_at=work.now)
-    await store.rotate_secret(work.db, rotated, work.house.secrets.seal(secret))
+    await store.rotate_secret(work.db, rotated, await seal(work, secret))
     return rotated, secret
 
 

@@ -64,10 +64,13 @@ update webhook_endpoints e set failing_since = case
 where e.id = $1 returning failing_since"""
 
 ATTEMPTS = """
-select d.*, v.type as event_type, count(*) over () as total
-from webhook_deliveries d join events v on v.id = d.event_id
-where d.endpoint_id = $1 and (not $2 or d.error is not null)
-order by d.at desc, d.id desc limit $3 offset $4"""
+with found as not materialized (
+    select * from webhook_deliveries where endpoint_id = $1 and (not $2 or error is not null))
+select d.*, v.type as event_type, t.total
+from (select count(*) as total from found) t
+left join (select * from found order by at desc, id desc limit $3 offset $4) d on true
+left join events v on v.id = d.event_id
+order by d.at desc, d.id desc"""
 
 # What is under way will arrive by itself.
 IN_SPAN = f"""
@@ -251,7 +254,7 @@ async def list_attempts(
 ) -> tuple[list[LoggedAttempt], int]:
     """List the tries at an endpoint, newest first, with how many there are in all."""
     rows = await db.fetch(ATTEMPTS, endpoint.id, only_failed, limit, offset)
-    return [_to_logged(row) for row in rows], rows[0]["total"] if rows else 0
+    return [_to_logged(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tuple[Endpoint, PastEvent] | None:

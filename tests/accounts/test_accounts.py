@@ -58,6 +58,55 @@ async def test_a_username_that_nobody_chose_is_a_free_one(house: House) -> None:
     assert [one.username for one in people_added] == ["anna-ek", "anna-ek-2", "anna-ek-3"]
 
 
+async def test_accounts_opened_at_once_get_a_username_each(house: House) -> None:
+    people_added = await asyncio.gather(
+        *(add(house, wanted(f"p{n}@x.example", name="Anna Ek")) for n in range(8)),
+    )
+
+    names = {"anna-ek", *(f"anna-ek-{n}" for n in range(2, 9))}
+    assert {one.username for one in people_added} == names
+
+
+async def test_a_username_that_is_taken_before_the_commit_is_given_to_nobody_else(house: House) -> None:
+    async with house.writing(OPERATOR) as first:
+        taken = await accounts.add_user(first, wanted("a@x.example", name="Anna Ek"))
+        second = asyncio.create_task(add(house, wanted("b@x.example", name="Anna Ek")))
+        await asyncio.wait([second], timeout=0.2)
+        assert not second.done()
+    assert (taken.username, (await second).username) == ("anna-ek", "anna-ek-2")
+
+
+async def test_a_username_that_was_given_up_is_free(house: House) -> None:
+    with pytest.raises(EmailTaken):
+        async with house.writing(OPERATOR) as first:
+            await accounts.add_user(first, wanted("a@x.example", name="Anna Ek"))
+            second = asyncio.create_task(add(house, wanted("b@x.example", name="Anna Ek")))
+            await asyncio.wait([second], timeout=0.2)
+            raise EmailTaken
+    assert (await second).username == "anna-ek"
+
+
+async def test_of_equal_accounts_without_a_username_one_is_opened(house: House) -> None:
+    results = await asyncio.gather(*(add(house, wanted()) for _ in range(8)), return_exceptions=True)
+
+    assert sorted(type(result).__name__ for result in results) == [*["EmailTaken"] * 7, "User"]
+
+
+async def test_every_page_of_users_tells_the_whole_total(house: House) -> None:
+    added = [await add(house, wanted(f"p{n}@x.example", name=f"Person {n}", username=f"p{n}")) for n in range(3)]
+    work = house.reading(OPERATOR)
+    pages = [await accounts.list_users(work, page=page, limit=2) for page in (1, 2, 3)]
+    searches = [await accounts.list_users(work, search="PERSON 1", page=page, limit=2) for page in (1, 2)]
+
+    assert [([one.id for one in found], total) for found, total in pages] == [
+        ([added[2].id, added[1].id], 3),
+        ([added[0].id], 3),
+        ([], 3),
+    ]
+    assert [([one.id for one in found], total) for found, total in searches] == [([added[1].id], 1), ([], 1)]
+    assert await accounts.list_users(work, search="nobody") == ([], 0)
+
+
 @pytest.mark.parametrize("username", sorted(RESERVED))
 def test_no_reserved_word_becomes_a_username(username: str) -> None:
     assert find_fault(username) is not None

@@ -19,8 +19,9 @@ from openslot.cli.backup_restore import Restored, check_known, restore_backup
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
+from openslot.core.key_file import KEY_FILE, rotate_key_file
 from openslot.core.migrate import migrate
-from openslot.core.secrets import KEY_FILE, SealBroken, load_secrets
+from openslot.core.secrets import SealBroken, load_secrets
 from openslot.core.work import House
 from tests.cli.installation import Installation, installed
 from tests.conftest import database_at
@@ -114,6 +115,29 @@ async def test_a_key_from_the_environment_is_neither_kept_nor_written(
     assert told.secret_key == "set by OPENSLOT_SECRET_KEY; no file was written"
     assert not (elsewhere.data_dir / KEY_FILE).exists()
     assert await opened_secret(named) == sealed
+
+
+async def test_a_backup_that_is_made_while_keys_are_retired_holds_every_key_that_it_may_need(
+    settings: Settings, backup: Backup, sealed: str, elsewhere: Settings, tmp_path: Path
+) -> None:
+    assert sealed
+    path = settings.data_dir / KEY_FILE
+    before = (backup.secret_key or "").split()
+    connection = await asyncpg.connect(settings.database_url)
+    async with connection.transaction():
+        # The dump waits for this table, after the key was read.
+        await connection.execute("lock table probe_secrets in access exclusive mode")
+        making = asyncio.create_task(create_backup(settings, tmp_path / "during.tar"))
+        await asyncio.wait([making], timeout=1)
+        assert not making.done()
+        rotate_key_file(path)
+        (new,) = path.read_text().split()[:1]
+        path.write_text(f"{new}\n")
+    made, _ = await making
+    await connection.close()
+    assert (read_backup(made).secret_key or "").split() == [new, *before]
+    await restored(elsewhere, read_backup(made))
+    assert await opened_secret(elsewhere) == sealed
 
 
 async def test_another_key_in_the_environment_is_noticed(backup: Backup, elsewhere: Settings) -> None:

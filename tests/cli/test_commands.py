@@ -14,7 +14,7 @@ from openslot.accounts.models import User
 from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.secrets import KEY_FILE, read_key_file
+from openslot.core.key_file import KEY_FILE, read_key_file
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
@@ -65,6 +65,15 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
     assert cli("migrate", "--json") == {"applied": []}
     assert {event["event"] for event in cli("events", "--json")["events"]} >= {"user.added"}
     assert set(cli("version", "--json")) == {"openslot", "python"}
+
+
+def test_past_the_last_page_the_total_is_still_told(cli: Any, user: User, admin: User) -> None:
+    assert cli("user", "list", "--page", "9", "--json") == {"users": [], "total": 2}
+    assert cli("user", "list", "--page", "9") == "Page 9 is empty; accounts in all: 2.\n"
+    assert cli("user", "list", "--search", "MARA", "--page", "2", "--limit", "1", "--json") == {"users": [], "total": 1}
+    assert cli("user", "list", "--search", admin.name, "--json")["total"] == 1
+    assert cli("user", "list", "--search", "nobody", "--json") == {"users": [], "total": 0}
+    assert cli("user", "list", "--search", "nobody") == "No accounts found.\n"
 
 
 def test_names_are_printed_as_they_are_and_never_cut(cli: Any) -> None:

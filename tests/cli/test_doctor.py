@@ -28,7 +28,8 @@ from openslot.cli.finding import Finding, State
 from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings, load_settings
 from openslot.core.ids import new_id
-from openslot.core.secrets import KEY_FILE, load_secrets
+from openslot.core.key_file import KEY_FILE
+from openslot.core.secrets import load_secrets
 from openslot.core.work import House
 from openslot.core.zones import at_second
 
@@ -210,6 +211,16 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
     assert (await inside(settings))["effects"].meaning == (
         "Some wait for a worker of a newer version, which knows what to do: 2 for crm.push."
     )
+
+
+@pytest.mark.usefixtures("house")
+async def test_a_key_that_does_not_fit_the_database_is_a_problem(settings: Settings) -> None:
+    assert (await inside(settings))["seals"].state is State.OK
+    other = msgspec.structs.replace(settings, secret_key="x" * 40)
+    assert (await inside(other))["seals"].state is State.PROBLEM
+    (settings.data_dir / KEY_FILE).unlink()
+    assert "seals" not in await inside(settings)
+    assert not (settings.data_dir / KEY_FILE).exists()
 
 
 async def test_a_pooler_is_looked_through_as_well(settings: Settings) -> None:

@@ -1,6 +1,9 @@
 """Lending: never more than allowed, in order of coming, and never a connection that is not sound."""
 
 import asyncio
+import random
+import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
 
@@ -9,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from openslot.core import lending
-from openslot.core.lending import Lender
+from openslot.core.lending import Lender, PoolTimeoutError
 
 BACKEND = "select pg_backend_pid()"
 
@@ -17,7 +20,7 @@ BACKEND = "select pg_backend_pid()"
 @pytest_asyncio.fixture
 async def lender(database_url: str) -> AsyncIterator[Lender]:
     """Lend two connections at most."""
-    lender = Lender(partial(asyncpg.connect, database_url, command_timeout=60), most=2)
+    lender = Lender(partial(asyncpg.connect, database_url, command_timeout=60), most=2, wait_seconds=30)
     yield lender
     await asyncio.wait_for(lender.close(), 10)
 
@@ -75,6 +78,96 @@ async def test_who_gives_up_waiting_takes_nobodys_place(lender: Lender) -> None:
     assert len(set(backends)) == 2
 
 
+async def all_at_once(lender: Lender) -> int:
+    """Take every connection at the same time, and count them."""
+    async with lender.acquire() as one, lender.acquire() as other:
+        return len({await one.fetchval(BACKEND), await other.fetchval(BACKEND)})
+
+
+async def test_who_waits_too_long_is_refused_and_the_others_are_served(database_url: str) -> None:
+    lender = Lender(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.2)
+    async with lender.acquire(), lender.acquire():
+        with pytest.raises(PoolTimeoutError, match=r"none of 2 connections was free within 0\.2 seconds"):
+            await lender.fetchval("select 1")
+        assert not lender._waiting
+        late = asyncio.create_task(lender.fetchval("select 7"))
+        await asyncio.sleep(0)
+    assert await late == 7
+    assert await all_at_once(lender) == 2
+    await lender.close()
+
+
+async def test_connection_that_comes_with_the_last_moment_is_not_lost(database_url: str) -> None:
+    lender = Lender(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    faults: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, fault: faults.append(fault))
+    first, second = await lender.take(), await lender.take()
+    waiting = [asyncio.create_task(lender.fetchval("select 7")) for _ in range(2)]
+    await asyncio.sleep(0)
+    # In the very step of the loop that would refuse, and before it does.
+    loop.call_later(0.04, lender.give_back, first, None)
+    time.sleep(0.1)  # noqa: ASYNC251 - so that all three are due in the same step
+    with pytest.raises(PoolTimeoutError):
+        await waiting[1]
+    assert await waiting[0] == 7
+    lender.give_back(second, None)
+    assert await all_at_once(lender) == 2
+    assert faults == []
+    await lender.close()
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_connection_that_comes_a_moment_too_late_is_not_lost(database_url: str, is_cancelled: bool) -> None:
+    lender = Lender(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    first, second = await lender.take(), await lender.take()
+    waiting = asyncio.create_task(lender.fetchval("select 7"))
+    await asyncio.sleep(0)
+    # In the very step of the loop that refuses, before the one who waited can run.
+    asyncio.get_running_loop().call_later(0.06, lender.give_back, first, None)
+    if is_cancelled:
+        asyncio.get_running_loop().call_later(0.055, waiting.cancel)
+    time.sleep(0.1)  # noqa: ASYNC251 - so that all three are due in the same step
+    with pytest.raises(asyncio.CancelledError if is_cancelled else PoolTimeoutError):
+        await waiting
+    lender.give_back(second, None)
+    assert await all_at_once(lender) == 2
+    await lender.close()
+
+
+async def test_none_is_lost_among_many_who_come_wait_and_give_up(database_url: str) -> None:
+    lender = Lender(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.02)
+    chance = random.Random(7)
+
+    async def ask(number: int) -> str:
+        await asyncio.sleep(chance.random() / 4)
+        try:
+            async with asyncio.timeout(chance.choice([0.01, 0.02, 0.03, 1])), lender.acquire() as connection:
+                await connection.fetchval("select pg_sleep($1)", chance.choice([0, 0.002, 0.01]))
+        except PoolTimeoutError:
+            return "refused"
+        except TimeoutError:
+            return "gave up"
+        return "served"
+
+    ends = Counter(await asyncio.gather(*(ask(number) for number in range(400))))
+    assert all(ends[end] for end in ("served", "refused", "gave up")), ends
+    assert not lender._waiting
+    assert await all_at_once(lender) == 2
+    assert await count_backends(lender) == 2
+    await asyncio.wait_for(lender.close(), 5)
+
+
+async def test_who_is_refused_a_second_connection_keeps_the_first_one_sound(database_url: str) -> None:
+    lender = Lender(partial(asyncpg.connect, database_url), most=1, wait_seconds=0.05)
+    before = await lender.fetchval(BACKEND)
+    with pytest.raises(PoolTimeoutError):
+        async with lender.acquire():
+            await lender.fetchval("select 1")
+    assert await lender.fetchval(BACKEND) == before
+    await lender.close()
+
+
 async def test_connection_that_died_is_replaced(lender: Lender, database_url: str) -> None:
     died = await lender.fetchval(BACKEND)
     other = await asyncpg.connect(database_url)
@@ -115,7 +208,7 @@ async def test_statement_cut_off_takes_its_connection_along(lender: Lender) -> N
 
 
 async def test_statement_past_its_time_takes_its_connection_along(database_url: str) -> None:
-    lender = Lender(partial(asyncpg.connect, database_url, command_timeout=0.1), most=1)
+    lender = Lender(partial(asyncpg.connect, database_url, command_timeout=0.1), most=1, wait_seconds=30)
     before = await lender.fetchval(BACKEND)
     with pytest.raises(TimeoutError):
         await lender.fetchval("select pg_sleep(30)")
@@ -148,7 +241,7 @@ async def test_nobody_is_let_down_by_a_database_that_comes_back(database_url: st
             raise OSError("down")
         return await asyncpg.connect(database_url)
 
-    lender = Lender(connect, most=1)
+    lender = Lender(connect, most=1, wait_seconds=30)
     failed = await asyncio.gather(*(lender.fetchval("select 1") for _ in range(5)), return_exceptions=True)
     assert [type(each) for each in failed] == [OSError] * 5
     is_up = True
@@ -157,7 +250,7 @@ async def test_nobody_is_let_down_by_a_database_that_comes_back(database_url: st
 
 
 async def test_closing_waits_for_what_is_under_way_and_lets_nobody_in(database_url: str) -> None:
-    lender = Lender(partial(asyncpg.connect, database_url), most=2)
+    lender = Lender(partial(asyncpg.connect, database_url), most=2, wait_seconds=30)
     working = asyncio.create_task(lender.fetchval("select 7 from pg_sleep(0.2)"))
     await asyncio.sleep(0.1)
     closing = asyncio.create_task(lender.close())

@@ -1,13 +1,12 @@
-"""Secrets at rest, signatures, and the file that holds the keys."""
+"""Secrets at rest: sealed by the newest key, opened by every one, also by one that came while we ran."""
 
-import hmac
-import threading
 from pathlib import Path
 
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets, read_key_file, rotate_key_file
+from openslot.core.key_file import read_key_file, rotate_key_file
+from openslot.core.secrets import SealBroken, Secrets, load_secrets, name_of
 
 OLD, NEW = "o" * 40, "n" * 40
 
@@ -40,55 +39,70 @@ def test_a_damaged_seal_is_refused(damage: bytes) -> None:
         Secrets((OLD,)).reseal(damage)
 
 
-def test_a_signature_holds_for_its_purpose_and_message_alone() -> None:
-    secrets = Secrets((OLD,))
-    signature = secrets.sign("manage", b"booking 1")
-
-    assert secrets.is_signed("manage", b"booking 1", signature)
-    assert Secrets((NEW, OLD)).is_signed("manage", b"booking 1", signature)
-    assert not secrets.is_signed("audit", b"booking 1", signature)
-    assert not secrets.is_signed("manage", b"booking 2", signature)
-    assert not Secrets((NEW,)).is_signed("manage", b"booking 1", signature)
-
-
-def test_a_signature_is_the_hmac_that_others_would_make() -> None:
-    for message in (b"", b"booking 1", b"x" * 200):
-        assert Secrets((OLD,)).sign("manage", message) == hmac.digest(derive(OLD, "sign manage"), message, "sha256")
-
-
 @pytest.mark.parametrize("configured", ["", "short", f"{NEW},short", ","])
 def test_a_weak_key_is_refused_at_the_start(configured: str, tmp_path: Path) -> None:
     with pytest.raises(StartupError, match="OPENSLOT_SECRET_KEY"):
         load_secrets(configured, tmp_path)
 
 
-def test_the_key_file_is_made_once_and_private(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "secret.key"
-    first = read_key_file(path)
+def test_a_key_that_was_put_into_the_file_since_opens_at_once(tmp_path: Path) -> None:
+    running = load_secrets(None, tmp_path)
+    before = running.seal("before")
+    rotate_key_file(tmp_path / "secret.key")
+    started = load_secrets(None, tmp_path)
 
-    assert read_key_file(path) == first
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
-def test_starters_that_race_for_the_key_file_get_the_same_key(tmp_path: Path) -> None:
-    found: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: found.append(read_key_file(tmp_path / "k"))) for _ in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert len(found) == 20
-    assert all(keys == found[0] for keys in found)
-    assert [path.name for path in tmp_path.iterdir()] == ["k"]
+    assert not running.opens(started.seal("after"))
+    assert running.open(started.seal("after")) == "after"
+    assert running.keys == started.keys
+    assert running.open(before) == "before"
+    assert Secrets(started.keys[:1]).open(running.seal("later")) == "later"
 
 
-def test_a_rotated_file_puts_the_new_key_first(tmp_path: Path) -> None:
-    path = tmp_path / "secret.key"
-    (old,) = read_key_file(path)
-    rotate_key_file(path)
+def test_keys_from_the_setting_stay_as_they_are(tmp_path: Path) -> None:
+    read_key_file(tmp_path / "secret.key")
+    running = load_secrets(OLD, tmp_path)
+    with pytest.raises(SealBroken):
+        running.open(load_secrets(None, tmp_path).seal("from the file"))
 
-    keys = read_key_file(path)
-    assert keys[1:] == [old]
-    assert keys[0] != old
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert not running.reload()
+    assert running.keys == (OLD,)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"short\n", b"\xff" * 40])
+def test_a_file_that_holds_no_keys_takes_none_away(content: bytes | None, tmp_path: Path) -> None:
+    running = load_secrets(None, tmp_path)
+    sealed, path = running.seal("token"), tmp_path / "secret.key"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+
+    assert not running.reload()
+    assert running.open(sealed) == "token"
+
+
+def test_what_the_newest_key_has_sealed_is_not_sealed_again() -> None:
+    both = Secrets((NEW, OLD))
+    sealed = both.seal("token")
+
+    assert both.reseal(sealed) == sealed
+    assert both.newest().keys == (NEW,)
+
+
+def test_a_key_is_found_by_a_name_that_tells_nothing_about_it() -> None:
+    both = Secrets((NEW, OLD))
+    found = both.find(name_of(OLD))
+
+    assert found is not None
+    assert found.keys == (OLD,)
+    assert both.find(name_of("x" * 40)) is None
+    assert (len(name_of(OLD)), OLD.encode() in name_of(OLD)) == (16, False)
+
+
+def test_a_key_that_was_put_into_the_file_since_is_found(tmp_path: Path) -> None:
+    running = load_secrets(None, tmp_path)
+    new, old = rotate_key_file(tmp_path / "secret.key")
+    found = running.find(name_of(new))
+
+    assert found is not None
+    assert list(found.keys) == [new]
+    assert list(running.keys) == [new, old]

@@ -71,6 +71,9 @@ async def test_an_endpoints_life(
 
     log = await in_thread("deliveries", endpoint, "--json")
     assert (log["total"], log["deliveries"][0]["status"], log["deliveries"][0]["answer"]) == (2, 200, "ok")
+    past_the_end = ("deliveries", endpoint, "--page", "9")
+    assert (await in_thread(*past_the_end, "--json")) == {"deliveries": [], "total": 2}
+    assert (await in_thread(*past_the_end)) == "Page 9 is empty; deliveries in all: 2.\n"
     assert (await in_thread("deliveries", endpoint, "--failed", "--json")) == {"deliveries": [], "total": 0}
     contact_delivery = next(one["id"] for one in log["deliveries"] if one["eventType"] == "contact.created")
     assert (await in_thread("replay", contact_delivery, "--json")) == {"replayed": 1}

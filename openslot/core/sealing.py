@@ -1,0 +1,118 @@
+"""Sealing for the database: with a key that is not about to be retired, and once more when one is."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from uuid import UUID
+
+import structlog
+from msgspec import Struct
+
+from openslot.core.db import Db, Pool, Row, transaction
+from openslot.core.errors import StartupError, Unavailable
+from openslot.core.secrets import Secrets, name_of
+from openslot.core.work import Work
+
+BITE = 200
+FIRST = UUID(int=0)
+
+# Everyone seals with the key that has sealed the data keys, and holds this row until the commit; whoever retires that
+# key waits for it. So all that an old key has sealed is found, and every process opens what any other seals.
+HOLD = "select sealed_by from data_keys where no = 1 for share"
+HOLD_ALONE = "select no, sealed from data_keys order by no for update"
+RESEAL_DATA_KEY = "update data_keys set sealed = $2, sealed_by = $3 where no = $1"
+
+log = structlog.get_logger()
+
+
+class SealedColumn(Struct, frozen=True):
+    """A column of sealed values, in a table whose rows have a UUID named `id`."""
+
+    table: str
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+class OldSecretKey(Unavailable):
+    """This process does not have the key that seals by now; a restart with the present keys mends it."""
+
+
+async def seal(work: Work, secret: str) -> bytes:
+    """Encrypt a secret in the transaction that writes it."""
+    key = work.house.secrets.find(await work.db.fetchval(HOLD))
+    if key is None:
+        log.error("this process has only old secret keys: restart it with the new one")
+        raise OldSecretKey
+    return key.seal(secret)
+
+
+async def count_sealed(db: Db, columns: Sequence[SealedColumn]) -> int:
+    """Count the values that a change of the key is about."""
+    counts = [await db.fetchval(f"select count({each.column}) from {each.table}") for each in columns]
+    return sum(counts)
+
+
+async def reseal_all(
+    pool: Pool, secrets: Secrets, columns: Sequence[SealedColumn], *, advance: Callable[[int], None]
+) -> int:
+    """Seal with the newest key all that an older one has sealed, so that no other is needed; tell how many there were.
+
+    First the data keys, which waits for whoever is sealing: from then on nobody seals with an older key. Then the rest,
+    a few rows at a time while everyone works, until nothing is left that only an older key opens.
+    """
+    newest, resealed = name_of(secrets.keys[0]), 0
+    async with transaction(pool) as db:
+        for row in await db.fetch(HOLD_ALONE):
+            again = secrets.reseal(row["sealed"])
+            await db.execute(RESEAL_DATA_KEY, row["no"], again, newest)
+            resealed += again != row["sealed"]
+    while True:
+        for each in columns:
+            resealed += await _reseal(pool, secrets, each, advance)
+        if not await _has_old(pool, secrets, columns):
+            return resealed
+
+
+async def _reseal(pool: Pool, secrets: Secrets, column: SealedColumn, advance: Callable[[int], None]) -> int:
+    # Only where nobody has written another value meanwhile.
+    update = f"update {column.table} set {column.column} = $3 where id = $1 and {column.column} = $2"
+    resealed = 0
+    async for rows in _bites(pool, column):
+        readable = [(row["id"], row["sealed"]) for row in rows if secrets.opens(row["sealed"])]
+        again = [(row_id, sealed, secrets.reseal(sealed)) for row_id, sealed in readable]
+        changes = [change for change in again if change[1] != change[2]]
+        if changes:
+            await pool.executemany(update, changes)
+        resealed += len(changes)
+        advance(len(rows))
+    return resealed
+
+
+async def _has_old(pool: Pool, secrets: Secrets, columns: Sequence[SealedColumn]) -> bool:
+    """Tell whether anything is sealed with an older key, and refuse to go on where something is with none of them."""
+    newest, lost, has_old = secrets.newest(), Counter[SealedColumn](), False
+    # One moment for all columns: a value that moves from one to another, as a replaced secret does, is seen in either.
+    async with pool.acquire() as db, db.transaction(isolation="repeatable_read", readonly=True):
+        for column in columns:
+            async for rows in _bites(db, column):
+                closed = [row["sealed"] for row in rows if not newest.opens(row["sealed"])]
+                lost[column] += sum(not secrets.opens(sealed) for sealed in closed)
+                has_old = has_old or any(secrets.opens(sealed) for sealed in closed)
+    if +lost:
+        where = ", ".join(f"{count} in {column}" for column, count in (+lost).items())
+        raise StartupError(
+            f"None of the secret keys opens some sealed values ({where}): bring back the key that sealed them, "
+            "or replace them. No key was retired."
+        )
+    return has_old
+
+
+async def _bites(db: Db, column: SealedColumn) -> AsyncIterator[list[Row]]:
+    """Read the values of a column, a few rows at a time."""
+    select = f"""select id, {column.column} as sealed from {column.table}
+    where id > $1 and {column.column} is not null order by id limit {BITE}"""
+    after = FIRST
+    while rows := await db.fetch(select, after):
+        yield rows
+        after = rows[-1]["id"]

@@ -1,0 +1,265 @@
+"""Sealing: nothing is ever sealed with a key that is about to go, and nothing is left that only an old key opens."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import msgspec
+import pytest
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.core import sealing
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
+from openslot.core.sealing import OldSecretKey, SealedColumn, count_sealed, reseal_all, seal
+from openslot.core.secrets import Secrets, load_secrets
+from openslot.core.work import House, Work
+from openslot.demo.seed import seed
+from openslot.house import open_house
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import EndpointWanted, Ref
+from openslot.wiring import SEALED
+
+OLD, NEW = "o" * 40, "n" * 40
+PLAIN = {
+    "agent_keys.hash": "a fingerprint",
+    "api_keys.hash": "a fingerprint",
+    "data_keys.sealed_by": "names a key",
+    "idempotency.body": "an answer that was given",
+    "idempotency.request_hash": "a fingerprint",
+    "idempotency.scope": "a fingerprint",
+    "pgqueuer.payload": "names an effect",
+    "scim_tokens.hash": "a fingerprint",
+    "sessions.hash": "a fingerprint",
+    "setup_links.hash": "a fingerprint",
+    "webhook_deliveries.answer": "what a receiver said",
+    "webhook_messages.body": "what every receiver gets",
+}
+BYTES = """
+select table_name || '.' || column_name as name from information_schema.columns
+where table_schema = 'public' and data_type = 'bytea' order by 1"""
+
+
+async def add_endpoint(work: Work, owner: User) -> tuple[UUID, str]:
+    wanted = EndpointWanted(url="https://hooks.example.com/", events=(), description=None)
+    endpoint, secret = await webhooks.add_endpoint(work, owner, wanted)
+    return endpoint.id, secret
+
+
+async def rotate_endpoint(work: Work, endpoint_id: UUID) -> str:
+    _, secret = await webhooks.rotate_secret(work, Ref(endpoint_id))
+    return secret
+
+
+def retire_by(house: House) -> "asyncio.Task[int]":
+    return asyncio.create_task(reseal_all(house.pool, house.secrets, SEALED, advance=lambda _: None))
+
+
+async def secrets_of(house: House, key: str) -> list[str]:
+    """Open every sealed value with one key alone."""
+    alone = Secrets((key,))
+    values = [
+        row["sealed"]
+        for each in (*SEALED, SealedColumn("data_keys", "sealed"))
+        for row in await house.pool.fetch(
+            f"select {each.column} as sealed from {each.table} where {each.column} is not null"
+        )
+    ]
+    return [alone.open(value) for value in values]
+
+
+@pytest.fixture
+async def with_old(settings: Settings, house: House) -> AsyncIterator[House]:
+    """A house whose key was set by the setting before a newer one came."""
+    await house.pool.execute("delete from data_keys")
+    async with open_house(msgspec.structs.replace(settings, secret_key=OLD)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def with_both(settings: Settings, with_old: House) -> AsyncIterator[House]:
+    """A house that was restarted with a newer key in front."""
+    assert with_old.secrets.keys == (OLD,)
+    async with open_house(msgspec.structs.replace(settings, secret_key=f"{NEW},{OLD}")) as opened:
+        yield opened
+
+
+async def test_everything_is_sealed_with_the_newest_key_and_still_says_the_same(
+    with_old: House, with_both: House, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "BITE", 2)
+    async with with_old.writing(OPERATOR) as work:
+        made = [await add_endpoint(work, user) for _ in range(5)]
+        newer = [await rotate_endpoint(work, endpoint_id) for endpoint_id, _ in made[:3]]
+    async with with_both.writing(OPERATOR) as work:
+        _, latest = await add_endpoint(work, user)
+    data_key = Secrets((OLD,)).open(await with_old.pool.fetchval("select sealed from data_keys"))
+    seen: list[int] = []
+
+    resealed = await reseal_all(with_both.pool, with_both.secrets, SEALED, advance=seen.append)
+
+    assert resealed == 10
+    assert sum(seen) == await count_sealed(with_both.pool, SEALED) == 9
+    opened = await secrets_of(with_both, NEW)
+    assert sorted(opened) == sorted([*newer, *(secret for _, secret in made), latest, data_key])
+    assert await retire_by(with_both) == 0
+
+
+async def test_whoever_is_sealing_is_waited_for(with_old: House, with_both: House, user: User) -> None:
+    async with with_old.writing(OPERATOR) as work:
+        _, secret = await add_endpoint(work, user)
+        retiring = retire_by(with_both)
+        await asyncio.wait([retiring], timeout=0.3)
+        assert not retiring.done()
+    assert await retiring == 2
+    assert secret in await secrets_of(with_both, NEW)
+
+
+async def test_who_does_not_know_the_new_key_seals_nothing_more(with_old: House, with_both: House, user: User) -> None:
+    async with with_old.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+    await retire_by(with_both)
+    with pytest.raises(OldSecretKey):
+        async with with_old.writing(OPERATOR) as work:
+            await add_endpoint(work, user)
+
+    assert len(await secrets_of(with_both, NEW)) == 2
+
+
+async def test_a_new_key_seals_from_the_moment_when_the_old_one_is_retired(
+    with_old: House, with_both: House, user: User
+) -> None:
+    for opened in (with_both, with_old):
+        async with opened.writing(OPERATOR) as work:
+            await add_endpoint(work, user)
+    assert len(await secrets_of(with_old, OLD)) == 3
+    await retire_by(with_both)
+    async with with_both.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+
+    assert len(await secrets_of(with_both, NEW)) == 4
+
+
+async def test_the_order_of_the_keys_of_others_does_not_matter(
+    settings: Settings, with_old: House, with_both: House, user: User
+) -> None:
+    assert with_old.secrets.keys == (OLD,)
+    await retire_by(with_both)
+    misordered = msgspec.structs.replace(settings, secret_key=f"{OLD},{NEW}")
+    async with open_house(misordered) as opened, opened.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+
+    assert len(await secrets_of(with_both, NEW)) == 2
+
+
+async def test_who_reads_the_key_file_seals_with_the_new_key_without_a_restart(house: House, user: User) -> None:
+    path = house.settings.data_dir / KEY_FILE
+    new, old = rotate_key_file(path)
+    async with house.writing(OPERATOR) as work:
+        _, secret = await add_endpoint(work, user)
+    assert list(house.secrets.keys) == [old]
+    with changing_keys(path, lambda keys: keys[:1]):
+        async with open_house(house.settings) as command:
+            assert await retire_by(command) == 2
+    async with house.writing(OPERATOR) as work:
+        _, later = await add_endpoint(work, user)
+
+    assert list(house.secrets.keys) == [new]
+    assert {secret, later} < set(await secrets_of(house, new))
+
+
+async def test_a_value_that_was_replaced_meanwhile_stays_replaced(
+    with_old: House, with_both: House, user: User, database_url: str
+) -> None:
+    async with with_old.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+    other = await asyncpg.connect(database_url)
+    async with other.transaction():
+        await other.execute("update webhook_endpoints set secret = $1", with_both.secrets.seal("newer"))
+        retiring = retire_by(with_both)
+        await asyncio.wait([retiring], timeout=0.3)
+        assert not retiring.done()
+    await retiring
+    await other.close()
+
+    assert "newer" in await secrets_of(with_both, NEW)
+
+
+async def test_a_value_that_moves_from_one_column_to_another_is_not_missed(
+    with_old: House, with_both: House, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with with_old.writing(OPERATOR) as work:
+        await add_endpoint(work, user)
+    values = {"secret": with_old.secrets.seal("old"), "previous_secret": with_both.secrets.seal("new")}
+    await with_both.pool.execute("update webhook_endpoints set secret = $1, previous_secret = $2", *values.values())
+    read, looks = sealing._bites, iter(range(2 * len(SEALED)))
+
+    async def bites(db: Any, column: SealedColumn) -> AsyncIterator[list[Any]]:
+        """Move the old value out of every column just before it is looked at, in the first round."""
+        if next(looks, None) is not None:
+            here = await with_both.pool.fetchval(f"select {column.column} from webhook_endpoints")
+            if not with_both.secrets.newest().opens(here):
+                swap = "update webhook_endpoints set secret = previous_secret, previous_secret = secret"
+                await with_both.pool.execute(swap)
+        async for rows in read(db, column):
+            yield rows
+
+    monkeypatch.setattr(sealing, "_bites", bites)
+    await retire_by(with_both)
+
+    assert next(looks, None) is None
+    assert {"old", "new"} < set(await secrets_of(with_both, NEW))
+
+
+async def test_a_value_that_no_key_opens_is_named_and_keeps_the_old_keys(
+    with_both: House, user: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with with_both.writing(OPERATOR) as work:
+        lost = [await add_endpoint(work, user) for _ in range(2)]
+        _, kept = await add_endpoint(work, user)
+        for endpoint_id, _ in lost:
+            foreign = Secrets(("f" * 40,)).seal("gone")
+            await work.db.execute("update webhook_endpoints set secret = $2 where id = $1", endpoint_id, foreign)
+
+    with pytest.raises(StartupError, match=r"\(2 in webhook_endpoints.secret\).* No key was retired"):
+        await reseal_all(with_both.pool, with_both.secrets, SEALED, advance=lambda _: None)
+    assert kept not in capsys.readouterr().out
+
+
+async def test_sealing_outside_the_list_of_sealed_columns_is_noticed(house: House) -> None:
+    """Whoever adds a column of bytes says here or in the wiring which kind it is."""
+    found = {row["name"] for row in await house.pool.fetch(BYTES)}
+    sealed = {*(str(each) for each in SEALED), "data_keys.sealed"}
+
+    assert found == sealed | PLAIN.keys()
+    assert not sealed & PLAIN.keys()
+
+
+async def test_what_is_sealed_is_in_the_list(house: House, settings: Settings) -> None:
+    async with house.writing(OPERATOR) as work:
+        await seed(work)
+        host = await accounts.get_user_by_email(work, "mara@harbor.example")
+        endpoint_id, _ = await add_endpoint(work, host)
+        await rotate_endpoint(work, endpoint_id)
+    opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens
+    holding = set()
+    for found in await house.pool.fetch(BYTES):
+        name: str = found["name"]
+        table, column = name.split(".")
+        rows = await house.pool.fetch(f"select {column} as value from {table} where {column} is not null")
+        if any(opens(row["value"]) for row in rows):
+            holding.add(name)
+
+    assert holding == {*(str(each) for each in SEALED), "data_keys.sealed"}
+
+
+async def test_a_secret_that_was_sealed_opens_again(house: House) -> None:
+    async with house.writing(OPERATOR) as work:
+        sealed = await seal(work, "open sesame")
+
+    assert house.secrets.open(sealed) == "open sesame"

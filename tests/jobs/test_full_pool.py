@@ -1,0 +1,65 @@
+"""A worker whose connections are all in use waits: no try is lost and none is counted as failed."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import asyncpg
+
+from openslot.accounts.models import User
+from openslot.contacts import operations as contacts
+from openslot.contacts.schemas import ContactWanted
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.text import EmailAddress, Name
+from openslot.core.work import House
+
+BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+UNDONE = "select count(*) from effects where state <> 'done'"
+
+
+def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
+    environment = {
+        **os.environ,
+        "DATABASE_URL": settings.database_url or "",
+        "OPENSLOT_DATA_DIR": str(settings.data_dir),
+        "OPENSLOT_DATABASE_CONNECTIONS": "2",
+        "OPENSLOT_DATABASE_WAIT_SECONDS": "1",
+        "OPENSLOT_LOG_LEVEL": "error",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "openslot", "worker"], env=environment, cwd=Path(__file__).parents[2]
+    )
+
+
+async def test_a_worker_waits_longer_for_a_connection_than_a_request(
+    settings: Settings, house: House, user: User
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        for number in range(10):
+            wanted = ContactWanted(name=Name("Gus"), email=EmailAddress(f"gus{number}@guest.example"))
+            await contacts.add_contact(work, user, wanted)
+    waiting = await house.pool.fetchval(UNDONE)
+    operator = await asyncpg.connect(settings.database_url)
+    held = operator.transaction()
+    await held.start()
+    await operator.execute("lock table effects in access exclusive mode")
+    worker = start_worker(settings)
+    try:
+        async with asyncio.timeout(60):
+            while await house.pool.fetchval(BLOCKED) < 2:
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(2)
+        await held.rollback()
+        # Sooner than the sweep that would take up what was dropped.
+        async with asyncio.timeout(30):
+            while await house.pool.fetchval(UNDONE):
+                await asyncio.sleep(0.05)
+    finally:
+        worker.terminate()
+        worker.wait(30)
+        await operator.close()
+    assert waiting >= 10
+    assert await house.pool.fetchval("select max(attempts) from effects") == 1
