@@ -162,6 +162,17 @@ def test_every_fault_stands_at_its_field_in_the_words_of_the_api() -> None:
     }
 
 
+def test_what_can_be_neither_stored_nor_reckoned_with_is_refused_whatever_the_field_says() -> None:
+    form = fill(("name", "Mara"), ("place.street", "\x07"), ("on", "1900-01-01"), ("numbers", str(2**64)))
+
+    assert form.sent is None
+    assert form.faults == {
+        "on": "must lie between 1970 and 2200",
+        "numbers.0": "is a number out of range",
+        "place.street": "has characters that are not allowed",
+    }
+
+
 def test_what_was_typed_can_be_shown_again() -> None:
     form = fill(("name", "Mara"), ("seats", "many")).with_faults({"form": "no"})
 
