@@ -43,7 +43,7 @@ class Everything(Struct, frozen=True, kw_only=True, rename="camel"):
     seats: Annotated[int, Meta(ge=1, le=10)] = 1
     on: date | None = None
     notes: Prose = ""
-    is_public: bool = False
+    is_public: bool
     days: Annotated[list[str], Meta(max_length=3)] = []
     numbers: list[int] = []
     place: Place | None = None
@@ -88,7 +88,7 @@ def test_what_is_left_out_or_left_empty_is_as_the_field_says() -> None:
     blank = fill(("name", "Mara"), ("email", ""), ("seats", " "), ("on", ""), ("notes", ""), ("days", ""))
 
     assert least.faults == blank.faults == {}
-    assert least.get() == blank.get() == Everything(name="Mara")
+    assert least.get() == blank.get() == Everything(name="Mara", is_public=False)
 
 
 def test_texts_become_what_their_fields_are() -> None:
@@ -98,6 +98,7 @@ def test_texts_become_what_their_fields_are() -> None:
 
     assert form.get() == Everything(
         name="Mara",
+        is_public=False,
         email=EmailAddress("m@x.example"),
         zone=Zone("Europe/Berlin"),
         seats=7,
@@ -161,6 +162,17 @@ def test_every_fault_stands_at_its_field_in_the_words_of_the_api() -> None:
     }
 
 
+def test_what_can_be_neither_stored_nor_reckoned_with_is_refused_whatever_the_field_says() -> None:
+    form = fill(("name", "Mara"), ("place.street", "\x07"), ("on", "1900-01-01"), ("numbers", str(2**64)))
+
+    assert form.sent is None
+    assert form.faults == {
+        "on": "must lie between 1970 and 2200",
+        "numbers.0": "is a number out of range",
+        "place.street": "has characters that are not allowed",
+    }
+
+
 def test_what_was_typed_can_be_shown_again() -> None:
     form = fill(("name", "Mara"), ("seats", "many")).with_faults({"form": "no"})
 
@@ -175,7 +187,7 @@ def test_a_handler_that_shows_no_form_again_is_never_called_with_a_wrong_one() -
         read_form_strictly(exchange(b"name=&seats=0"), Everything)
 
     assert refused.value.details == {"name": "Enter a name", "seats": "must be at least 1"}
-    assert read_form_strictly(exchange(b"name=Mara"), Everything) == Everything(name="Mara")
+    assert read_form_strictly(exchange(b"name=Mara"), Everything) == Everything(name="Mara", is_public=False)
 
 
 @pytest.mark.parametrize(
