@@ -12,36 +12,17 @@ from openslot.cli.backup_archive import CHUNK, Backup, opened_dump
 from openslot.cli.backup_programs import ServerKind, address, get_newest, get_program
 from openslot.cli.progress import progress
 from openslot.core.errors import StartupError
+from openslot.core.inventory import Thing
 from openslot.core.migrate import LOCK
 
 # Servers before 17 don't know this setting, and pg_restore sends it to all of them.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
 
-# Tables without a single account in them are from a start that nobody used; they make room.
-MAKE_ROOM = """
-do $$ declare command text;
-begin
-  for command in
-    select 'drop table if exists ' || string_agg(format('public.%I', relname), ', ') || ' cascade' from pg_class c
-      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
-    union all
-    select string_agg(format('drop routine if exists public.%I(%s) cascade', proname,
-        pg_get_function_identity_arguments(oid)), '; ') from pg_proc p
-      where pronamespace = 'public'::regnamespace
-        and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
-    union all
-    select string_agg(format('drop type if exists public.%I cascade', typname), '; ') from pg_type t
-      where typnamespace = 'public'::regnamespace and typtype in ('e', 'd')
-        and not exists (select from pg_depend d where d.objid = t.oid and d.deptype = 'e')
-  loop
-    if command is not null then execute command; end if;
-  end loop;
-end $$;
-"""
+# What is built on others goes before them.
+DROPPED_IN_ORDER = ("materialized view", "view", "table", "function", "procedure", "sequence", "type")
 
 
-def pour(url: str, kind: ServerKind, backup: Backup) -> None:
+def pour(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[Thing, ...]) -> None:
     """Bring the dump in and commit when all of it is there; a fault or an end before that leaves nothing."""
     where = address(url)
     psql = [get_program("psql", kind), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={where.url}"]
@@ -54,12 +35,18 @@ def pour(url: str, kind: ServerKind, backup: Backup) -> None:
             ) as writing,
         ):
             script = cast("IO[bytes]", writing.stdin)
-            script.write(f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{MAKE_ROOM}".encode())
+            script.write(f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{_drops(in_place_of)}".encode())
             is_whole = _write_dump(script, kind, backup, faults)
             script.write(f"{_row_checks(backup)}commit;\n".encode() if is_whole else b"rollback;\n")
         if writing.returncode != 0 or not is_whole:
             faults.seek(0)
             raise StartupError(f"The backup can't be restored: {_first_fault(faults)}. Nothing was changed.")
+
+
+def _drops(things: tuple[Thing, ...]) -> str:
+    """Write the statements that make room, each thing by its name: what another has built on it makes them fail."""
+    named = {kind: [thing.quoted for thing in things if thing.kind == kind] for kind in DROPPED_IN_ORDER}
+    return "".join(f"drop {kind} {', '.join(names)};\n" for kind, names in named.items() if names)
 
 
 def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[bytes]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import asyncpg
 from msgspec import Struct
 
 from openslot.cli.backup_archive import DUMP, Backup
@@ -14,15 +15,18 @@ from openslot.cli.backup_programs import ServerKind, server_kind
 from openslot.cli.database import bring_up_to_date, connect, direct_url
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
+from openslot.core.inventory import Thing, look_into
 from openslot.core.key_file import KEY_FILE, changing_keys
 from openslot.core.migrate import checksum, known_migrations
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
 
-TABLES = """
-select count(*) as tables,
-       to_regclass('public.migrations') is not null and to_regclass('public.users') is not null as ours
-from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')"""
+# One of these has a row as soon as anything has happened.
+TRACES = ("users", "organizations", "events", "bookings", "contacts")
+ELSEWHERE = (
+    "Restore into an empty data directory (--data-dir) or an empty database (--database-url). Nothing was changed."
+)
+MOST_NAMED = 5
 OTHERS = """
 select count(*) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()
@@ -56,9 +60,9 @@ def check_known(backup: Backup) -> None:
 def restore_backup(settings: Settings, backup: Backup) -> Restored:
     """Restore into an empty database and keep the secret key beside it."""
     url = direct_url(settings)
-    kind = asyncio.run(_look(url))
+    kind, left = asyncio.run(_look(url))
     with _staged_key(settings, backup) as words:
-        pour(url, kind, backup)
+        pour(url, kind, backup, in_place_of=left)
     applied = asyncio.run(bring_up_to_date(url))
     rows = backup.manifest.rows
     return Restored(
@@ -71,22 +75,15 @@ def restore_backup(settings: Settings, backup: Backup) -> Restored:
     )
 
 
-async def _look(url: str) -> ServerKind:
-    """Refuse a place where somebody lives or works."""
+async def _look(url: str) -> tuple[ServerKind, tuple[Thing, ...]]:
+    """Refuse a place where somebody lives or works, and tell what an unused start has left there."""
     connection = await connect(url)
     try:
-        place = await connection.fetchrow(TABLES)
-        if place["ours"]:
-            users = await connection.fetchval("select count(*) from public.users")
-            if users:
-                raise StartupError(
-                    f"The database has {users} account{'s' if users > 1 else ''} already. Restore into an empty data "
-                    "directory (--data-dir) or an empty database (--database-url). Nothing was changed."
-                )
-        elif place["tables"]:
+        found = await look_into(connection)
+        await _check_unused(connection, found.ours)
+        if found.others:
             raise StartupError(
-                "The database holds tables that are not Openslot's. Name an empty one (--database-url). "
-                "Nothing was changed."
+                f"The database holds what is not known to be Openslot's ({_name(found.others)}). {ELSEWHERE}"
             )
         others = await connection.fetchval(OTHERS)
         if others:
@@ -94,9 +91,24 @@ async def _look(url: str) -> ServerKind:
                 f"The database is in use ({others} other connection{'s' if others > 1 else ''}). "
                 "Stop openslot first. Nothing was changed."
             )
-        return await server_kind(connection)
+        return await server_kind(connection), found.ours
     finally:
         await connection.close()
+
+
+def _name(things: tuple[Thing, ...]) -> str:
+    named = ", ".join(map(str, sorted(things, key=lambda thing: thing.kind != "table")[:MOST_NAMED]))
+    return named if len(things) <= MOST_NAMED else f"{named} and {len(things) - MOST_NAMED} more"
+
+
+async def _check_unused(connection: asyncpg.Connection, ours: tuple[Thing, ...]) -> None:
+    tables = {thing.name for thing in ours if thing.kind == "table"}
+    for table in TRACES:
+        rows = await connection.fetchval(f"select count(*) from public.{table}") if table in tables else 0
+        if rows and table == "users":
+            raise StartupError(f"The database has {rows} account{'s' if rows > 1 else ''} already. {ELSEWHERE}")
+        if rows:
+            raise StartupError(f"The database has {rows} row{'s' if rows > 1 else ''} in {table} already. {ELSEWHERE}")
 
 
 @contextmanager

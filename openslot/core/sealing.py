@@ -16,7 +16,7 @@ BITE = 200
 FIRST = UUID(int=0)
 
 # Everyone seals with the key that has sealed the data keys, and holds this row until the commit; whoever retires that
-# key waits for it. So all that an old key has sealed is found, and every process opens what any other seals.
+# key waits for it. So all that an old key has sealed is there to be found, and each process opens what any other seals.
 HOLD = "select sealed_by from data_keys where no = 1 for share"
 HOLD_ALONE = "select no, sealed from data_keys order by no for update"
 RESEAL_DATA_KEY = "update data_keys set sealed = $2, sealed_by = $3 where no = $1"

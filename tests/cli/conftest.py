@@ -1,13 +1,24 @@
 """Installations for the terminal's tests: one is made once, and every test gets a copy of its own."""
 
+import asyncio
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
+import msgspec
 import pytest
 
+from openslot.accounts.models import User
+from openslot.cli.backup_archive import Backup, read_backup
+from openslot.cli.backup_create import count_rows, create_backup
+from openslot.cli.backup_restore import Restored, restore_backup
+from openslot.core.config import Settings
+from openslot.core.ids import new_id
+from openslot.core.work import House
 from tests.cli.installation import Installation, installed
+from tests.conftest import database_at
 
 
 @pytest.fixture(scope="session")
@@ -39,3 +50,42 @@ def empty(tmp_path: Path) -> Iterator[Installation]:
     """Lend an installation that has never been started."""
     with installed(tmp_path / "data") as installation:
         yield installation
+
+
+@pytest.fixture
+async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
+    """Lend settings of an installation that is empty in every way."""
+    name = f"elsewhere_{new_id().hex}"
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"create database {name}")
+    yield msgspec.structs.replace(settings, database_url=database_at(postgres, name), data_dir=tmp_path / "elsewhere")
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+@pytest.fixture
+async def sealed(house: House, user: User) -> str:
+    """Seal a secret into the database."""
+    await house.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
+    await house.pool.execute("insert into probe_secrets values ($1, $2)", user.id, house.secrets.seal("open sesame"))
+    return "open sesame"
+
+
+@pytest.fixture
+async def backup(settings: Settings, sealed: str) -> Backup:
+    """Make a backup of a house where somebody lives."""
+    assert sealed
+    path, _ = await create_backup(settings, None)
+    return read_backup(path)
+
+
+async def restored(settings: Settings, backup: Backup) -> Restored:
+    return await asyncio.to_thread(restore_backup, settings, backup)
+
+
+async def rows_of(settings: Settings) -> dict[str, int]:
+    connection = await asyncpg.connect(settings.database_url)
+    try:
+        return await count_rows(connection)
+    finally:
+        await connection.close()

@@ -3,7 +3,7 @@
 import asyncio
 import shutil
 import tarfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, cast
 
@@ -11,61 +11,20 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
 from openslot.cli.backup_archive import DUMP, MANIFEST, Backup, Manifest, checksum_of, read_backup, write_archive
-from openslot.cli.backup_create import count_rows, create_backup
+from openslot.cli.backup_create import create_backup
 from openslot.cli.backup_programs import ServerKind, address, get_program
-from openslot.cli.backup_restore import Restored, check_known, restore_backup
+from openslot.cli.backup_restore import check_known
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.ids import new_id
 from openslot.core.key_file import KEY_FILE, rotate_key_file
 from openslot.core.migrate import migrate
 from openslot.core.secrets import SealBroken, load_secrets
 from openslot.core.work import House
+from tests.cli.conftest import restored, rows_of
 from tests.cli.installation import Installation, installed
-from tests.conftest import database_at
 
 ANOTHER_KEY = "another key of more than thirty-two characters"
-
-
-@pytest.fixture
-async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
-    """Lend settings of an installation that is empty in every way."""
-    name = f"elsewhere_{new_id().hex}"
-    connection = await asyncpg.connect(postgres)
-    await connection.execute(f"create database {name}")
-    yield msgspec.structs.replace(settings, database_url=database_at(postgres, name), data_dir=tmp_path / "elsewhere")
-    await connection.execute(f"drop database {name} with (force)")
-    await connection.close()
-
-
-@pytest.fixture
-async def sealed(house: House, user: User) -> str:
-    """Seal a secret into the database."""
-    await house.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
-    await house.pool.execute("insert into probe_secrets values ($1, $2)", user.id, house.secrets.seal("open sesame"))
-    return "open sesame"
-
-
-@pytest.fixture
-async def backup(settings: Settings, sealed: str) -> Backup:
-    """Make a backup of a house where somebody lives."""
-    assert sealed
-    path, _ = await create_backup(settings, None)
-    return read_backup(path)
-
-
-async def restored(settings: Settings, backup: Backup) -> Restored:
-    return await asyncio.to_thread(restore_backup, settings, backup)
-
-
-async def rows_of(settings: Settings) -> dict[str, int]:
-    connection = await asyncpg.connect(settings.database_url)
-    try:
-        return await count_rows(connection)
-    finally:
-        await connection.close()
 
 
 async def opened_secret(settings: Settings) -> str:
@@ -187,14 +146,6 @@ async def test_a_place_that_is_in_use_is_refused(elsewhere: Settings, backup: Ba
     with pytest.raises(StartupError, match=r"The database is in use \(1 other connection\)"):
         await restored(elsewhere, backup)
     await connection.close()
-
-
-async def test_a_place_with_anothers_tables_is_refused(elsewhere: Settings, backup: Backup) -> None:
-    connection = await asyncpg.connect(elsewhere.database_url)
-    await connection.execute("create table recipes (title text)")
-    await connection.close()
-    with pytest.raises(StartupError, match="tables that are not Openslot's"):
-        await restored(elsewhere, backup)
 
 
 def test_a_backup_of_a_newer_version_or_another_history_is_refused(backup: Backup) -> None:

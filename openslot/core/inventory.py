@@ -1,0 +1,107 @@
+"""What is in a database, and what of it our own migrations have made."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import asyncpg
+from msgspec import Struct
+from pgqueuer.adapters.persistence.qb import QueryBuilderEnvironment
+
+from openslot.core.migrate import checksum, known_migrations
+
+LEDGER = ("table", "migrations")
+
+# Indexes, triggers and the sequences of columns go with their table, and an extension's objects with the extension.
+# Hosts of databases keep functions in schemas of their own, where nobody keeps anything to lose.
+OBJECTS = """
+with systems(oid) as (
+    select oid from pg_namespace where nspname ~ '^pg_' or nspname = 'information_schema'
+), parts(classid, objid) as (
+    select classid, objid from pg_depend where deptype = 'e'
+    union all
+    select classid, objid from pg_depend
+    where deptype in ('a', 'i') and classid = 'pg_class'::regclass and refclassid = 'pg_class'::regclass
+)
+select case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table'
+         when 'S' then 'sequence' when 'c' then 'type' else 'table' end as kind,
+    relnamespace::regnamespace::text as schema, relname::text as name, '' as arguments
+from pg_class where relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c') and relnamespace not in (select oid from systems)
+    and ('pg_class'::regclass, oid) not in (select classid, objid from parts)
+union all
+select case prokind when 'p' then 'procedure' when 'a' then 'aggregate' else 'function' end,
+    'public', proname::text, '(' || pg_get_function_identity_arguments(oid) || ')'
+from pg_proc where pronamespace = 'public'::regnamespace
+    and ('pg_proc'::regclass, oid) not in (select classid, objid from parts)
+union all
+select 'type', 'public', typname::text, ''
+from pg_type where typnamespace = 'public'::regnamespace and typtype in ('e', 'd', 'r')
+    and ('pg_type'::regclass, oid) not in (select classid, objid from parts)
+order by 1, 2, 3, 4"""
+MADE = re.compile(
+    r"^\s*create\s+(?:or\s+replace\s+)?(?:unlogged\s+)?(table|function|type|sequence|view|materialized\s+view|procedure)"
+    r"\s+(?:if\s+not\s+exists\s+)?(?:public\.)?([a-z_0-9]+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class Thing(Struct, frozen=True, order=True):
+    """Something that a database holds."""
+
+    kind: str
+    schema: str
+    name: str
+    arguments: str = ""
+
+    def __str__(self) -> str:
+        place = "" if self.schema == "public" else f"{self.schema}."
+        return f"{self.kind} {place}{self.name}{self.arguments}"
+
+    @property
+    def quoted(self) -> str:
+        """Its name as a statement writes it."""
+        return ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in (self.schema, self.name)) + self.arguments
+
+
+class Inventory(Struct, frozen=True, kw_only=True):
+    """What a database holds: what is ours, and what is not known to be."""
+
+    ours: tuple[Thing, ...]
+    others: tuple[Thing, ...]
+
+
+async def look_into(connection: asyncpg.Connection) -> Inventory:
+    """Tell what our migrations have made in a database from all the rest: nothing is ours for its name alone."""
+    things = [Thing(**row) for row in await connection.fetch(OBJECTS)]
+    known = known_objects(await _read_ledger(connection) if Thing(LEDGER[0], "public", LEDGER[1]) in things else ())
+    # An overloaded function is another's, or was made beside ours by another.
+    times = Counter((thing.schema, thing.kind, thing.name) for thing in things)
+    ours = [
+        thing
+        for thing in things
+        if thing.schema == "public"
+        and (thing.kind, thing.name) in known
+        and times["public", thing.kind, thing.name] == 1
+    ]
+    return Inventory(ours=tuple(ours), others=tuple(thing for thing in things if thing not in ours))
+
+
+def known_objects(applied: Iterable[str]) -> set[tuple[str, str]]:
+    """Name what some migrations make, together with the record of them and the queue."""
+    known = known_migrations()
+    scripts = [known[name] for name in applied]
+    if not scripts:
+        return set()
+    found = MADE.findall("\n".join([*scripts, QueryBuilderEnvironment().build_install_query()]))
+    return {LEDGER, *((" ".join(kind.lower().split()), name) for kind, name in found)}
+
+
+async def _read_ledger(connection: asyncpg.Connection) -> list[str]:
+    """Name the migrations that were applied; none where the record is not ours to the last letter."""
+    try:
+        rows = await connection.fetch("select name::text, checksum::text from public.migrations")
+    except (asyncpg.UndefinedColumnError, asyncpg.InsufficientPrivilegeError):
+        return []
+    known = known_migrations()
+    is_ours = all(row["name"] in known and row["checksum"] == checksum(known[row["name"]]) for row in rows)
+    return [row["name"] for row in rows] if is_ours else []

@@ -1,0 +1,200 @@
+"""A restore touches what is Openslot's: where anything else lives, it says what, and changes nothing."""
+
+import asyncio
+import subprocess
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from openslot.cli.backup_archive import Backup
+from openslot.cli.backup_pour import pour
+from openslot.cli.backup_programs import ServerKind, address, get_program
+from openslot.core.config import Settings
+from openslot.core.errors import StartupError
+from openslot.core.inventory import look_into
+from openslot.core.key_file import KEY_FILE
+from openslot.core.migrate import checksum, known_migrations, migrate
+from tests.cli.conftest import restored, rows_of
+from tests.cli.installation import Installation, ended, installed, interrupt
+
+KIND = ServerKind(18, encrypted=False)
+
+# What a framework makes for an application of its own.
+SHOP = """
+create table migrations (id serial primary key, migration varchar(255) not null, batch integer not null);
+create table users (id bigserial primary key, name text, email text unique, password text);
+create table sessions (id text primary key, user_id bigint references users, payload text);
+insert into migrations (migration, batch) values ('2014_10_12_000000_create_users_table', 1);
+insert into users (name) values ('Olga');"""
+# The same names, columns like ours, and nobody in it.
+LOOKALIKE = """
+create table migrations (name text primary key, checksum text not null, applied_at timestamptz default now());
+create table users (id uuid primary key, email text);
+create table recipes (title text);
+insert into recipes values ('Borscht');"""
+FORGED = LOOKALIKE + "insert into migrations (name, checksum) values ('0001_accounts.sql', 'x');"
+
+BESIDE_NOTHING = {
+    SHOP: "table migrations, table sessions, table users",
+    LOOKALIKE: "table migrations, table recipes, table users",
+    FORGED: "table migrations, table recipes, table users",
+    "create table recipes (title text)": "table recipes",
+    'create table "Rezepte; drop" (title text)': "table Rezepte; drop",
+    "create view report as select 1 as n": "view report",
+    "create materialized view report as select 1 as n": "materialized view report",
+    "create sequence invoices": "sequence invoices",
+    "create type mood as enum ('good')": "type mood",
+    "create type pair as (a int, b int)": "type pair",
+    "create domain postcode as text": "type postcode",
+    "create function total(a int) returns int language sql as 'select a'": "function total(a integer)",
+    "create procedure settle() language sql as 'select 1'": "procedure settle()",
+    "create schema shop; create table shop.users (id int); insert into shop.users values (1)": "table shop.users",
+    "create schema shop; create view shop.v as select 1 as n": "view shop.v",
+    "create table a1 (n int); create table a2 (n int); create table a3 (n int); create table a4 (n int);"
+    "create table a5 (n int); create table a6 (n int); create function f() returns int language sql as 'select 1'": (
+        "table a1, table a2, table a3, table a4, table a5 and 2 more"
+    ),
+}
+BESIDE_OURS = {
+    "create table recipes (title text)": "table recipes",
+    "create schema reports; create view reports.people as select * from public.users": "view reports.people",
+    "create table orders (user_id uuid references users)": "table orders",
+    "create function contact_gram(text) returns text language sql as 'select $1'": (
+        "function contact_gram(owner_id uuid, gram text), function contact_gram(text)"
+    ),
+    "delete from migrations where name like '0006%'; drop table contacts cascade; create table contacts (name text);"
+    "drop function contact_gram, contact_grams": "table contacts",
+}
+
+
+def dumped(settings: Settings) -> str:
+    """Write down everything that a database holds."""
+    where = address(settings.database_url or "")
+    command = [get_program("pg_dump", KIND), f"--dbname={where.url}"]
+    text = subprocess.run(command, env=where.environment, capture_output=True, text=True, check=True).stdout
+    return "\n".join(line for line in text.splitlines() if "restrict" not in line)
+
+
+async def execute(settings: Settings, *statements: str) -> None:
+    connection = await asyncpg.connect(settings.database_url)
+    for statement in statements:
+        await connection.execute(statement)
+    await connection.close()
+
+
+async def check_refused(settings: Settings, backup: Backup, words: str) -> None:
+    before = dumped(settings)
+    with pytest.raises(StartupError) as refused:
+        await restored(settings, backup)
+    assert str(refused.value) == (
+        f"{words} Restore into an empty data directory (--data-dir) or an empty database (--database-url). "
+        "Nothing was changed."
+    )
+    assert dumped(settings) == before
+    assert not (settings.data_dir / KEY_FILE).exists()
+
+
+async def test_another_application_is_left_alone(elsewhere: Settings, backup: Backup, postgres: str) -> None:
+    for script, found in BESIDE_NOTHING.items():
+        await execute(elsewhere, script)
+        await check_refused(elsewhere, backup, f"The database holds what is not known to be Openslot's ({found}).")
+        await begin_anew(elsewhere, postgres)
+
+
+async def test_another_application_beside_an_unused_start_is_left_alone(
+    elsewhere: Settings, backup: Backup, postgres: str
+) -> None:
+    for script, found in BESIDE_OURS.items():
+        await migrate(elsewhere.database_url or "")
+        await execute(elsewhere, script)
+        await check_refused(elsewhere, backup, f"The database holds what is not known to be Openslot's ({found}).")
+        await begin_anew(elsewhere, postgres)
+
+
+async def begin_anew(settings: Settings, postgres: str) -> None:
+    """Empty a database."""
+    name = (settings.database_url or "").partition("?")[0].rpartition("/")[2]
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.execute(f"create database {name}")
+    await connection.close()
+
+
+async def test_what_a_host_keeps_in_a_schema_of_its_own_is_no_hindrance_and_stays(
+    elsewhere: Settings, backup: Backup
+) -> None:
+    await execute(elsewhere, "create schema host; create function host.tool() returns int language sql as 'select 7'")
+    await restored(elsewhere, backup)
+    connection = await asyncpg.connect(elsewhere.database_url)
+    kept = await connection.fetchval("select host.tool()")
+    await connection.close()
+    assert kept == 7
+    assert await rows_of(elsewhere) == backup.manifest.rows
+
+
+def test_a_service_that_ran_and_was_never_used_makes_room(home: Installation, tmp_path: Path) -> None:
+    made = home.told("backup", "create")
+    with installed(tmp_path / "unused") as unused:
+        serve = unused.start("serve")
+        unused.wait_until_ready()
+        interrupt(serve)
+        assert ended(serve)[0] == 0
+        assert unused.told("backup", "restore", made["file"])["rows"] == made["rows"]
+
+
+async def test_a_start_that_was_cut_off_in_its_migrations_makes_room(elsewhere: Settings, backup: Backup) -> None:
+    first = list(known_migrations().items())[:5]
+    await execute(
+        elsewhere,
+        "create table migrations (name text primary key, checksum text not null, applied_at timestamptz default now())",
+        *(sql for _, sql in first),
+        *(f"insert into migrations (name, checksum) values ('{name}', '{checksum(sql)}')" for name, sql in first),
+    )
+    await restored(elsewhere, backup)
+    assert await rows_of(elsewhere) == backup.manifest.rows
+
+
+async def test_what_another_program_has_restored_by_half_is_left_alone(elsewhere: Settings, backup: Backup) -> None:
+    await migrate(elsewhere.database_url or "")
+    await execute(
+        elsewhere, "insert into organizations values (gen_random_uuid(), 'A', 'a', 'FREE', null, now(), now())"
+    )
+    await check_refused(elsewhere, backup, "The database has 1 row in organizations already.")
+    await execute(elsewhere, "drop table users cascade")
+    await check_refused(elsewhere, backup, "The database has 1 row in organizations already.")
+    await execute(elsewhere, "delete from migrations")
+    with pytest.raises(StartupError, match=r"not known to be Openslot's \(table agent_keys, .* and \d+ more\)"):
+        await restored(elsewhere, backup)
+
+
+async def test_a_database_where_somebody_lives_is_left_alone(settings: Settings, backup: Backup) -> None:
+    before = dumped(settings)
+    with pytest.raises(StartupError, match=r"^The database has 1 account already\. .* Nothing was changed\.$"):
+        await restored(settings, backup)
+    assert dumped(settings) == before
+
+
+async def test_nothing_is_dropped_that_another_has_built_on_ours(elsewhere: Settings, backup: Backup) -> None:
+    await migrate(elsewhere.database_url or "")
+    connection = await asyncpg.connect(elsewhere.database_url)
+    ours = (await look_into(connection)).ours
+    # Made in the moment between the look and the restore.
+    await connection.execute("create schema reports; create view reports.people as select email from public.users")
+    await connection.close()
+    before = dumped(elsewhere)
+    with pytest.raises(StartupError, match=r"because other objects depend on them\. Nothing was changed"):
+        await asyncio.to_thread(pour, elsewhere.database_url or "", KIND, backup, in_place_of=ours)
+    assert dumped(elsewhere) == before
+
+
+async def test_an_operator_is_told_in_one_sentence(elsewhere: Settings, backup: Backup) -> None:
+    await execute(elsewhere, SHOP)
+    before = dumped(elsewhere)
+    with installed(elsewhere.data_dir, DATABASE_URL=elsewhere.database_url or "") as installation:
+        code, out, err = await asyncio.to_thread(installation.run, "backup", "restore", str(backup.path))
+    assert (code, out) == (1, "")
+    found = "(table migrations, table sessions, table users)"
+    assert err.startswith(f"openslot: The database holds what is not known to be Openslot's {found}. ")
+    assert err.count("\n") == 1
+    assert dumped(elsewhere) == before

@@ -1,0 +1,53 @@
+"""What is ours in a database: what our migrations have made, and nothing for its name alone."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from openslot.core.inventory import known_objects, look_into
+from openslot.core.migrate import known_migrations
+
+
+@pytest.fixture
+async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    """A connection to a migrated database."""
+    opened = await asyncpg.connect(database_url)
+    yield opened
+    await opened.close()
+
+
+async def test_everything_that_migrations_make_is_known(connection: asyncpg.Connection) -> None:
+    found = await look_into(connection)
+
+    assert found.others == ()
+    assert {(thing.kind, thing.name) for thing in found.ours} == known_objects(known_migrations())
+    assert {"table users", "table pgqueuer", "type pgqueuer_status"} < {str(thing) for thing in found.ours}
+
+
+async def test_only_what_was_applied_is_known(connection: asyncpg.Connection) -> None:
+    await connection.execute("delete from migrations where name >= '0006'")
+    found = await look_into(connection)
+
+    assert "table claims" in {str(thing) for thing in found.ours}
+    assert {"table contacts", "function contact_gram(owner_id uuid, gram text)"} < {str(t) for t in found.others}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "delete from migrations",
+        "update migrations set checksum = 'another' where name = '0001_accounts.sql'",
+        "insert into migrations (name, checksum) values ('9999_future.sql', 'x')",
+        "alter table migrations rename column checksum to batch",
+        "alter table migrations rename to schema_migrations",
+    ],
+)
+async def test_with_another_record_of_migrations_nothing_is_ours(
+    connection: asyncpg.Connection, statement: str
+) -> None:
+    await connection.execute(statement)
+    found = await look_into(connection)
+
+    assert found.ours == ()
+    assert "table users" in {str(thing) for thing in found.others}
