@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from benchmarks.load import get, send
 from benchmarks.scenery import Scenery
-from openslot.core.clock import iso, system_clock
+from openslot.core.clock import system_clock
+from openslot.core.instants import iso
 
 
 class Operation(Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from msgspec import Meta
 from openslot.accounts.models import User
 from openslot.availability import operations
 from openslot.availability.asking import default_days, find_days_faults
+from openslot.availability.models import OfOwner, OfPage
 from openslot.availability.schemas import OpenSlots, show_open
-from openslot.availability.store import OfOwner, OfPage
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.core.zones import Zone, get_zone

@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from openslot.accounts.host_lock import LOCK_HOST
 from openslot.availability.errors import TimeTaken
-from openslot.availability.store import Which, condition_of
+from openslot.availability.models import Which
+from openslot.availability.store import condition_of
 from openslot.core.changes import Change
 from openslot.core.db import Db
 from openslot.core.errors import Refusal

@@ -3,41 +3,22 @@
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import claim_store, store
 from openslot.availability.claim_store import Held
 from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken, TooManyHolds
 from openslot.availability.explain import explain_start
-from openslot.availability.models import NO_START, Code, Setting
+from openslot.availability.models import NO_START, Booked, ById, Claimed, Code, Hold, Setting, Which
 from openslot.availability.slots import judge
-from openslot.availability.store import Booked, ById, Found, Which
+from openslot.availability.store import Found
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.core.zones import at_second, floor_second
 from openslot.event_types.errors import EventTypeNotFound
-from openslot.event_types.models import EventType
 
 HOLD_LASTS = timedelta(minutes=10)
 MOST_HOLDS = 3
-
-
-class Claimed(Struct, frozen=True, kw_only=True):
-    """Time that is taken: the claim, the seat in it, and for what."""
-
-    claim_id: UUID
-    seat_id: UUID | None
-    event_type: EventType
-    starts_at: datetime
-    ends_at: datetime
-
-
-class Hold(Struct, frozen=True, kw_only=True):
-    """A slot that is kept for a moment."""
-
-    id: UUID
-    expires_at: datetime
 
 
 async def claim(

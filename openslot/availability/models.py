@@ -1,13 +1,45 @@
-"""The nouns of availability: what is taken, what is asked, what is open, and why the rest is closed."""
+"""The nouns of availability: what is meant, what is taken, what is open, and why the rest is closed."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
+from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule
+
+
+class OfOwner(Struct, frozen=True):
+    """An active event type by its owner and slug."""
+
+    owner_id: UUID
+    slug: str
+
+
+class OfPage(Struct, frozen=True):
+    """An active event type by its host's username and its slug; a private one needs its token."""
+
+    username: str
+    slug: str
+    token: str | None = None
+
+
+class ById(Struct, frozen=True):
+    """An active event type by its id; a private one needs its token."""
+
+    event_type_id: UUID
+    token: str | None = None
+
+
+class Booked(Struct, frozen=True):
+    """An event type that was booked before, active or not."""
+
+    event_type_id: UUID
+
+
+Which = OfOwner | OfPage | ById | Booked
 
 
 class Claim(Struct, frozen=True):
@@ -50,6 +82,23 @@ class Setting(Struct, frozen=True, kw_only=True):
     schedule: Schedule
     taken: Taken
     now: datetime
+
+
+class Claimed(Struct, frozen=True, kw_only=True):
+    """Time that is taken: the claim, the seat in it, and for what."""
+
+    claim_id: UUID
+    seat_id: UUID | None
+    event_type: EventType
+    starts_at: datetime
+    ends_at: datetime
+
+
+class Hold(Struct, frozen=True, kw_only=True):
+    """A slot that is kept for a moment."""
+
+    id: UUID
+    expires_at: datetime
 
 
 class Days(Struct, frozen=True):

@@ -6,9 +6,9 @@ from zoneinfo import ZoneInfo
 from openslot.availability import store
 from openslot.availability.asking import default_days, find_days_faults
 from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import DayExplained, Days, Slots, StartExplained
+from openslot.availability.models import DayExplained, Days, OfPage, Slots, StartExplained, Which
 from openslot.availability.slots import list_slots, spans_of
-from openslot.availability.store import Found, OfPage, Which
+from openslot.availability.store import Found
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.work import Work

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.availability.models import Busy, Claim, Setting, Taken
+from openslot.availability.models import Booked, Busy, ById, Claim, OfOwner, OfPage, Setting, Taken, Which
 from openslot.core.db import Db, Row
 from openslot.core.zones import ceil_second, floor_second
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
@@ -65,37 +65,6 @@ cross join lateral (
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
-
-
-class OfOwner(Struct, frozen=True):
-    """An active event type by its owner and slug."""
-
-    owner_id: UUID
-    slug: str
-
-
-class OfPage(Struct, frozen=True):
-    """An active event type by its host's username and its slug; a private one needs its token."""
-
-    username: str
-    slug: str
-    token: str | None = None
-
-
-class ById(Struct, frozen=True):
-    """An active event type by its id; a private one needs its token."""
-
-    event_type_id: UUID
-    token: str | None = None
-
-
-class Booked(Struct, frozen=True):
-    """An event type that was booked before, active or not."""
-
-    event_type_id: UUID
-
-
-Which = OfOwner | OfPage | ById | Booked
 
 
 class Found(Struct, frozen=True, kw_only=True):

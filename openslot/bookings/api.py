@@ -7,7 +7,7 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from openslot.accounts.models import User
-from openslot.availability.store import OfOwner
+from openslot.availability.models import OfOwner
 from openslot.bookings import operations
 from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
 from openslot.bookings.schemas import (

@@ -7,8 +7,8 @@ from uuid import UUID
 from openslot.bookings.models import Booking
 from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_fields
 from openslot.contacts.models import Contact
-from openslot.core.clock import iso
 from openslot.core.events import Event
+from openslot.core.instants import iso
 from openslot.event_types.models import EventType
 
 

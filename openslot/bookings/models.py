@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.availability.store import Which
+from openslot.availability.models import Which
 from openslot.event_types.models import Location
 
 Answer = str | bool

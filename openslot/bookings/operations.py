@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import claims
+from openslot.availability.models import Claimed
 from openslot.bookings import rules, store
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
@@ -173,7 +174,7 @@ def _checked(wanted: BookingWanted) -> BookingWanted:
     return replace(wanted, invitee=invitee, guests=tuple(dict.fromkeys(wanted.guests)))
 
 
-def _check_for(work: Work, claimed: claims.Claimed, wanted: BookingWanted) -> None:
+def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
     must_answer = not rules.is_host(work.actor)
     faults = rules.find_answer_faults(claimed.event_type.questions, wanted.answers, must_answer=must_answer)
     if faults:

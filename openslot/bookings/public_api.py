@@ -5,7 +5,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.availability import claims
-from openslot.availability.store import ById
+from openslot.availability.models import ById
 from openslot.bookings import operations, store
 from openslot.bookings.links import manage_url, read_manage_token
 from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
@@ -21,8 +21,8 @@ from openslot.bookings.schemas import (
     RescheduleBody,
 )
 from openslot.bookings.store import Whole
-from openslot.core.clock import iso
 from openslot.core.ids import parse_id
+from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.event_types.schemas import embed
 from openslot.routing import RateLimit, Request, Success, delete, get, post

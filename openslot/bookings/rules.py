@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from openslot.availability.claims import Claimed
+from openslot.availability.models import Claimed
 from openslot.bookings.models import Answer, Booking, BookingWanted, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind

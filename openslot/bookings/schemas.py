@@ -9,12 +9,12 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from openslot.bookings.models import Answer, Booking, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
-from openslot.core.clock import iso
 from openslot.core.db import Row
+from openslot.core.instants import Instant, iso
 from openslot.core.text import LINE, EmailAddress, Name, Prose, Reason
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
-from openslot.event_types.schemas import EmbeddedEventType, Instant, embed
+from openslot.event_types.schemas import EmbeddedEventType, embed
 
 Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]

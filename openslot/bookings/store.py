@@ -15,8 +15,8 @@ from openslot.contacts.models import Contact
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor
 from openslot.core.changes import Change
-from openslot.core.clock import iso_of
 from openslot.core.db import Db, Row
+from openslot.core.instants import iso_of
 from openslot.core.moments import Span
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type

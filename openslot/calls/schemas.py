@@ -6,9 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from openslot.calls.models import Call, CallDirection, CallStatus
-from openslot.core.clock import iso
-
-Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
+from openslot.core.instants import Instant, iso
 
 
 class CallFilter(StrEnum):

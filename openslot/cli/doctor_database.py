@@ -9,10 +9,11 @@ from croniter import croniter
 from openslot.bookings.operations import list_without_time
 from openslot.cli.database import connect, direct_url
 from openslot.cli.finding import Finding, State, ok, problem, warning
-from openslot.core.clock import iso, system_clock
+from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.data_keys import opens_all
 from openslot.core.errors import StartupError
+from openslot.core.instants import iso
 from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import ahead_migrations, missing_migrations
 from openslot.core.secrets import load_secrets

@@ -8,8 +8,7 @@ import typer
 
 from openslot.accounts.operations import get_user_by_email
 from openslot.availability import operations
-from openslot.availability.models import DayExplained, Reason, StartExplained
-from openslot.availability.store import OfOwner
+from openslot.availability.models import DayExplained, OfOwner, Reason, StartExplained
 from openslot.cli.output import AsJson, console, print_json
 from openslot.cli.running import with_work
 from openslot.core.errors import Invalid

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
-from openslot.core.clock import iso
+from openslot.core.instants import Instant, iso
 from openslot.core.phones import Phone
 from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
 
@@ -13,7 +13,6 @@ _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
 _TAGS = Meta(max_length=20, description="At most 20; the same one twice is kept once", examples=[["customer", "vip"]])
 
 Id = Annotated[str, Meta(examples=[_ID])]
-Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
 NameField = Annotated[Name, Meta(examples=["Noor Haddad"])]
 EmailField = Annotated[EmailAddress, Meta(description="Unique among your contacts", examples=["noor@haddad.example"])]
 CompanyField = Annotated[ShortLine, Meta(examples=["Haddad Design"])]

@@ -6,8 +6,8 @@ from random import Random
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.availability.models import ById
 from openslot.availability.operations import list_open
-from openslot.availability.store import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee, Ref
 from openslot.contacts import operations as contacts

@@ -5,13 +5,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from openslot.core.clock import iso
+from openslot.core.instants import Instant, iso
 from openslot.event_types.models import BookingWindow, EventType, HostPage, Limits, Location, Money, Question
 from openslot.schedules.models import WEEKDAYS, Hours, Schedule
 from openslot.schedules.rules import write_minute
 
 Minutes = Annotated[int, Meta(ge=0, examples=[30])]
-Instant = Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
 Clock = Annotated[str, Meta(description="HH:MM, up to 24:00", examples=["09:00"])]
 EventTypeId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 

@@ -11,8 +11,8 @@ from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRe
 from openslot.bookings.schemas import RescheduledBooking, ShownBooking
 from openslot.contacts.events import ContactCreated
 from openslot.contacts.schemas import DetailedContact
-from openslot.core.clock import iso
 from openslot.core.events import Event
+from openslot.core.instants import iso
 from openslot.webhooks.models import PastEvent
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"

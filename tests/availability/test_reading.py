@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from openslot.accounts.models import User
-from openslot.availability.models import Busy
+from openslot.availability.models import Busy, OfOwner
 from openslot.availability.slots import judge
-from openslot.availability.store import Found, OfOwner, find_setting
+from openslot.availability.store import Found, find_setting
 from openslot.core.ids import new_id
 from openslot.core.work import House
 

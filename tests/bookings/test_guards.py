@@ -17,7 +17,7 @@ from openslot.accounts.plans import Plan
 from openslot.availability import claim_store, claims
 from openslot.availability.errors import HoldNotFound, TimeTaken
 from openslot.availability.jobs import expire_holds
-from openslot.availability.store import ById
+from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingWanted, Invitee, Ref
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
@@ -40,7 +40,7 @@ async def group(house: House, user: User) -> EventType:
     return await offer(house, user, "group", seats=2)
 
 
-async def hold(house: House, event_type: EventType, at: datetime = AT) -> claims.Hold:
+async def hold(house: House, event_type: EventType, at: datetime = AT) -> Hold:
     async with house.writing(PUBLIC) as work:
         return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
 

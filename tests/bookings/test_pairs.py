@@ -19,15 +19,15 @@ from openslot.accounts.models import Organization, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.availability import claims
 from openslot.availability.jobs import expire_holds
-from openslot.availability.store import ById
+from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
 from openslot.bookings.links import manage_token
 from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
-from openslot.core.clock import iso
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
+from openslot.core.instants import iso
 from openslot.core.work import House
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
@@ -51,11 +51,11 @@ class Round(Struct, kw_only=True):
     offer: EventType
     start: datetime
     other_start: datetime
-    held: claims.Hold | None = None
+    held: Hold | None = None
     booked: Booking | None = None
 
     @property
-    def hold(self) -> claims.Hold:
+    def hold(self) -> Hold:
         """The hold that a writer of this round needs."""
         assert self.held is not None
         return self.held

@@ -19,8 +19,8 @@ from openslot.accounts.models import Organization, User, UserWanted
 from openslot.availability import claims
 from openslot.availability.errors import HoldNotFound
 from openslot.availability.jobs import expire_holds
+from openslot.availability.models import ById, Hold
 from openslot.availability.operations import list_open
-from openslot.availability.store import ById
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingWanted, Invitee, Ref
 from openslot.contacts.operations import delete_contact
@@ -64,7 +64,7 @@ class Life(RuleBasedStateMachine):
     def move_in(self) -> None:
         self.clock.now = MONDAY
         self.booked: list[Booking] = []
-        self.holds: list[tuple[claims.Hold, EventType, datetime]] = []
+        self.holds: list[tuple[Hold, EventType, datetime]] = []
         self.host, self.organization, self.offers = self.run(self._move_in())
 
     async def _move_in(self) -> tuple[User, Organization, dict[str, EventType]]:
@@ -90,7 +90,7 @@ class Life(RuleBasedStateMachine):
     def hold(self, kind: str, place: int) -> None:
         start = self._start(place)
         held = self.run(self._hold(self.offers[kind], start))
-        if isinstance(held, claims.Hold):
+        if isinstance(held, Hold):
             self.holds.append((held, self.offers[kind], start))
 
     @rule(index=which)
@@ -180,7 +180,7 @@ class Life(RuleBasedStateMachine):
             wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee, hold_id=hold_id)
             return await bookings.create_booking(work, wanted)
 
-    async def _hold(self, offer: EventType, start: datetime) -> claims.Hold:
+    async def _hold(self, offer: EventType, start: datetime) -> Hold:
         async with self.house.writing(PUBLIC) as work:
             return await claims.hold(work, ById(offer.id), start, holder=str(new_id()))
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from openslot.accounts.models import User
+from openslot.availability.models import OfPage
 from openslot.availability.operations import list_open
-from openslot.availability.store import OfPage
 from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.operations import create_booking
 from openslot.cli.backup_archive import private_file

@@ -6,8 +6,8 @@ from openslot.access import operations as access
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import Plan
+from openslot.availability.models import OfPage
 from openslot.availability.operations import list_open
-from openslot.availability.store import OfPage
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee, Status
 from openslot.core.actor import OPERATOR, PUBLIC

@@ -3,8 +3,8 @@
 import pytest
 
 from openslot.accounts.models import User
+from openslot.availability.models import OfPage
 from openslot.availability.operations import list_open
-from openslot.availability.store import OfPage
 from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.bookings.operations import create_booking, list_without_time
 from openslot.core.actor import PUBLIC

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability.store import OfOwner
+from openslot.availability.models import OfOwner
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.models import Ref as Booked

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from openslot.core.clock import iso, iso_of
+from openslot.core.instants import iso, iso_of
 from openslot.core.work import House
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
