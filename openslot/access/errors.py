@@ -13,21 +13,21 @@ class WrongSignIn(Unauthorized):
 
 
 class WrongPassword(Invalid):
-    """What was given as the present password is not it."""
+    """The current password that was given is wrong."""
 
     code = "wrong_password"
 
     def __init__(self) -> None:
-        super().__init__("This is not your present password", details={"current": "is not your present password"})
+        super().__init__("This is not your current password", details={"current": "is not your current password"})
 
 
 class PlanWithoutApi(Forbidden):
-    """API keys come with Pro and Business."""
+    """API keys are available on the Pro and Business plans."""
 
     code = "plan_without_api"
 
     def __init__(self) -> None:
-        super().__init__("API keys come with the Pro and Business plans")
+        super().__init__("API keys are available on the Pro and Business plans")
 
 
 class CredentialNotFound(NotFound):

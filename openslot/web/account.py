@@ -19,8 +19,8 @@ from openslot.web.key_rows import EXPIRIES, key_row
 from openslot.web.pages import page, redirect
 
 NOTICES = {
-    "password": "Your password is changed. Every other device is signed out.",
-    "revoked": "The key is revoked. Requests with it are refused from now on.",
+    "password": "Your password was changed. All other devices were signed out.",
+    "revoked": "The key was revoked. Requests that use it are refused.",
 }
 NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 
@@ -28,8 +28,8 @@ NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 class PasswordForm(Struct, frozen=True, kw_only=True):
     """The password as it is and as it shall be."""
 
-    current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty("Enter your present password")]
-    password: Annotated[NewPassword, WhenEmpty("Choose a new password")]
+    current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty("Enter your current password")]
+    password: Annotated[NewPassword, WhenEmpty("Enter a new password")]
 
 
 @get("/account")

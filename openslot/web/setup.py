@@ -42,7 +42,7 @@ async def show_setup(request: Request, work: Work) -> Response:
 
 @post("/setup")
 async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Response:
-    """Open the first account and sign its owner in."""
+    """Create the first account and sign its owner in."""
     token = request.query.get("token", "")
     await access.check_setup_link(work, token)
     if form.faults:

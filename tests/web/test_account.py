@@ -16,12 +16,12 @@ from tests.web.conftest import sign_in
 
 NEW = "a fresh long password"
 WRONG_PASSWORDS = (
-    ("wrong", NEW, "Is not your present password"),
+    ("wrong", NEW, "Is not your current password"),
     (PASSWORD, "short", "Must have at least 10 characters"),
     (PASSWORD, "x" * 201, "Must have at most 200 characters"),
     (PASSWORD, "long enough\x00but odd", "Has characters that are not allowed"),
-    ("", NEW, "Enter your present password"),
-    (PASSWORD, "", "Choose a new password"),
+    ("", NEW, "Enter your current password"),
+    (PASSWORD, "", "Enter a new password"),
 )
 
 
@@ -76,7 +76,7 @@ async def test_a_lapsed_plan_says_when_it_ended(member: httpx2.AsyncClient, user
     answer = await member.get("/account")
 
     assert "Free, since Pro ended on" in answer.text
-    assert "API keys come with the Pro and Business plans" in answer.text
+    assert "API keys are available on the Pro and Business plans" in answer.text
 
 
 async def test_a_new_password_ends_every_other_session(member: httpx2.AsyncClient, user: User, house: House) -> None:
@@ -86,7 +86,7 @@ async def test_a_new_password_ends_every_other_session(member: httpx2.AsyncClien
     shown = await member.get(answer.headers["location"])
 
     assert answer.status_code == 303
-    assert "Your password is changed" in shown.text
+    assert "Your password was changed" in shown.text
     member.cookies.clear()
     assert (await member.get("/account", headers={"cookie": f"openslot_session={other}"})).status_code == 303
     assert (await sign_in(member, user.email)).status_code == 401

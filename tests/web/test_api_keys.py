@@ -85,7 +85,7 @@ async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient
     assert (asked.status_code, still.status_code, done.status_code, closed.status_code) == (200, 200, 303, 401)
     assert "Revoke “<bdi>Website</bdi>”?" in asked.text
     shown = (await member.get(done.headers["location"])).text
-    assert "The key is revoked" in shown
+    assert "The key was revoked" in shown
     assert "Revoked" in shown
     assert (await member.get(address)).status_code == 303
     assert (await member.post(address)).status_code == 303
@@ -112,7 +112,7 @@ async def test_free_accounts_make_no_keys_and_see_why(member: httpx2.AsyncClient
         await accounts.change_plan(work, user, Plan.FREE)
     shown, refused = await member.get("/account"), await make(member)
 
-    assert "API keys come with the Pro and Business plans" in shown.text
+    assert "API keys are available on the Pro and Business plans" in shown.text
     assert "Paused by your plan" in shown.text
     assert 'action="/account/keys"' not in shown.text
     assert refused.status_code == 403

@@ -22,12 +22,12 @@ async def test_an_unknown_path_is_a_page_with_a_way_on(client: httpx2.AsyncClien
 
         assert answer.status_code == 404, path
         assert answer.headers["content-type"] == "text/html; charset=utf-8"
-        assert "There is nothing here" in answer.text
+        assert "Page not found" in answer.text
         assert 'href="/login"' in answer.text
 
 
 async def test_a_member_is_led_to_the_account(member: httpx2.AsyncClient) -> None:
-    assert 'href="/account">To your account' in (await member.get("/nothing")).text
+    assert 'href="/account">Go to your account' in (await member.get("/nothing")).text
 
 
 async def test_a_method_that_is_not_taken_is_a_page(client: httpx2.AsyncClient) -> None:
@@ -35,7 +35,7 @@ async def test_a_method_that_is_not_taken_is_a_page(client: httpx2.AsyncClient) 
         answer = await client.request(method, path)
 
         assert answer.status_code == 405, (method, path)
-        assert "This page can&#39;t do that" in answer.text
+        assert "Action not available" in answer.text
 
 
 async def test_a_body_that_is_no_form_is_never_a_fault_of_ours(member: httpx2.AsyncClient) -> None:

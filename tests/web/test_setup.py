@@ -41,7 +41,7 @@ async def test_the_link_works_once(client: httpx2.AsyncClient, link: str) -> Non
     await client.post(link, data=FORM)
     for answer in (await client.get(link), await client.post(link, data=FORM)):
         assert answer.status_code == 403
-        assert "Start the service again" in answer.text
+        assert "Restart the service" in answer.text
 
 
 async def test_of_two_at_once_one_becomes_the_administrator(
