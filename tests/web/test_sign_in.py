@@ -6,10 +6,13 @@ import re
 import httpx2
 import pytest
 
+from openslot.access import limits
+from openslot.access.door import counting_wrong_passwords
 from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings, load_settings
+from openslot.core.errors import TooMany
 from openslot.core.work import House
 from openslot.people import operations as people
 from openslot.web.sign_in import local_path
@@ -183,6 +186,18 @@ async def test_of_many_wrong_tries_at_once_five_are_heard(client: httpx2.AsyncCl
 
     codes = sorted(answer.status_code for answer in answers)
     assert codes == [401] * 5 + [429] * 35
+
+
+async def test_a_right_try_is_refused_when_those_beside_it_were_too_many(house: House, user: User) -> None:
+    work = house.reading(PUBLIC)
+
+    async def guess_rightly_beside_wrong_ones() -> None:
+        async with counting_wrong_passwords(work, email=user.email, address="192.0.2.1"):
+            for _ in range(house.settings.limit_failed_auth):
+                await limits.take(house.pool, "login:192.0.2.1", house.settings.limit_failed_auth)
+
+    with pytest.raises(TooMany):
+        await guess_rightly_beside_wrong_ones()
 
 
 async def test_a_wrong_try_leaves_nothing_but_its_charge(client: httpx2.AsyncClient, user: User, house: House) -> None:
