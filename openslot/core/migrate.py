@@ -87,7 +87,11 @@ async def _take_turn(connection: asyncpg.Connection) -> None:
 
     A session that waits inside one question would be waited for by an index that is built concurrently.
     """
-    while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):  # noqa: ASYNC110 - another process has it
+    is_told = False
+    while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
+        if not is_told:
+            log.info("waiting for another process that migrates")
+            is_told = True
         await asyncio.sleep(LOOK_EVERY)
 
 

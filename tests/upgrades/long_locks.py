@@ -25,6 +25,7 @@ LONG_ACTIONS = {
 SETS_NOT_NULL, VALIDATES = (
     re.compile(words, re.IGNORECASE) for words in (r"\bset\s+not\s+null\b", r"\bvalidate\s+constraint\b")
 )
+NAMELESS = re.compile(r"create\s+(unique\s+)?index\s+concurrently\s+on\b", re.IGNORECASE)
 CHECKS_ROWS = re.compile(r"\badd\s+(constraint\s+\w+\s+)?(check|foreign\s+key)\b", re.IGNORECASE)
 REWRITES = re.compile(r"(cluster|vacuum\s+full|reindex\s+(?!.*\bconcurrently\b))\b", re.IGNORECASE)
 
@@ -36,6 +37,8 @@ def find_long_locks(script: str) -> Iterator[str]:
     for statement in statements:
         if REWRITES.match(statement):
             yield f"the table is rewritten: {statement}"
+        if NAMELESS.match(statement):
+            yield f"an index without a name can't be found again when its building was cut off: {statement}"
         index = BUILDS_INDEX.match(statement)
         if index and index["table"].lower() not in new:
             yield f"an index is built while nobody may write: build it concurrently: {statement}"
