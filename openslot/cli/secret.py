@@ -55,7 +55,8 @@ def retire(as_json: AsJson = False) -> None:
         print_json(done)
         return
     keys = "1 old key" if done.retired == 1 else f"{done.retired} old keys"
-    console.print(f"Everything is sealed with the newest key; {done.resealed} values were sealed again.")
+    values = "1 value was" if done.resealed == 1 else f"{done.resealed} values were"
+    console.print(f"Everything is sealed with the newest key; {values} sealed again.")
     if not done.retired:
         console.print("There is no older key.")
     elif chosen.secret_key is None:

@@ -121,16 +121,21 @@ async def begin_anew(settings: Settings, postgres: str) -> None:
     await connection.close()
 
 
-async def test_what_a_host_keeps_in_a_schema_of_its_own_is_no_hindrance_and_stays(
+async def test_what_a_host_or_an_extension_has_brought_is_no_hindrance_and_stays(
     elsewhere: Settings, backup: Backup
 ) -> None:
-    await execute(elsewhere, "create schema host; create function host.tool() returns int language sql as 'select 7'")
+    await execute(
+        elsewhere,
+        "create schema host; create function host.tool() returns int language sql as 'select 7'",
+        "create table public.members (n int); insert into public.members values (8)",
+        "alter extension plpgsql add table public.members",
+    )
     await restored(elsewhere, backup)
     connection = await asyncpg.connect(elsewhere.database_url)
-    kept = await connection.fetchval("select host.tool()")
+    kept = await connection.fetchrow("select host.tool() as tool, (select n from public.members) as n")
     await connection.close()
-    assert kept == 7
-    assert await rows_of(elsewhere) == backup.manifest.rows
+    assert (kept["tool"], kept["n"]) == (7, 8)
+    assert await rows_of(elsewhere) == {**backup.manifest.rows, "members": 1}
 
 
 def test_a_service_that_ran_and_was_never_used_makes_room(home: Installation, tmp_path: Path) -> None:

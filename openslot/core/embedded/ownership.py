@@ -1,0 +1,88 @@
+"""Who owns the server: whoever started it stops it, and the next takes over when the owner is dead."""
+
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from msgspec import Struct
+
+from openslot.core.embedded.cluster import initialise, pgdata, prepare
+from openslot.core.embedded.process import STOP_WITHIN, await_server, ends, find_server, launch, launched, postmaster
+
+RELEASE_WITHIN = 2.0
+
+_owned: dict[Path, IO[bytes]] = {}
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """A running embedded server, and whether this process has to stop it."""
+
+    url: str
+    owned: bool
+
+
+def start_server(data_dir: Path, *, options: Mapping[str, str] | None = None) -> Server:
+    """Find the server running or start it; take it over when its owner is dead."""
+    directory = prepare(data_dir)
+    with _locked(directory):
+        url = await_server(directory)
+        if url is not None:
+            return Server(url=url, owned=_take_over(directory))
+        initialise(directory)
+        url = launch(directory, options or {})
+        return Server(url=url, owned=_take_over(directory, within=RELEASE_WITHIN))
+
+
+def keep_server(data_dir: Path, server: Server) -> Server:
+    """Start the server again when it is gone, and take it over when its owner is."""
+    if find_server(data_dir) is None:
+        again = start_server(data_dir)
+        return Server(url=again.url, owned=again.owned or server.owned)
+    return server if server.owned else Server(url=server.url, owned=_take_over(pgdata(data_dir)))
+
+
+def stop_server(data_dir: Path) -> None:
+    """Stop the server: open transactions are rolled back, everything committed is on disk."""
+    directory = pgdata(data_dir)
+    process = postmaster(directory)
+    for politeness in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
+        if process is None or ends(process, politeness):
+            break
+    if child := launched.pop(directory, None):
+        child.wait(STOP_WITHIN)
+    if file := _owned.pop(directory, None):
+        file.close()
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    with (directory.parent / "postgres.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _take_over(directory: Path, *, within: float = 0.0) -> bool:
+    """Become the owner where there is none: the kernel lets go of a dead owner's lock, however it died."""
+    if directory in _owned:
+        return False
+    file = (directory.parent / "postgres.owner").open("ab")
+    deadline = time.monotonic() + within
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                file.close()
+                return False
+            time.sleep(0.02)
+    file.truncate(0)
+    file.write(b"%d\n" % os.getpid())
+    file.flush()
+    _owned[directory] = file
+    return True
