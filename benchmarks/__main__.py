@@ -1,4 +1,4 @@
-"""Measure the engine alone, every operation against the ceiling, and the worker; print the figures."""
+"""Measure the engine alone, every operation against the ceiling, the worker, and growth; print the figures."""
 
 import asyncio
 import sys
@@ -6,7 +6,7 @@ import sys
 import asyncpg
 import uvloop
 
-from benchmarks import effects, engine
+from benchmarks import effects, engine, growth
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
@@ -19,6 +19,9 @@ BOOKINGS = 100_000
 
 def main() -> None:
     """Run everything and print the tables."""
+    if sys.argv[1:2] == ["growth"]:
+        growth.main(sys.argv[2:])
+        return
     bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
     engine.main()
     with stage() as here:
@@ -28,6 +31,8 @@ def main() -> None:
             uvloop.run(_measure_all(here, scenery, (ceiling_port, service_port)))
     print()
     effects.main()
+    print()
+    growth.main([])
 
 
 async def _measure_all(here: Stage, scenery: Scenery, ports: tuple[int, int]) -> None:

@@ -32,11 +32,12 @@ def operations(scenery: Scenery) -> list[Operation]:
         ),
         Operation(
             name="GET /bookings, 20 rows",
-            at_least=0.30,
-            beyond=0.40,
+            at_least=0.22,
+            beyond=0.27,
             requests=_cycle([get("/api/v1/bookings", key) for key in shuffled]),
             count=3_000,
         ),
+        *(_history(keys, bookings=bookings) for bookings, keys in scenery.long_standing.items()),
         Operation(
             name="GET /bookings/:id",
             at_least=0.35,
@@ -53,7 +54,7 @@ def operations(scenery: Scenery) -> list[Operation]:
             count=2_000,
         ),
         _slots(scenery.busy[0], days=7, busy=0),
-        _slots(scenery.busy[50], days=7, busy=50, at_least=0.22, beyond=0.30),
+        _slots(scenery.busy[50], days=7, busy=50, at_least=0.20, beyond=0.25),
         _slots(scenery.busy[500], days=31, busy=500),
         _slots(scenery.busy[500], days=62, busy=500, at_least=0.05, beyond=0.10),
         _slots(scenery.busy[5_000], days=62, busy=5_000),
@@ -95,6 +96,16 @@ def _wish(start: str) -> dict[str, str]:
         "inviteeEmail": "client@bench.example",
         "inviteeTimezone": "Europe/Berlin",
     }
+
+
+def _history(keys: list[str], *, bookings: int) -> Operation:
+    return Operation(
+        name=f"GET /bookings, 20 of {bookings:,}",
+        at_least=0.20,
+        beyond=0.25,
+        requests=_cycle([get("/api/v1/bookings", key) for key in keys]),
+        count=3_000,
+    )
 
 
 def _slots(

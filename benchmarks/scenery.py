@@ -19,6 +19,7 @@ KEYS = 2_000
 BOOKINGS_A_LIST = 20
 CONTACTS = 10_000
 FREE_STARTS = 40_000
+HISTORIES = (1_000, 10_000)
 BUSY = {50: 40, 500: 40, 5_000: 4}
 
 
@@ -41,6 +42,9 @@ class Scenery(Struct, frozen=True, kw_only=True):
     popular: list[str]
     """Keys of a host with 10,000 contacts."""
 
+    long_standing: dict[int, list[str]]
+    """Keys of hosts by how many bookings of their own they have."""
+
 
 async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scenery:
     """Write hosts with bookings, second keys, and busy spans for some."""
@@ -54,6 +58,7 @@ async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scen
     listed = await _make_keys(connection, hosts[:asked], now)
     keys_of_busy = {spans: await _make_keys(connection, chosen, now) for spans, chosen in busy.items()}
     popular = await _make_keys(connection, hosts[-1:], now)
+    long_standing = {count: await _make_long_standing(connection, count, now) for count in HISTORIES}
     await connection.execute("vacuum analyze")
     keys = {host.id: host.api_key for host in hosts}
     rows = await connection.fetch("select host_id, id from bookings where starts_at < now() limit 5000")
@@ -64,7 +69,13 @@ async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scen
         booked=[(keys[row["host_id"]], row["id"]) for row in rows],
         free=await _find_free(connection, hosts[100:-1], now),
         popular=popular,
+        long_standing=long_standing,
     )
+
+
+async def _make_long_standing(connection: asyncpg.Connection, bookings: int, now: datetime) -> list[str]:
+    hosts = await make_large(connection, hosts=1, bookings=bookings, now=now, progress=lambda _: None)
+    return await _make_keys(connection, hosts, now)
 
 
 async def _make_keys(connection: asyncpg.Connection, hosts: list[LargeHost], now: datetime) -> list[str]:

@@ -12,17 +12,20 @@ from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
+from openslot.webhooks.store import LOGGED_EVENT
 
 EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS)
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS,)
 PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS, *WEBHOOK_JOBS)
+EVENT_USES = (LOGGED_EVENT,)
 
 WIRING = Wiring(
     events=EVENTS,
     consequences=CONSEQUENCES,
     reactions=REACTIONS,
     periodic=PERIODIC,
+    event_uses=EVENT_USES,
     migrations=known_migrations(),
 )
 

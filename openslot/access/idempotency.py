@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.access.errors import KeyReused, StillRunning
-from openslot.core.db import Db
+from openslot.core.db import Db, count_of
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 
@@ -78,7 +78,12 @@ async def keep_answer(db: Db, request: Request, answer: Answer, *, now: datetime
     )
 
 
-async def forget_old_answers(db: Db, *, now: datetime) -> int:
+async def forget_old_answers(db: Db, *, now: datetime, limit: int) -> int:
     """Remove answers that are kept for nobody any more."""
-    tag = await db.execute("delete from idempotency where created_at <= $1", now - KEPT_FOR)
-    return int(tag.rpartition(" ")[2])
+    tag = await db.execute(
+        """delete from idempotency where created_at <= $1 and ctid = any(array(
+            select ctid from idempotency where created_at <= $1 order by created_at limit $2))""",
+        now - KEPT_FOR,
+        limit,
+    )
+    return count_of(tag)

@@ -1,21 +1,33 @@
 """What time wears away: old logs, kept answers and expired sessions."""
 
+from functools import partial
+
 from openslot.access.idempotency import forget_old_answers
 from openslot.access.keys import CredentialKind
 from openslot.access.limits import forget_old_logs
-from openslot.access.store import delete_expired_sessions, keep_uses
+from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
 from openslot.core.events import Periodic
 from openslot.core.work import Work
+from openslot.jobs.batches import BATCH, Batch, repeat, walk
 
 
 async def tidy_access(work: Work) -> str:
     """Keep when credentials were last used, and remove what nobody can use any more."""
     for kind in CredentialKind:
-        await keep_uses(work.db, kind)
-    logs = await forget_old_logs(work.db)
-    answers = await forget_old_answers(work.db, now=work.now)
-    sessions = await delete_expired_sessions(work.db, now=work.now)
+        await walk(partial(_keep_uses, work, kind), "")
+    logs = await walk(partial(_forget_logs, work), "")
+    answers = await repeat(lambda limit: forget_old_answers(work.db, now=work.now, limit=limit))
+    sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
+    await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"
 
 
-ACCESS_JOBS = (Periodic(name="access.tidy", expression="*/5 * * * *", run=tidy_access),)
+async def _keep_uses(work: Work, kind: CredentialKind, behind: str) -> Batch[str]:
+    return Batch(*await keep_uses(work.db, kind, behind=behind, limit=BATCH))
+
+
+async def _forget_logs(work: Work, behind: str) -> Batch[str]:
+    return Batch(*await forget_old_logs(work.db, behind=behind, limit=BATCH))
+
+
+ACCESS_JOBS = (Periodic(name="access.tidy", expression="2-59/5 * * * *", run=tidy_access, transaction="none"),)

@@ -49,7 +49,16 @@ select (cardinality(p.live) < $2)::int as taken, cardinality(p.live) as used, {N
        coalesce(p.live[greatest(1, cardinality(p.live) - $2 + 1)] + {WINDOW}, {NOW}) as free_at
 from (select coalesce((select {live("stamps", NOW)} from rate_log where bucket = $1), '{{}}') as live offset 0) p"""
 
-FORGET = f"delete from rate_log where stamps[cardinality(stamps)] < {NOW} - {WINDOW} * 2"
+# In the order of their names: an index by time would have to be written at every request.
+FORGET = f"""
+with looked_at as (
+    select bucket from rate_log where bucket > $1 order by bucket limit $2
+), gone as (
+    delete from rate_log r using looked_at l
+    where r.bucket = l.bucket and r.stamps[cardinality(r.stamps)] < {NOW} - {WINDOW} * 2
+    returning r.bucket
+)
+select count(*) as looked_at, max(bucket) as last, (select count(*) from gone) as deleted from looked_at"""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -104,7 +113,8 @@ async def look(db: Db, bucket: str, limit: int) -> Verdict:
     return read_verdict(row, limit)
 
 
-async def forget_old_logs(db: Db) -> int:
-    """Remove logs in which nothing counts any more."""
-    tag = await db.execute(FORGET)
-    return int(tag.rpartition(" ")[2])
+async def forget_old_logs(db: Db, *, behind: str, limit: int) -> tuple[int, str | None]:
+    """Look at so many logs behind a name and remove those in which nothing counts any more; tell the last name."""
+    row = await db.fetchrow(FORGET, behind, limit)
+    assert row is not None  # noqa: S101 - an aggregate
+    return row["deleted"], row["last"] if row["looked_at"] == limit else None

@@ -10,7 +10,7 @@ from openslot.access.keys import CredentialKind
 from openslot.access.limits import NOW, WINDOW, decide, live, verdict_columns
 from openslot.access.models import Credential
 from openslot.accounts.store import USER_COLUMNS
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 
 # Where each kind is kept, and which column names its owner.
 TABLES = {
@@ -80,14 +80,27 @@ async def enter_with_keys(
     return {knock: by_place[place] for place, knock in enumerate(wanted, 1)}
 
 
-async def keep_uses(db: Db, kind: CredentialKind) -> None:
-    """Write down from the limits' logs, to the minute, when credentials were last used."""
-    await db.execute(
-        f"""update {TABLES[kind][0]} k set last_used_at = {LAST_STAMP} from rate_log r
-        where r.bucket like $1 || '%' and k.id = substr(r.bucket, length($1) + 1)::uuid
-          and k.last_used_at is distinct from {LAST_STAMP}""",
-        BUCKETS[kind],
+async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) -> tuple[int, str | None]:
+    """Write down from so many logs behind a name when credentials were last used, to the minute; tell the last name."""
+    prefix = BUCKETS[kind]
+    row = await db.fetchrow(
+        f"""with looked_at as (
+            select r.bucket, {LAST_STAMP} as used_at from rate_log r
+            where r.bucket > greatest($1, $2) and r.bucket < $3 order by r.bucket limit $4
+        ), kept as (
+            update {TABLES[kind][0]} k set last_used_at = l.used_at from looked_at l
+            where k.id = substr(l.bucket, length($1) + 1)::uuid and k.last_used_at is distinct from l.used_at
+            returning k.id
+        )
+        select count(*) as looked_at, max(bucket) as last, (select count(*) from kept) as kept from looked_at""",
+        prefix,
+        behind,
+        # The name that would follow all that begin like this.
+        prefix[:-1] + chr(ord(prefix[-1]) + 1),
+        limit,
     )
+    assert row is not None  # noqa: S101 - an aggregate
+    return row["kept"], row["last"] if row["looked_at"] == limit else None
 
 
 async def insert_credential(
@@ -176,10 +189,20 @@ async def delete_other_sessions(db: Db, user_id: UUID, *, keep: UUID | None) -> 
     await db.execute("delete from sessions where user_id = $1 and id is distinct from $2", user_id, keep)
 
 
-async def delete_expired_sessions(db: Db, *, now: datetime) -> int:
+async def delete_expired_sessions(db: Db, *, now: datetime, limit: int) -> int:
     """Remove sessions that nobody can use any more."""
-    tag = await db.execute("delete from sessions where expires_at <= $1", now)
-    return int(tag.rpartition(" ")[2])
+    tag = await db.execute(
+        """delete from sessions where id = any(array(
+            select id from sessions where expires_at <= $1 order by expires_at limit $2))""",
+        now,
+        limit,
+    )
+    return count_of(tag)
+
+
+async def delete_expired_setup_links(db: Db, *, now: datetime) -> None:
+    """Remove set-up links that nobody can use any more; there are never many."""
+    await db.execute("delete from setup_links where expires_at <= $1", now)
 
 
 async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires_at: datetime) -> None:

@@ -1,12 +1,16 @@
-"""What time does to claims: holds expire."""
+"""What time does to claims: holds expire, and what they leave behind is removed."""
+
+from datetime import timedelta
 
 from openslot.accounts.host_lock import try_lock_host
-from openslot.availability import claim_store
+from openslot.availability import claim_store, leftover_store
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Periodic
 from openslot.core.work import House, Work
+from openslot.jobs.batches import repeat
 
 MOST_HOSTS = 1000
+LEFT_FOR = timedelta(days=1)
 
 
 async def expire_holds(work: Work) -> str:
@@ -25,4 +29,16 @@ async def _expire_holds_of(house: House, host_no: int) -> int:
         return await claim_store.expire(work.db, host_no, now=work.now)
 
 
-AVAILABILITY_JOBS = (Periodic(name="claims.expire", expression="* * * * *", run=expire_holds),)
+async def tidy_claims(work: Work) -> str:
+    """Remove holds that expired a day ago, and sessions that nobody sits in."""
+    before = work.now - LEFT_FOR
+    holds = await repeat(lambda limit: leftover_store.delete_holds(work.db, before, limit=limit))
+    seats = await repeat(lambda limit: leftover_store.delete_seats(work.db, before, limit=limit))
+    sessions = await repeat(lambda limit: leftover_store.delete_sessions(work.db, before, limit=limit))
+    return f"{holds + seats} holds, {sessions} sessions removed"
+
+
+AVAILABILITY_JOBS = (
+    Periodic(name="claims.expire", expression="* * * * *", run=expire_holds, transaction="none"),
+    Periodic(name="claims.tidy", expression="3-59/5 * * * *", run=tidy_claims, transaction="none"),
+)

@@ -24,9 +24,8 @@ CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
 
 BEATS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
 EFFECTS = """
-select count(*) filter (where state in ('queued', 'running') and next_try_at < $1) as late,
-       count(*) filter (where state = 'dead') as dead
-from effects where state in ('queued', 'running', 'dead')"""
+select (select count(*) from effects where state in ('queued', 'running') and next_try_at < $1) as late,
+       (select count(*) from effects where state = 'dead') as dead"""
 UNKNOWN = """
 select reaction, count(*) as waiting from effects
 where state in ('queued', 'running', 'waiting') and reaction <> all($1::text[]) group by reaction order by reaction"""

@@ -1,5 +1,7 @@
 """effect …: what was to be done and could not be."""
 
+from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -8,17 +10,23 @@ import typer
 from msgspec import Struct
 
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_work
-from openslot.core.effects import revive_effect
+from openslot.cli.running import with_house, with_work
+from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
-from openslot.core.work import Work
+from openslot.core.revivals import Revival, Verdict, revive_effects
+from openslot.core.work import House, Work
 
 app = typer.Typer(help="Effects that are not done.", no_args_is_help=True, add_completion=False)
 
-UNFINISHED = """
-select id, reaction, target, state, attempts, next_try_at, last_error from effects
-where state in ('waiting', 'queued', 'running', 'dead') and ($1::text is null or state = $1)
+# Each state by its own index: those that are done are many times as many.
+UNFINISHED = " union all ".join(
+    f"""(select id, no, reaction, target, state, attempts, next_try_at, last_error from effects
+    where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
+    for state in ("waiting", "queued", "running", "dead")
+)
+LISTED = f"""
+select id, reaction, target, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
 order by no desc limit $2"""
 
 
@@ -43,7 +51,7 @@ def list_effects(
     """List effects that are not done, newest first."""
 
     async def do(work: Work) -> list[ShownEffect]:
-        return [ShownEffect(**row) for row in await work.db.fetch(UNFINISHED, state, limit)]
+        return [ShownEffect(**row) for row in await work.db.fetch(LISTED, state, limit)]
 
     found = with_work(do)
     if as_json:
@@ -59,20 +67,50 @@ def retry_effects(
     every: Annotated[bool, typer.Option("--all", help="Every dead effect")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give dead effects a fresh set of tries."""
-
-    async def do(work: Work) -> int:
-        chosen = [parse_id(effect_id)] if effect_id else await _dead(work)
-        return sum([await revive_effect(work.db, one, now=work.now) for one in chosen])
-
+    """Give dead effects a fresh set of tries, unless something later has been done in their place."""
     if (effect_id is None) != every:
         raise Invalid("Name one effect, or --all")
-    revived = with_work(do)
+    chosen = [parse_id(effect_id)] if effect_id else None
+
+    async def do(house: House) -> list[Revival]:
+        return await revive_effects(house.reading(OPERATOR), chosen)
+
+    revivals = with_house(do)
+    if chosen and not revivals:
+        raise Invalid("No dead effect has this id")
     if as_json:
-        print_json({"revived": revived})
+        print_json(_show_revivals(revivals))
         return
-    console.print(f"{revived} effect{'' if revived == 1 else 's'} will be tried again.")
+    for line in _describe_revivals(revivals):
+        console.print(line)
 
 
-async def _dead(work: Work) -> list[UUID]:
-    return [row["id"] for row in await work.db.fetch("select id from effects where state = 'dead' order by no")]
+class ShownRevivals(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a retry came to, as scripts see it."""
+
+    revived: int
+    skipped: int
+    left: int
+    reasons: dict[str, int]
+
+
+def _show_revivals(revivals: list[Revival]) -> ShownRevivals:
+    verdicts = Counter(revival.verdict for revival in revivals)
+    return ShownRevivals(
+        revived=verdicts[Verdict.QUEUED],
+        skipped=verdicts[Verdict.SKIPPED],
+        left=verdicts[Verdict.LEFT],
+        reasons=dict(Counter(revival.reason for revival in revivals if revival.reason is not None)),
+    )
+
+
+def _describe_revivals(revivals: list[Revival]) -> Iterator[str]:
+    by_outcome = Counter((revival.verdict, revival.reason) for revival in revivals)
+    yield f"{_effects(by_outcome.pop((Verdict.QUEUED, None), 0))} will be tried again."
+    for (verdict, reason), count in by_outcome.items():
+        outcome = "skipped" if verdict is Verdict.SKIPPED else "left as they are" if count > 1 else "left as it is"
+        yield f"{_effects(count)} {'was' if count == 1 else 'were'} {outcome}: {reason}."
+
+
+def _effects(count: int) -> str:
+    return f"{count} effect{'' if count == 1 else 's'}"

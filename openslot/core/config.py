@@ -69,6 +69,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit_scim: Annotated[PerMinute, Meta(description="Requests a minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests a minute for one agent key")] = 120
     worker_concurrency: Annotated[int, Meta(ge=1, le=500, description="Effects that one worker runs at a time")] = 20
+    keep_events_days: Annotated[
+        int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")
+    ] = 90
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What is worth a line")] = (
         "info"
     )

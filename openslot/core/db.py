@@ -96,6 +96,11 @@ async def transaction(pool: Pool) -> AsyncIterator[Db]:
         yield connection
 
 
+def count_of(tag: str) -> int:
+    """Read from a command tag how many rows a statement changed."""
+    return int(tag.rpartition(" ")[2])
+
+
 def hide_password(url: str) -> str:
     """Write a database address without its password."""
     scheme, separator, rest = url.partition("://")

@@ -93,30 +93,40 @@ with handed_over as (
 )
 select round from handed_over"""
 
-REVIVE = """
-with revived as (
-    update effects set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, finished_at = null
-    where id = $1 and state = 'dead' returning id, round, lane
-), joined as (
-    insert into lanes (lane, unfinished) select lane, 1 from revived where lane is not null
-    on conflict (lane) do update set unfinished = lanes.unfinished + 1
-)
-select id, round from revived"""
-
-# The first of each lane alone: two that are let go at once would race each other.
+# The first of each lane alone: two that are let go at once would race each other. Those behind it have their turn in
+# the next run. Rows that somebody else is at are passed over, so that nobody is waited for.
 RELEASE_HELD = """
-update effects set state = 'queued', next_try_at = $1
-where state = 'waiting' and id in (
-    select distinct on (lane) id from effects where state = 'waiting' and hold_until <= $1 order by lane, no)
-returning id, round"""
+with held as materialized (
+    select id, lane from effects where state = 'waiting' and hold_until <= $1
+    order by hold_until, no limit $2 for update skip locked
+), heads as materialized (
+    select h.id, h.lane from held h join lateral (
+        select id from effects where lane = h.lane and state = 'waiting' order by no limit 1) f on f.id = h.id
+), behind as materialized (
+    select f.id from heads h cross join lateral (
+        select id from effects where lane = h.lane and state = 'waiting' and hold_until <= $1 and id <> h.id
+        for update skip locked) f
+), released as (
+    update effects e set state = 'queued', next_try_at = $1 from heads where e.id = heads.id returning e.id, e.round
+), later as (
+    update effects e set hold_until = $1 + interval '30 seconds'
+    where e.id in (select id from held union select id from behind except select id from heads)
+)
+select r.id, r.round, h.looked_at from (select count(*) as looked_at from held) h left join released r on true"""
 
-# What a crash between two steps can leave behind: due, and no job carries it.
+# What a crash between two steps can leave behind: due, and no job carries it. Only those that have been due for longest
+# are looked at: in a long queue the others have to wait anyway, and are looked at before it would be their turn.
+# `offset 0` has each job looked up by its key.
 FORGOTTEN = """
-select id, round from effects e
-where state in ('queued', 'running') and next_try_at < $1
-  and not exists (
-    select 1 from pgqueuer q where q.dedupe_key = e.id || ':' || e.round and q.status in ('queued', 'picked'))
-order by next_try_at limit 1000"""
+select id, round from (
+    select id, round from effects where state in ('queued', 'running') and next_try_at < $1
+    order by next_try_at limit $2) e
+where not exists (
+    select from pgqueuer q where q.dedupe_key = e.id || ':' || e.round and q.status in ('queued', 'picked') offset 0)"""
+
+REPLAYS = ":replay"
+BATCH = 200
+LOOKED_AT = 2_000
 
 
 class Wanted(NamedTuple):
@@ -191,7 +201,7 @@ async def finish_effect(
         return True
     if reaction is not None and reaction.collapses:
         await db.execute(COLLAPSE, effect.lane, now)
-    await _enqueue_rows(db, await db.fetch(RELEASE_NEXT, effect.lane, now))
+    await enqueue_rows(db, await db.fetch(RELEASE_NEXT, effect.lane, now))
     return True
 
 
@@ -216,24 +226,28 @@ async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timede
         await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
 
 
-async def revive_effect(db: Db, effect_id: UUID, *, now: datetime) -> bool:
-    """Give a dead effect a fresh set of tries; False where it is not dead."""
-    rows = await db.fetch(REVIVE, effect_id, now)
-    await _enqueue_rows(db, rows)
-    return bool(rows)
+async def release_held(db: Db, *, now: datetime, limit: int = BATCH) -> tuple[int, bool]:
+    """Let effects go that have waited behind a failing one for as long as their reaction allows.
 
-
-async def release_held(db: Db, *, now: datetime) -> int:
-    """Let effects go that have waited behind a failing one for as long as their reaction allows."""
-    return await _enqueue_rows(db, await db.fetch(RELEASE_HELD, now))
+    It looks at so many; the answer tells how many went, and whether there are more to look at.
+    """
+    rows = await db.fetch(RELEASE_HELD, now, limit)
+    released = await enqueue_rows(db, [row for row in rows if row["id"] is not None])
+    return released, rows[0]["looked_at"] == limit
 
 
 async def enqueue_forgotten(db: Db, *, due_before: datetime) -> int:
-    """Give a job to every due effect that has none."""
-    return await _enqueue_rows(db, await db.fetch(FORGOTTEN, due_before))
+    """Give a job to due effects that have none."""
+    return await enqueue_rows(db, await db.fetch(FORGOTTEN, due_before, LOOKED_AT))
 
 
-async def _enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
+def replay_lane(lane: str) -> str:
+    """Name the lane in which what a lane has carried before is sent once more."""
+    return f"{lane}{REPLAYS}"
+
+
+async def enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
+    """Give a job to each of these effects; tell how many they are."""
     jobs = [Job(effect_id=row["id"], round=row["round"]) for row in rows]
     await enqueue(db, jobs)
     return len(jobs)

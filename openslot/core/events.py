@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -101,7 +101,10 @@ HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
 
 
 class Reaction(Struct, frozen=True, kw_only=True):
-    """What is done, later and by the worker, because an event happened."""
+    """What is done, later and by the worker, because an event happened.
+
+    A lane holds the effects of one subject at one target.
+    """
 
     name: str
     run: Callable[["Work", Effect], Awaitable[Outcome]]
@@ -121,20 +124,28 @@ class Consequence(Struct, frozen=True, kw_only=True):
 
 
 class Periodic(Struct, frozen=True, kw_only=True):
-    """What is done because time passed: a cron expression in UTC and a verb that says what it did."""
+    """What is done because time passed: a cron expression in UTC and a verb that says what it did.
+
+    It runs in one transaction; with none, each statement stands alone and the verb opens the transactions it needs.
+    """
 
     name: str
     expression: str
     run: Callable[["Work"], Awaitable[str]]
+    transaction: Literal["one", "none"] = "one"
 
 
 class Wiring(Struct, frozen=True, kw_only=True):
-    """All that a release knows: events, consequences, reactions, periodic jobs, and migrations by name."""
+    """All that a release knows: events, consequences, reactions, periodic jobs, uses of events, migrations by name.
+
+    `event_uses` are subqueries: an event `v` is kept beyond its time while one of them finds a row.
+    """
 
     events: tuple[type[Event], ...] = ()
     consequences: tuple[Consequence, ...] = ()
     reactions: tuple[Reaction, ...] = ()
     periodic: tuple[Periodic, ...] = ()
+    event_uses: tuple[str, ...] = ()
     migrations: Mapping[str, str] = {}
 
     def reaction(self, name: str) -> Reaction | None:

@@ -1,33 +1,62 @@
-"""What keeps the queue and the effects in order."""
+"""What keeps the queue, the effects and the events in order."""
 
 from datetime import timedelta
 
+from openslot.core.actor import SYSTEM
 from openslot.core.effects import enqueue_forgotten, release_held
 from openslot.core.events import Periodic
+from openslot.core.retention import delete_events, find_old_events, kept_since
 from openslot.core.work import Work
+from openslot.jobs import store
+from openslot.jobs.batches import Batch, repeat, walk
 
 GRACE = timedelta(minutes=1)
 LOG_KEPT_FOR = timedelta(hours=1)
 BEATS_KEPT_FOR = timedelta(hours=1)
+RUNS_KEPT_FOR = timedelta(days=30)
+SLIM = 2_000
+# What belongs to an event goes with it: about five effects each.
+EVENTS = 50
 
 
 async def sweep_effects(work: Work) -> str:
     """Let held effects go, and give a job to every due effect that has none."""
-    released = await release_held(work.db, now=work.now)
-    forgotten = await enqueue_forgotten(work.db, due_before=work.now - GRACE)
+
+    async def release(_: bool) -> Batch[bool]:
+        async with work.house.writing(SYSTEM) as batch:
+            released, has_more = await release_held(batch.db, now=work.now)
+        return Batch(released, has_more or None)
+
+    released = await walk(release, True)
+    async with work.house.writing(SYSTEM) as batch:
+        forgotten = await enqueue_forgotten(batch.db, due_before=work.now - GRACE)
     return f"{released} released, {forgotten} taken up again"
 
 
 async def tidy_queue(work: Work) -> str:
-    """Remove traces of finished jobs, empty lanes and workers that are long gone."""
-    logs = await work.db.execute("delete from pgqueuer_log where created < $1", work.now - LOG_KEPT_FOR)
-    await work.db.execute("delete from pgqueuer_statistics where created < $1", work.now - LOG_KEPT_FOR)
-    lanes = await work.db.execute("delete from lanes where unfinished <= 0")
-    await work.db.execute("delete from worker_beats where beat_at < $1", work.now - BEATS_KEPT_FOR)
-    return f"{logs.rpartition(' ')[2]} job logs, {lanes.rpartition(' ')[2]} lanes removed"
+    """Remove traces of finished jobs, empty lanes, and workers and periodic jobs that are long gone."""
+    logs = await repeat(lambda limit: store.delete_logs(work.db, work.now - LOG_KEPT_FOR, limit=limit), size=SLIM)
+    lanes = await repeat(lambda limit: store.delete_empty_lanes(work.db, limit=limit), size=SLIM)
+    await store.delete_absent(work.db, beats_before=work.now - BEATS_KEPT_FOR, runs_before=work.now - RUNS_KEPT_FOR)
+    return f"{logs} job logs, {lanes} lanes removed"
+
+
+async def tidy_events(work: Work) -> str:
+    """Remove events that are older than they are kept, with their effects and their places in the feed."""
+    before, uses = kept_since(work.house.settings, now=work.now), work.house.wiring.event_uses
+
+    async def delete(behind: int) -> Batch[int]:
+        old = await find_old_events(work.db, uses=uses, before=before, behind=behind, limit=EVENTS)
+        if not old.ids:
+            return Batch(0, old.next)
+        async with work.house.writing(SYSTEM) as batch:
+            return Batch(await delete_events(batch.db, old.ids, uses=uses), old.next)
+
+    return f"{await walk(delete, 0)} events removed"
 
 
 HOUSEKEEPING = (
-    Periodic(name="effects.sweep", expression="* * * * *", run=sweep_effects),
-    Periodic(name="queue.tidy", expression="*/5 * * * *", run=tidy_queue),
+    Periodic(name="effects.sweep", expression="* * * * *", run=sweep_effects, transaction="none"),
+    Periodic(name="queue.tidy", expression="*/5 * * * *", run=tidy_queue, transaction="none"),
+    Periodic(name="events.tidy", expression="1-59/5 * * * *", run=tidy_events, transaction="none"),
 )

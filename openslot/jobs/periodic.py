@@ -24,7 +24,7 @@ where name = $1"""
 
 
 async def run_periodic(house: House, job: Periodic) -> None:
-    """Run a periodic job in one transaction and keep how it went."""
+    """Run a periodic job and keep how it went."""
     now = house.clock()
     previous = await house.pool.fetchval("select due_at from periodic_runs where name = $1", job.name)
     due_at = due_since(job.expression, previous, now=now)
@@ -32,14 +32,21 @@ async def run_periodic(house: House, job: Periodic) -> None:
     await house.pool.execute(BEGIN, job.name, job.expression, due_at, now, lateness_ms)
     structlog.contextvars.bind_contextvars(periodic=job.name)
     try:
-        async with house.writing(SYSTEM) as work:
-            result = await job.run(work)
+        result = await run_job(house, job)
     # Whatever a job raises is a failed run, and is kept.
     except Exception as fault:
         log.exception("periodic job failed")
         await _end(house.pool, job, "failed", f"{type(fault).__name__}: {fault}", house.clock())
     else:
         await _end(house.pool, job, "ok", result, house.clock())
+
+
+async def run_job(house: House, job: Periodic) -> str:
+    """Do what a periodic job does, in the transactions that it declares."""
+    if job.transaction == "none":
+        return await job.run(house.reading(SYSTEM))
+    async with house.writing(SYSTEM) as work:
+        return await job.run(work)
 
 
 def due_since(expression: str, previous: datetime | None, *, now: datetime) -> datetime:

@@ -69,7 +69,11 @@ Kind = Annotated[EventTypes | None, Meta(description="Only events of this type; 
 
 @get("/events", tag="Events", summary="Read past events")
 async def list_events(work: Work, user: User, *, after: After = None, kind: Kind = None, limit: Limit = 20) -> Feed:
-    """Read what happened, the first first; who goes on from `next` misses nothing and gets nothing twice."""
+    """Read what happened, the first first; who goes on from `next` misses nothing and gets nothing twice.
+
+    Events are kept for 90 days, or as long as the operator has chosen. Going on from one that is no longer in the feed
+    is refused with the code `event_expired`.
+    """
     types = tuple(kind.split(",")) if kind else ()
     start = UUID(after) if after else None
     found, has_more = await operations.list_feed(work, user, after=start, types=types, limit=limit)

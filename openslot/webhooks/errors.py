@@ -1,6 +1,6 @@
 """What webhooks refuse."""
 
-from openslot.core.errors import Conflict, NotFound
+from openslot.core.errors import Conflict, Invalid, NotFound
 
 
 class WebhookNotFound(NotFound):
@@ -19,6 +19,18 @@ class DeliveryNotFound(NotFound):
 
     def __init__(self) -> None:
         super().__init__("Delivery not found; deliveries are kept for 30 days")
+
+
+class EventExpired(Invalid):
+    """The event to go on from is no longer in the feed, and others behind it may be gone too."""
+
+    code = "event_expired"
+
+    def __init__(self, days: int) -> None:
+        super().__init__(
+            "The feed no longer reaches back that far",
+            details={"after": f"is not in the feed, which keeps events for {days} days; read it from its start"},
+        )
 
 
 class TooManyWebhooks(Conflict):

@@ -7,14 +7,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.core.effects import Wanted, insert_effects
+from openslot.core.effects import Wanted, insert_effects, replay_lane
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.sealing import seal
 from openslot.core.work import Work
 from openslot.webhooks import store
-from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
+from openslot.webhooks.errors import DeliveryNotFound, EventExpired, TooManyWebhooks, WebhookNotActive, WebhookNotFound
 from openslot.webhooks.events import WebhookDisabled, WebhookTested
 from openslot.webhooks.models import (
     Attempt,
@@ -182,11 +182,12 @@ async def list_feed(
     work: Work, owner: User, *, after: UUID | None, types: tuple[str, ...], limit: int
 ) -> tuple[list[PastEvent], bool]:
     """Read an owner's events behind one of them, the first first, and whether there are more."""
-    place = 0 if after is None else await store.find_place(work.db, owner.id, after)
-    if place is None:
-        raise Invalid(details={"after": "is not the id of an event of yours"})
     chosen = check_events(types, PUBLISHED_TYPES, field="type")
-    found = await store.list_feed(work.db, owner.id, after=place, types=chosen, limit=limit + 1)
+    found, is_cut = await store.list_feed(work.db, owner.id, after=after, types=chosen, limit=limit + 1)
+    if found is None and is_cut:
+        raise EventExpired(work.house.settings.keep_events_days)
+    if found is None:
+        raise Invalid(details={"after": "is not the id of an event of yours"})
     return found[:limit], len(found) > limit
 
 
@@ -206,7 +207,7 @@ async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent
         await store.keep_message(work.db, event.id, write_body(event), now=work.now)
     # Lanes of their own: what is replayed keeps its order, and does not wait behind what is failing.
     wanted = [
-        Wanted(event.id, reaction, str(endpoint.id), lane=f"webhooks:{event.subject}@{endpoint.id}:replay")
+        Wanted(event.id, reaction, str(endpoint.id), lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"))
         for event in events
     ]
     await insert_effects(work.db, wanted, now=work.now)

@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw
 
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 from openslot.core.moments import Span
 from openslot.webhooks.models import (
     Attempt,
@@ -18,7 +18,7 @@ from openslot.webhooks.models import (
     Secrets,
     State,
 )
-from openslot.webhooks.rules import FAILS_AT_MOST, LOG_KEPT_FOR
+from openslot.webhooks.rules import FAILS_AT_MOST
 
 COLUMNS = ", ".join(f"e.{name}" for name in Endpoint.__struct_fields__)
 OWN = "e.id = $1 and ($2::uuid is null or e.owner_id = $2)"
@@ -82,15 +82,36 @@ where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.ty
 order by v.no limit $8"""
 UNDER_WAY = ("waiting", "queued", "running")
 
+# A place outlives its event by one: whoever has read that far can go on from it.
 FEED = f"""
-select {EVENT_COLUMNS} from (
-    select event_id, no from event_feed
-    where tenant_id = $1 and no > $2 and ($3::text[] = '{{}}' or type = any($3)) order by no limit $4
-) f join events v on v.id = f.event_id order by f.no"""
+with start as (
+    select case when $2::uuid is not null then (select no from event_feed where event_id = $2 and tenant_id = $1)
+        else coalesce((
+            select case when exists (select from events where id = f.event_id) then f.no - 1 else f.no end
+            from event_feed f where f.tenant_id = $1 order by f.no limit 1), 0) end as no,
+        (select no from event_feed where tenant_id = $1 order by no limit 1) > 1 as is_cut
+)
+select s.no as place, s.is_cut, e.* from start s left join lateral (
+    select {EVENT_COLUMNS}, f.no from (
+        select event_id, no from event_feed
+        where tenant_id = $1 and no > s.no and ($3::text[] = '{{}}' or type = any($3)) order by no limit $4
+    ) f join events v on v.id = f.event_id
+) e on true order by e.no"""
 
-TIDY_MESSAGES = """
-delete from webhook_messages m where kept_since < $1 and not exists (
-    select from effects f where f.event_id = m.event_id and f.state in ('waiting', 'queued', 'running'))"""
+DELETE_ATTEMPTS = """
+delete from webhook_deliveries where id = any(array(
+    select id from webhook_deliveries where at < $1 order by at limit $2))"""
+# `offset 0` has each looked up by itself.
+DELETE_MESSAGES = """
+delete from webhook_messages where kept_since < $1 and event_id = any(array(
+    select event_id from webhook_messages m where kept_since < $1 and not exists (
+        select from effects f where f.event_id = m.event_id and f.state in ('waiting', 'queued', 'running') offset 0)
+    order by kept_since limit $2))"""
+FORGET_SECRETS = """
+update webhook_endpoints set previous_secret = null, previous_until = null where previous_until < $1"""
+
+# What is in the log can be read and sent again: the event stays with it.
+LOGGED_EVENT = "select from webhook_deliveries d where d.event_id = v.id"
 
 
 def to_endpoint(row: Row) -> Endpoint:
@@ -290,24 +311,30 @@ async def list_events_in(
     return [to_past_event(row) for row in rows]
 
 
-async def find_place(db: Db, tenant_id: UUID, event_id: UUID) -> int | None:
-    """Tell the number of an event in its tenant's feed."""
-    place: int | None = await db.fetchval(
-        "select no from event_feed where event_id = $2 and tenant_id = $1", tenant_id, event_id
-    )
-    return place
+async def list_feed(
+    db: Db, tenant_id: UUID, *, after: UUID | None, types: tuple[str, ...], limit: int
+) -> tuple[list[PastEvent] | None, bool]:
+    """List a tenant's events behind one of them in the order in which they became visible; None where it is not there.
+
+    Also tell whether older ones are gone.
+    """
+    rows = await db.fetch(FEED, tenant_id, after, types, limit)
+    is_cut = bool(rows[0]["is_cut"])
+    if rows[0]["place"] is None:
+        return None, is_cut
+    return [to_past_event(row) for row in rows if row["id"] is not None], is_cut
 
 
-async def list_feed(db: Db, tenant_id: UUID, *, after: int, types: tuple[str, ...], limit: int) -> list[PastEvent]:
-    """List a tenant's events behind a place, in the order in which they became visible."""
-    return [to_past_event(row) for row in await db.fetch(FEED, tenant_id, after, types, limit)]
+async def delete_attempts(db: Db, before: datetime, *, limit: int) -> int:
+    """Remove the oldest tries from the log."""
+    return count_of(await db.execute(DELETE_ATTEMPTS, before, limit))
 
 
-async def tidy(db: Db, *, now: datetime) -> tuple[int, int]:
-    """Remove tries and bodies that are old, and secrets that no longer sign."""
-    tries = await db.execute("delete from webhook_deliveries where at < $1", now - LOG_KEPT_FOR)
-    bodies = await db.execute(TIDY_MESSAGES, now - LOG_KEPT_FOR)
-    await db.execute(
-        """update webhook_endpoints set previous_secret = null, previous_until = null where previous_until < $1""", now
-    )
-    return int(tries.rpartition(" ")[2]), int(bodies.rpartition(" ")[2])
+async def delete_messages(db: Db, before: datetime, *, limit: int) -> int:
+    """Remove bodies that were not needed for long and that nobody waits for."""
+    return count_of(await db.execute(DELETE_MESSAGES, before, limit))
+
+
+async def forget_secrets(db: Db, *, now: datetime) -> None:
+    """Remove replaced secrets that no longer sign."""
+    await db.execute(FORGET_SECRETS, now)

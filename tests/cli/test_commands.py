@@ -61,7 +61,7 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
     assert cli("key", "revoke", made["id"], "--user", user.email, "--json") == {"revoked": made["id"]}
     assert cli("backup", "list", "--json") == {"backups": []}
     assert cli("effect", "list", "--json") == {"effects": []}
-    assert cli("effect", "retry", "--all", "--json") == {"revived": 0}
+    assert cli("effect", "retry", "--all", "--json") == {"revived": 0, "skipped": 0, "left": 0, "reasons": {}}
     assert cli("migrate", "--json") == {"applied": []}
     assert {event["event"] for event in cli("events", "--json")["events"]} >= {"user.added"}
     assert set(cli("version", "--json")) == {"openslot", "python"}

@@ -8,9 +8,10 @@ from uuid import UUID
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import enqueue_forgotten, release_held, revive_effect
+from openslot.core.effects import enqueue_forgotten, release_held
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, Wiring
 from openslot.core.ids import new_id
+from openslot.core.revivals import Verdict, revive_effects
 from openslot.core.work import House, Work
 from openslot.house import open_house
 from openslot.jobs.worker import run_worker
@@ -100,8 +101,9 @@ async def test_after_the_last_try_an_effect_is_kept_as_dead_and_can_be_revived(s
         assert row is not None
         assert (row["attempts"], row["last_error"]) == (4, "RuntimeError: no pencil for stubborn")
 
-        async with house.writing(SYSTEM) as work:
-            assert await revive_effect(work.db, row["id"], now=work.now)
+        (revival,) = await revive_effects(house.reading(SYSTEM), [row["id"]])
+
+        assert revival.verdict is Verdict.QUEUED
 
         assert await settled(house) == ["done"]
 
@@ -112,8 +114,7 @@ async def test_what_is_not_dead_is_not_revived(settings: Settings) -> None:
         await settled(house)
         effect_id = await house.pool.fetchval("select id from effects")
 
-        async with house.writing(SYSTEM) as work:
-            assert not await revive_effect(work.db, effect_id, now=work.now)
+        assert await revive_effects(house.reading(SYSTEM), [effect_id]) == []
 
 
 async def test_giving_up_needs_no_further_try(settings: Settings) -> None:
@@ -183,8 +184,8 @@ async def test_a_lane_holds_the_next_back_no_longer_than_its_reaction_allows(set
         await poke(house, "held", thing=thing)
         await until(lambda: notebook.failures == 0)
         async with house.writing(SYSTEM) as work:
-            assert await release_held(work.db, now=work.now + timedelta(minutes=4)) == 0
-            assert await release_held(work.db, now=work.now + timedelta(minutes=6)) == 1
+            assert await release_held(work.db, now=work.now + timedelta(minutes=4)) == (0, False)
+            assert await release_held(work.db, now=work.now + timedelta(minutes=6)) == (1, False)
 
         await until(lambda: notebook.notes == ["held"])
 

@@ -94,7 +94,7 @@ async def test_its_lane_keeps_its_order_though_it_waits_longer_than_a_lane_is_he
             await take_up(old)
             clock.now = (await first_effect(old))["next_try_at"]
             async with old.writing(SYSTEM) as work:
-                assert await release_held(work.db, now=work.now) == 0
+                assert await release_held(work.db, now=work.now) == (0, False)
         assert clock.now - began > 3 * HELD_FOR
         assert await states(new) == ["queued", "waiting", "waiting"]
 

@@ -4,12 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.events import Periodic, Wiring
 from openslot.core.work import House, Work
 from openslot.house import open_house
-from openslot.jobs.periodic import due_since, run_periodic
+from openslot.jobs.periodic import due_since, run_job, run_periodic
 from openslot.wiring import WIRING
 from tests.jobs.test_effects import until, working
 
@@ -87,8 +86,7 @@ async def until_scheduled(house: House) -> None:
 
 @pytest.mark.parametrize("job", WIRING.periodic, ids=lambda job: job.name)
 async def test_every_periodic_job_runs_on_an_empty_house(house: House, job: Periodic) -> None:
-    async with house.writing(SYSTEM) as work:
-        assert await job.run(work)
+    assert await run_job(house, job)
 
 
 async def test_old_traces_are_tidied_away(house: House) -> None:
@@ -100,8 +98,7 @@ async def test_old_traces_are_tidied_away(house: House) -> None:
         now,
     )
     tidy = next(job for job in WIRING.periodic if job.name == "queue.tidy")
-    async with house.writing(SYSTEM) as work:
-        await tidy.run(work)
+    await run_job(house, tidy)
 
     assert [row["lane"] for row in await house.pool.fetch("select lane from lanes")] == ["busy"]
     assert await house.pool.fetchval("select count(*) from worker_beats") == 1

@@ -1,0 +1,42 @@
+"""The SQL of what holds leave behind: claims and seats that take no time and that no booking names."""
+
+from datetime import datetime, timedelta
+
+from openslot.core.db import Db, count_of
+
+# What is switched off never takes time again, so nothing here needs its host's lock. `offset 0` has each looked up by
+# itself, instead of all bookings.
+DELETE_HOLDS = """
+delete from claims where id = any(array(
+    select id from claims c where kind = 'hold' and not active and expires_at < $1
+      and not exists (select from bookings b where b.claim_id = c.id offset 0)
+    order by expires_at limit $2))"""
+DELETE_SEATS = """
+delete from claim_seats where id = any(array(
+    select id from claim_seats s where not active and expires_at is not null and expires_at < $1
+      and not exists (select from bookings b where b.seat_id = s.id offset 0)
+    order by expires_at limit $2))"""
+# Sessions that were booked and cancelled stay with their bookings. So that these are not looked at for ever, a session
+# is looked at in the days after its end.
+DELETE_SESSIONS = """
+delete from claims where id = any(array(
+    select id from claims c where kind = 'session' and not active and ends_at < $1 and ends_at >= $1 - $3::interval
+      and not exists (select from bookings b where b.claim_id = c.id offset 0)
+      and not exists (select from claim_seats s where s.claim_id = c.id offset 0)
+    order by ends_at limit $2))"""
+SESSIONS_WITHIN = timedelta(days=7)
+
+
+async def delete_holds(db: Db, before: datetime, *, limit: int) -> int:
+    """Remove holds that ran out or were dropped."""
+    return count_of(await db.execute(DELETE_HOLDS, before, limit))
+
+
+async def delete_seats(db: Db, before: datetime, *, limit: int) -> int:
+    """Remove seats of sessions that were held and never booked."""
+    return count_of(await db.execute(DELETE_SEATS, before, limit))
+
+
+async def delete_sessions(db: Db, before: datetime, *, limit: int) -> int:
+    """Remove sessions that nobody ever booked, or that everybody has left for another one."""
+    return count_of(await db.execute(DELETE_SESSIONS, before, limit, SESSIONS_WITHIN))

@@ -1,0 +1,182 @@
+"""Bring dead effects back, without changing the order of what happens to one thing at one target."""
+
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.effects import RELEASE_NEXT, enqueue_rows, replay_lane
+from openslot.core.events import Reaction
+from openslot.core.retention import kept_since
+from openslot.core.work import Work
+
+UNFINISHED = ("waiting", "queued", "running")
+WITHOUT_LANE = 100
+
+DEAD = "select id, lane from effects where state = 'dead' and ($1::uuid[] is null or id = any($1)) order by no"
+
+# Whoever adds to a lane, or finishes one of its effects, changes this row: from here on nobody does.
+LOCK_LANE = """
+insert into lanes (lane, unfinished) values ($1, 0)
+on conflict (lane) do update set unfinished = lanes.unfinished returning unfinished"""
+
+# Found by what they happened to: lanes themselves have no index.
+IN_LANES = """
+from effects d join events dv on dv.id = d.event_id
+join events v on v.subject_id = dv.subject_id or v.id = dv.id join effects f on f.event_id = v.id
+where d.id = any($1) and f.lane = any($2)"""
+# A worker takes an effect up, and puts it back, without locking the lane: what it is at just now is left to it.
+LOCK_PLANNED = f"select f.id {IN_LANES} and f.state in ('waiting', 'queued') for update of f skip locked"
+READ = f"""
+select distinct f.id, f.no, v.no as event_no, v.at as event_at, f.lane, f.state, f.reaction {IN_LANES} order by f.no"""
+
+QUEUE_ALONE = """
+update effects e set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, finished_at = null
+from events v where e.id = any($1) and e.state = 'dead' and v.id = e.event_id and v.at >= $3 returning e.id, e.round"""
+SKIP = """
+update effects set state = 'skipped', finished_at = $3,
+    last_error = left($2 || coalesce('; it had failed: ' || last_error, ''), 1000)
+where id = any($1) and state = 'dead' returning id"""
+# Another round: a job that carries one of them already leaves it alone.
+LINE_UP = """
+update effects e set state = 'waiting', round = e.round + 1, finished_at = null,
+    hold_until = $3::timestamptz + w.holds_back, attempts = case when e.state = 'dead' then 0 else e.attempts end
+from unnest($1::uuid[], $2::interval[]) as w (id, holds_back) where e.id = w.id"""
+JOIN_LANE = "update lanes set unfinished = unfinished + $2 where lane = $1"
+
+DONE_SINCE = "a later change has been carried out already"
+REPLACED = "a newer change took its place"
+TOO_OLD = "its event is older than events are kept"
+UNDER_WAY = "a later change is being carried out at this moment"
+
+
+class Verdict(StrEnum):
+    """What becomes of a dead effect that is to be tried again."""
+
+    QUEUED = "queued"
+    SKIPPED = "skipped"
+    LEFT = "left"
+
+
+class Revival(Struct, frozen=True):
+    """What became of one dead effect, and why it is not tried again."""
+
+    effect_id: UUID
+    verdict: Verdict
+    reason: str | None = None
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """An effect in a lane, or in the lane that repeats it, as far as order is concerned."""
+
+    id: UUID
+    no: int
+    event_no: int
+    event_at: datetime
+    lane: str
+    state: str
+    reaction: str
+    is_planned: bool = False
+    """Whether it is ours to plan anew: not begun, and no worker is taking it up."""
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Tell whether it has still to happen."""
+        return self.state in UNFINISHED
+
+
+def judge(dead: Entry, others: Collection[Entry], *, collapses: bool, kept_since: datetime) -> Revival:
+    """Decide whether a dead effect can still happen without coming after what followed it.
+
+    What was done is compared by the events, since a lane that repeats may carry older ones; what is unfinished stands
+    in its lane in the order in which it came.
+    """
+    newer = [each for each in others if (each.event_no, each.no) > (dead.event_no, dead.no)]
+    behind = [each for each in others if each.lane == dead.lane and each.no > dead.no]
+    if dead.event_at < kept_since:
+        return Revival(dead.id, Verdict.SKIPPED, TOO_OLD)
+    if any(each.state == "done" for each in newer):
+        return Revival(dead.id, Verdict.SKIPPED, DONE_SINCE)
+    if collapses and any(each.is_unfinished or each.state == "dead" for each in behind):
+        return Revival(dead.id, Verdict.SKIPPED, REPLACED)
+    elsewhere = [each for each in newer if each.lane != dead.lane]
+    if any(each.is_unfinished and not each.is_planned for each in [*behind, *elsewhere]):
+        return Revival(dead.id, Verdict.LEFT, UNDER_WAY)
+    return Revival(dead.id, Verdict.QUEUED)
+
+
+async def revive_effects(work: Work, effect_ids: Sequence[UUID] | None) -> list[Revival]:
+    """Give dead effects a fresh set of tries, or all there are; each lane has a transaction of its own."""
+    house = work.house
+    lanes: dict[str | None, list[UUID]] = {}
+    for row in await work.db.fetch(DEAD, effect_ids):
+        lanes.setdefault(row["lane"], []).append(row["id"])
+    alone = lanes.pop(None, [])
+    told: list[Revival] = []
+    for begin in range(0, len(alone), WITHOUT_LANE):
+        async with house.writing(work.actor) as batch:
+            told += await _queue_alone(batch, alone[begin : begin + WITHOUT_LANE])
+    for lane, dead in lanes.items():
+        async with house.writing(work.actor) as batch:
+            told += await revive_in_lane(batch, str(lane), dead)
+    return told
+
+
+async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[Revival]:
+    """Give dead effects of one lane a fresh set of tries, in front of what came after them; skip what is outdated."""
+    unfinished: int = await work.db.fetchval(LOCK_LANE, lane)
+    entries = await _read_lanes(work, lane, effect_ids)
+    dead = [entry for entry in entries if entry.id in effect_ids and entry.state == "dead"]
+    since = kept_since(work.house.settings, now=work.now)
+    told = [judge(each, entries, collapses=_collapses(work, each), kept_since=since) for each in dead]
+    for revival in told:
+        if revival.verdict is Verdict.SKIPPED:
+            await work.db.execute(SKIP, [revival.effect_id], revival.reason, work.now)
+    queued = {revival.effect_id for revival in told if revival.verdict is Verdict.QUEUED}
+    if queued:
+        own = [entry for entry in entries if entry.lane == lane]
+        await _line_up(work, lane, own, queued, unfinished=unfinished)
+    return told
+
+
+async def _read_lanes(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[Entry]:
+    planned = {row["id"] for row in await work.db.fetch(LOCK_PLANNED, effect_ids, [lane])}
+    rows = await work.db.fetch(READ, effect_ids, [lane, replay_lane(lane)])
+    return [Entry(**row, is_planned=row["id"] in planned) for row in rows]
+
+
+async def _line_up(work: Work, lane: str, own: Sequence[Entry], queued: AbstractSet[UUID], *, unfinished: int) -> None:
+    """Let revived effects and all that is planned behind them wait in line, and the first of them go."""
+    first = min(entry.no for entry in own if entry.id in queued)
+    line = [entry for entry in own if entry.id in queued or (entry.is_planned and entry.no > first)]
+    holds = [reaction.holds_back if (reaction := _reaction(work, entry)) else None for entry in line]
+    await work.db.execute(LINE_UP, [entry.id for entry in line], holds, work.now)
+    await work.db.execute(JOIN_LANE, lane, len(queued))
+    others = [entry for entry in own if entry.is_unfinished and entry not in line]
+    is_seen = sum(entry.is_unfinished for entry in own) == unfinished
+    # Whoever is ahead lets the next one go when it is finished.
+    if is_seen and all(entry.state == "waiting" for entry in others):
+        await enqueue_rows(work.db, await work.db.fetch(RELEASE_NEXT, lane, work.now))
+
+
+async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
+    since = kept_since(work.house.settings, now=work.now)
+    queued = await work.db.fetch(QUEUE_ALONE, effect_ids, work.now, since)
+    await enqueue_rows(work.db, queued)
+    skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD, work.now)
+    return [
+        *(Revival(row["id"], Verdict.QUEUED) for row in queued),
+        *(Revival(row["id"], Verdict.SKIPPED, TOO_OLD) for row in skipped),
+    ]
+
+
+def _collapses(work: Work, entry: Entry) -> bool:
+    reaction = _reaction(work, entry)
+    return reaction is not None and reaction.collapses
+
+
+def _reaction(work: Work, entry: Entry) -> Reaction | None:
+    return work.house.wiring.reaction(entry.reaction)

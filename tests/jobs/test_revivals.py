@@ -1,0 +1,531 @@
+"""Dead effects that are tried again: in the order of their lanes, or not at all."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.core.actor import OPERATOR, SYSTEM
+from openslot.core.config import Settings
+from openslot.core.effects import Wanted, finish_effect, insert_effects, release_held, replay_lane, start_effect
+from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Skipped, Target
+from openslot.core.ids import new_id
+from openslot.core.queue import Job
+from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, Entry, Verdict, judge, revive_effects
+from openslot.core.work import House, Work
+from openslot.house import open_house
+from openslot.jobs.effects import run_effect
+from tests.jobs.probes import Poked, thing_lane, wired
+from tests.jobs.test_effects import poke, settled, working
+
+NOW = datetime(2026, 3, 16, 12, tzinfo=UTC)
+LANE = "thing:1"
+
+
+def entry(no: int, state: str, *, event: int | None = None, lane: str = LANE, planned: bool | None = None) -> Entry:
+    return Entry(
+        id=UUID(int=no),
+        no=no,
+        event_no=event or no,
+        event_at=NOW,
+        lane=lane,
+        state=state,
+        reaction="probe.write",
+        is_planned=state in {"waiting", "queued"} and lane == LANE if planned is None else planned,
+    )
+
+
+AGAIN = replay_lane(LANE)
+
+
+@pytest.mark.parametrize(
+    ("others", "reason"),
+    [
+        ([], None),
+        ([entry(1, "done")], None),
+        ([entry(9, "done")], DONE_SINCE),
+        ([entry(9, "dead")], None),
+        ([entry(9, "skipped")], None),
+        ([entry(9, "waiting")], None),
+        ([entry(9, "queued")], None),
+        ([entry(9, "queued", planned=False)], UNDER_WAY),
+        ([entry(9, "running")], UNDER_WAY),
+        ([entry(1, "running")], None),
+        ([entry(8, "running"), entry(9, "done")], DONE_SINCE),
+        # What was sent once more: newer, older, and the same event.
+        ([entry(9, "done", lane=AGAIN)], DONE_SINCE),
+        ([entry(9, "done", event=3, lane=AGAIN)], None),
+        ([entry(9, "done", event=5, lane=AGAIN)], DONE_SINCE),
+        ([entry(9, "queued", lane=AGAIN)], UNDER_WAY),
+        ([entry(9, "queued", event=3, lane=AGAIN)], None),
+        ([entry(9, "dead", lane=AGAIN)], None),
+    ],
+)
+def test_what_came_after_it_decides(others: list[Entry], reason: str | None) -> None:
+    revival = judge(entry(5, "dead"), others, collapses=False, kept_since=NOW)
+
+    assert revival.reason == reason
+    assert revival.verdict is {None: Verdict.QUEUED, UNDER_WAY: Verdict.LEFT}.get(reason, Verdict.SKIPPED)
+
+
+@pytest.mark.parametrize("state", ["waiting", "queued", "running", "dead"])
+def test_where_only_the_newest_state_counts_an_older_one_is_outdated(state: str) -> None:
+    assert judge(entry(5, "dead"), [entry(9, state)], collapses=True, kept_since=NOW).reason == REPLACED
+    assert judge(entry(5, "dead"), [entry(1, state)], collapses=True, kept_since=NOW).reason is None
+
+
+def test_what_is_older_than_events_are_kept_can_not_know_what_came_after_it() -> None:
+    later = NOW + timedelta(seconds=1)
+
+    assert judge(entry(5, "dead"), [], collapses=False, kept_since=later).reason == TOO_OLD
+
+
+class Receiver:
+    """A target that takes what it is sent, but for what it is told to refuse."""
+
+    def __init__(self) -> None:
+        self.refuses: set[str] = set()
+        self.got: list[str] = []
+
+    async def take(self, work: Work, effect: Effect) -> Outcome:
+        """Take a note, or fail."""
+        del work
+        note = effect.event(Poked).note
+        if note in self.refuses:
+            raise RuntimeError(f"no {note}, thanks")
+        self.got.append(note)
+        return Done()
+
+
+@pytest.fixture
+def target() -> Receiver:
+    """A target that takes everything."""
+    return Receiver()
+
+
+@pytest.fixture
+async def house(settings: Settings, target: Receiver) -> AsyncIterator[House]:
+    """A house whose one reaction, in lanes, is tried once."""
+    wiring = wired(target.take, in_lanes=True, delays=(), holds_back=timedelta(minutes=5))
+    async with open_house(settings, wiring=wiring) as opened:
+        yield opened
+
+
+async def effects(house: House) -> dict[str, str]:
+    """Tell each note's state."""
+    rows = await house.pool.fetch(
+        """select v.fact::jsonb ->> 'note' as note, f.state from effects f join events v on v.id = f.event_id
+        order by f.no"""
+    )
+    return {row["note"]: row["state"] for row in rows}
+
+
+async def job_of(house: House, note: str) -> Job:
+    row = await house.pool.fetchrow(
+        "select f.id, f.round from effects f join events v on v.id = f.event_id where v.fact::jsonb ->> 'note' = $1",
+        note,
+    )
+    assert row is not None
+    return Job(effect_id=row["id"], round=row["round"])
+
+
+async def run(house: House, note: str) -> None:
+    await run_effect(house, await job_of(house, note))
+
+
+async def has_job_now(house: House, note: str) -> bool:
+    job = await job_of(house, note)
+    return bool(
+        await house.pool.fetchval(
+            "select count(*) from pgqueuer where dedupe_key = $1 and execute_after <= now()",
+            f"{job.effect_id}:{job.round}",
+        )
+    )
+
+
+async def run_all(house: House) -> None:
+    """Run whatever is queued, one after the other, until nothing is."""
+    while rows := await house.pool.fetch(
+        "select id, round from effects where state = 'queued' order by next_try_at, no"
+    ):
+        for row in rows:
+            await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+
+
+async def retry(house: House, *notes: str) -> list[tuple[Verdict, str | None]]:
+    """Retry some, or all."""
+    chosen = [(await job_of(house, note)).effect_id for note in notes] or None
+    told = await revive_effects(house.reading(OPERATOR), chosen)
+    return [(revival.verdict, revival.reason) for revival in told]
+
+
+async def error_of(house: House, note: str) -> str:
+    error: str = await house.pool.fetchval(
+        "select last_error from effects where id = $1", (await job_of(house, note)).effect_id
+    )
+    return error
+
+
+async def is_counted_right(house: House) -> bool:
+    wrong = await house.pool.fetchval(
+        """select count(*) from lanes l where unfinished <> (
+            select count(*) from effects f where f.lane = l.lane and f.state in ('waiting', 'queued', 'running'))"""
+    )
+    return bool(wrong == 0)
+
+
+@pytest.mark.parametrize("which", [("created",), ()], ids=["one", "all"])
+async def test_a_created_behind_a_cancelled_that_is_done_is_skipped_with_the_reason(
+    house: House, target: Receiver, which: tuple[str, ...]
+) -> None:
+    thing = new_id()
+    target.refuses = {"created"}
+    for note in ("created", "cancelled"):
+        await poke(house, note, thing=thing)
+        await run_all(house)
+    assert await effects(house) == {"created": "dead", "cancelled": "done"}
+    target.refuses = set()
+
+    assert await retry(house, *which) == [(Verdict.SKIPPED, DONE_SINCE)]
+    await run_all(house)
+    assert await effects(house) == {"created": "skipped", "cancelled": "done"}
+    assert await error_of(house, "created") == f"{DONE_SINCE}; it had failed: RuntimeError: no created, thanks"
+    assert target.got == ["cancelled"]
+
+
+async def test_several_dead_ones_of_a_lane_come_back_in_their_order(house: House, target: Receiver) -> None:
+    things = [new_id(), new_id()]
+    target.refuses = notes = {f"{kind} {n}" for kind in ("created", "moved", "cancelled") for n in (0, 1)}
+    for kind in ("created", "moved", "cancelled"):
+        for number, thing in enumerate(things):
+            await poke(house, f"{kind} {number}", thing=thing)
+    await run_all(house)
+    assert set((await effects(house)).values()) == {"dead"}
+    target.refuses = set()
+
+    assert await retry(house) == [(Verdict.QUEUED, None)] * 6
+    assert sorted((await effects(house)).values()) == ["queued"] * 2 + ["waiting"] * 4
+    assert await is_counted_right(house)
+    await run_all(house)
+    for number in (0, 1):
+        told = [note for note in target.got if note.endswith(str(number))]
+        assert told == [f"{kind} {number}" for kind in ("created", "moved", "cancelled")]
+    assert len(target.got) == len(notes)
+    assert await is_counted_right(house)
+
+
+@pytest.mark.parametrize("tried", [False, True], ids=["not tried", "between two tries"])
+async def test_a_revived_one_goes_before_what_is_planned_behind_it(house: House, target: Receiver, tried: bool) -> None:
+    thing = new_id()
+    target.refuses = {"created"}
+    for note in ("created", "moved", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run(house, "created")
+    assert await effects(house) == {"created": "dead", "moved": "queued", "cancelled": "waiting"}
+    if tried:
+        await house.pool.execute("update effects set attempts = 3 where state = 'queued'")
+        await house.pool.execute("update pgqueuer set execute_after = now() + interval '1 day'")
+    outdated = await job_of(house, "moved")
+    target.refuses = set()
+
+    assert await retry(house) == [(Verdict.QUEUED, None)]
+    assert await effects(house) == {"created": "queued", "moved": "waiting", "cancelled": "waiting"}
+    await run_effect(house, outdated)
+    assert target.got == [], "the job that carried it before leaves it alone"
+    await run(house, "created")
+    assert await has_job_now(house, "moved"), "it does not wait for its next try any more"
+    await run_all(house)
+    assert target.got == ["created", "moved", "cancelled"]
+    assert await is_counted_right(house)
+
+
+async def test_what_waits_behind_a_revived_one_is_held_back_anew(house: House, target: Receiver) -> None:
+    thing = new_id()
+    target.refuses = {"created"}
+    for note in ("created", "moved", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run(house, "created")
+    await house.pool.execute("update effects set hold_until = now() - interval '1 day'")
+    await retry(house)
+
+    async with house.writing(SYSTEM) as work:
+        assert await release_held(work.db, now=work.now + timedelta(minutes=4)) == (0, False)
+        assert await release_held(work.db, now=work.now + timedelta(minutes=6)) == (1, False)
+    assert await effects(house) == {"created": "queued", "moved": "queued", "cancelled": "waiting"}
+
+
+async def test_a_revived_one_waits_for_what_came_before_it(house: House, target: Receiver) -> None:
+    thing = new_id()
+    target.refuses = {"moved"}
+    for note in ("created", "moved", "cancelled"):
+        await poke(house, note, thing=thing)
+    # The first one is slow; the second was let go, and died.
+    async with house.writing(SYSTEM) as work:
+        await release_held(work.db, now=work.now + timedelta(minutes=6))
+    await start_effect(house.pool, await job_of(house, "created"))
+    await run(house, "moved")
+    assert await effects(house) == {"created": "running", "moved": "dead", "cancelled": "queued"}
+    target.refuses = set()
+
+    assert await retry(house) == [(Verdict.QUEUED, None)]
+    assert await effects(house) == {"created": "running", "moved": "waiting", "cancelled": "waiting"}
+    await run(house, "created")
+    await run_all(house)
+    assert target.got == ["created", "moved", "cancelled"]
+    assert await is_counted_right(house)
+
+
+async def test_while_a_later_one_is_carried_out_a_dead_one_is_left(house: House, target: Receiver) -> None:
+    thing = new_id()
+    target.refuses = {"created"}
+    for note in ("created", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run(house, "created")
+    await start_effect(house.pool, await job_of(house, "cancelled"))
+
+    assert await retry(house) == [(Verdict.LEFT, UNDER_WAY)]
+    assert await effects(house) == {"created": "dead", "cancelled": "running"}
+    await run(house, "cancelled")
+    assert await retry(house) == [(Verdict.SKIPPED, DONE_SINCE)]
+
+
+async def test_a_later_one_that_is_being_taken_up_is_not_waited_for_and_not_overtaken(
+    house: House, target: Receiver
+) -> None:
+    thing = new_id()
+    target.refuses = {"created"}
+    for note in ("created", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run(house, "created")
+
+    async with house.writing(SYSTEM) as worker:
+        assert await start_effect(worker.db, await job_of(house, "cancelled"))
+        async with asyncio.timeout(5):
+            assert await retry(house) == [(Verdict.LEFT, UNDER_WAY)]
+    assert await effects(house) == {"created": "dead", "cancelled": "running"}
+
+
+async def finishing(house: House, stack: AsyncExitStack, note: str) -> None:
+    """Finish an effect in a transaction that is not committed yet."""
+    effect = await start_effect(house.pool, await job_of(house, note))
+    assert effect is not None
+    work = await stack.enter_async_context(house.writing(SYSTEM))
+    reaction = house.wiring.reaction(effect.reaction)
+    assert await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction)
+
+
+async def test_a_later_one_that_is_finished_at_the_same_moment_is_seen(house: House, target: Receiver) -> None:
+    thing = new_id()
+    target.refuses = {"created"}
+    for note in ("created", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run(house, "created")
+
+    async with AsyncExitStack() as stack:
+        await finishing(house, stack, "cancelled")
+        retrying = asyncio.create_task(retry(house))
+        await asyncio.sleep(0.3)
+        assert not retrying.done()
+    assert await retrying == [(Verdict.SKIPPED, DONE_SINCE)]
+
+
+async def test_an_earlier_one_that_is_finished_at_the_same_moment_leaves_nobody_waiting(
+    house: House, target: Receiver
+) -> None:
+    thing = new_id()
+    target.refuses = {"moved"}
+    for note in ("created", "moved"):
+        await poke(house, note, thing=thing)
+    async with house.writing(SYSTEM) as work:
+        await release_held(work.db, now=work.now + timedelta(minutes=6))
+    await run(house, "moved")
+    target.refuses = set()
+
+    async with AsyncExitStack() as stack:
+        await finishing(house, stack, "created")
+        retrying = asyncio.create_task(retry(house))
+        await asyncio.sleep(0.3)
+    assert await retrying == [(Verdict.QUEUED, None)]
+    assert (await effects(house))["moved"] == "queued"
+    await run_all(house)
+    assert target.got == ["moved"]
+    assert await is_counted_right(house)
+
+
+async def test_two_who_retry_at_once_revive_it_once(house: House, target: Receiver) -> None:
+    target.refuses = {"created"}
+    await poke(house, "created", thing=new_id())
+    await run(house, "created")
+    target.refuses = set()
+
+    told = await asyncio.gather(*(retry(house) for _ in range(8)))
+
+    assert sorted(map(len, told)) == [0] * 7 + [1]
+    assert await is_counted_right(house)
+    await run_all(house)
+    assert target.got == ["created"]
+
+
+async def test_in_a_collapsing_lane_only_the_newest_dead_one_comes_back(settings: Settings, target: Receiver) -> None:
+    thing = new_id()
+    target.refuses = {"created", "moved", "cancelled"}
+    async with open_house(settings, wiring=wired(target.take, in_lanes=True, delays=(), collapses=True)) as house:
+        for note in ("created", "moved", "cancelled"):
+            await poke(house, note, thing=thing)
+            await run_all(house)
+        target.refuses = set()
+
+        assert await retry(house) == [(Verdict.SKIPPED, REPLACED)] * 2 + [(Verdict.QUEUED, None)]
+        await run_all(house)
+        assert target.got == ["cancelled"]
+        assert await is_counted_right(house)
+
+
+async def repeat_in_replay_lane(house: House, note: str) -> None:
+    event = await house.pool.fetchrow("select id, subject_id from events where fact::jsonb ->> 'note' = $1", note)
+    reaction = house.wiring.reaction("probe.write")
+    assert event is not None
+    assert reaction is not None
+    lane = replay_lane(f"thing:{event['subject_id']}")
+    async with house.writing(OPERATOR) as work:
+        await insert_effects(work.db, [Wanted(event["id"], reaction, lane=lane)], now=work.now)
+
+
+@pytest.mark.parametrize(
+    ("repeated", "expected"),
+    [
+        ("created", [(Verdict.SKIPPED, DONE_SINCE), (Verdict.QUEUED, None)]),
+        ("cancelled", [(Verdict.SKIPPED, DONE_SINCE)] * 2),
+    ],
+)
+async def test_what_a_replay_has_brought_since_is_known(
+    house: House, target: Receiver, repeated: str, expected: list[tuple[Verdict, str | None]]
+) -> None:
+    thing = new_id()
+    target.refuses = {"created", "cancelled"}
+    for note in ("created", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run_all(house)
+    target.refuses = set()
+    await repeat_in_replay_lane(house, repeated)
+    await run_all(house)
+
+    assert await retry(house) == expected
+    await run_all(house)
+    assert target.got == ["created", "cancelled"][["created", "cancelled"].index(repeated) :]
+
+
+async def test_a_dead_replay_is_compared_with_its_own_lane_alone(house: House, target: Receiver) -> None:
+    thing = new_id()
+    for note in ("created", "cancelled"):
+        await poke(house, note, thing=thing)
+    await run_all(house)
+    target.refuses = {"created"}
+    await repeat_in_replay_lane(house, "created")
+    await run_all(house)
+    target.refuses = set()
+
+    assert await retry(house) == [(Verdict.QUEUED, None)]
+    await run_all(house)
+    assert target.got == ["created", "cancelled", "created"]
+
+
+async def test_a_revived_fan_out_does_not_overtake_and_is_not_overtaken(settings: Settings, target: Receiver) -> None:
+    broken = {"created"}
+
+    async def fan_out(work: Work, effect: Effect) -> Outcome:
+        del work
+        if effect.event(Poked).note in broken:
+            raise RuntimeError("no list of targets")
+        return Expanded((Target(reaction="probe.deliver", target="a", lane=f"{effect.lane}@a"),))
+
+    wiring = wired(fan_out, in_lanes=True, delays=(), more=(Reaction(name="probe.deliver", run=target.take),))
+    async with open_house(settings, wiring=wiring) as house:
+        queued, done = new_id(), new_id()
+        for thing, notes in ((queued, ("created", "moved")), (done, ("created", "cancelled"))):
+            for note in notes:
+                await poke(house, note, thing=thing)
+        heads = await house.pool.fetch("select id, round from effects where state = 'queued' order by no")
+        for row in heads:
+            await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+        await run(house, "cancelled")
+        broken.clear()
+
+        assert sorted(await retry(house)) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, DONE_SINCE)]
+        await run_all(house)
+    assert [note for note in target.got if note != "cancelled"] == ["created", "moved"]
+
+
+async def test_effects_without_a_lane_are_simply_tried_again(settings: Settings, target: Receiver) -> None:
+    target.refuses = {"old", "young"}
+    async with open_house(settings, wiring=wired(target.take, delays=())) as house:
+        for note in ("old", "young"):
+            await poke(house, note)
+        await run_all(house)
+        await house.pool.execute("update events set at = at - interval '91 days' where fact::jsonb ->> 'note' = 'old'")
+        target.refuses = set()
+
+        assert sorted(await retry(house), key=str) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, TOO_OLD)]
+        await run_all(house)
+    assert target.got == ["young"]
+
+
+async def test_whatever_is_retried_whenever_a_lane_keeps_its_order_and_is_never_stuck(settings: Settings) -> None:
+    """Workers, writers, failures and impatient operators at once, without anything that may overtake."""
+    chance = random.Random(7)
+    things = [new_id() for _ in range(6)]
+    got: dict[UUID, list[int]] = {thing: [] for thing in things}
+    is_calm = False
+
+    async def take(work: Work, effect: Effect) -> Outcome:
+        del work
+        event = effect.event(Poked)
+        await asyncio.sleep(chance.random() * 0.004)
+        if not is_calm and chance.random() < 0.4:
+            raise RuntimeError("not now")
+        if not is_calm and chance.random() < 0.1:
+            return Skipped("no need")
+        got[event.thing].append(int(event.note))
+        return Done()
+
+    wiring = wired(take, in_lanes=True, delays=())
+    async with open_house(replace(settings, database_connections=20), wiring=wiring) as busy:
+        async with working(busy), working(busy):
+            operators = [asyncio.create_task(keep_retrying(busy, chance)) for _ in range(2)]
+            await asyncio.gather(*(keep_poking(busy, thing, chance) for thing in things))
+            is_calm = True
+            await asyncio.sleep(0.5)
+            for operator in operators:
+                operator.cancel()
+            await asyncio.gather(*operators, return_exceptions=True)
+            await revive_effects(busy.reading(OPERATOR), None)
+            states = await settled(busy)
+
+        assert "dead" not in states
+        assert "done" in states
+        for thing in things:
+            assert got[thing] == sorted(set(got[thing])), f"out of order: {got[thing]}"
+        assert await busy.pool.fetchval("select count(*) from lanes where unfinished <> 0") == 0
+
+
+async def keep_poking(house: House, thing: UUID, chance: random.Random) -> None:
+    for number in range(25):
+        await poke(house, str(number), thing=thing)
+        await asyncio.sleep(chance.random() * 0.02)
+
+
+async def keep_retrying(house: House, chance: random.Random) -> None:
+    while True:
+        await revive_effects(house.reading(OPERATOR), None)
+        await asyncio.sleep(chance.random() * 0.01)
+
+
+async def test_the_lane_of_a_thing_is_what_these_tests_think_it_is() -> None:
+    thing = new_id()
+
+    assert thing_lane(Poked(thing=thing)) == f"thing:{thing}"

@@ -1,0 +1,341 @@
+"""How long events are kept: whole, with all that belongs to them, and never with a gap that nobody is told of."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User, UserWanted
+from openslot.app import create_app
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Ref as Booked
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.ids import new_id
+from openslot.core.moments import Span
+from openslot.core.work import House
+from openslot.house import open_house
+from openslot.jobs import housekeeping
+from openslot.jobs.periodic import run_job
+from openslot.people import operations as people
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import Ref
+from openslot.wiring import WIRING
+from tests.bookings.conftest import MovingClock
+from tests.live import serving
+from tests.webhooks.conftest import Add, Happen, live_through, work_off
+from tests.webhooks.receiver import Receiver
+
+TIDY_EVENTS, TIDY_WEBHOOKS = (
+    next(job for job in WIRING.periodic if job.name == name) for name in ("events.tidy", "webhooks.tidy")
+)
+BELONGINGS = ("effects", "webhook_messages")
+
+
+@pytest.fixture
+async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
+    """Open a client of a server on the moving clock."""
+    app = create_app(replace(settings, limit_key=100_000), clock=clock)
+    async with serving(app) as base_url, httpx2.AsyncClient(base_url=base_url, timeout=30) as opened:
+        yield opened
+
+
+class Reader:
+    """Someone who reads the feed over HTTP."""
+
+    def __init__(self, client: httpx2.AsyncClient, headers: dict[str, str]) -> None:
+        self._client = client
+        self._headers = headers
+
+    async def ask(self, after: str | None = None, limit: int = 100) -> httpx2.Response:
+        """Ask for a page."""
+        query = f"limit={limit}&after={after}" if after else f"limit={limit}"
+        return await self._client.get(f"/api/v1/events?{query}", headers=self._headers)
+
+    async def read(self, after: str | None = None, limit: int = 100) -> Any:
+        """Read a page."""
+        answer = await self.ask(after, limit)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+def reader(client: httpx2.AsyncClient, bearer: dict[str, str]) -> Reader:
+    """Someone who reads the host's feed."""
+    return Reader(client, bearer)
+
+
+async def count(house: House, table: str) -> int:
+    found: int = await house.pool.fetchval(f"select count(*) from {table}")
+    return found
+
+
+async def public_events(house: House) -> list[UUID]:
+    rows = await house.pool.fetch("select id from events where public is not null order by no")
+    return [row["id"] for row in rows]
+
+
+async def test_an_old_event_goes_with_all_that_belongs_to_it_and_a_young_one_stays(
+    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+) -> None:
+    await add(receiver.url)
+    await happen()
+    await work_off(house, clock)
+    clock.pass_time(days=60)
+    await happen()
+    await work_off(house, clock)
+    old, young = await public_events(house)
+    clock.pass_time(days=29)
+    await run_job(house, TIDY_WEBHOOKS)
+    assert await run_job(house, TIDY_EVENTS) == "0 events removed"
+
+    clock.pass_time(days=2)
+    assert await run_job(house, TIDY_EVENTS) == "2 events removed", "the account's own event too"
+    assert await public_events(house) == [young]
+    for table in BELONGINGS:
+        assert await house.pool.fetchval(f"select count(*) from {table} where event_id = $1", old) == 0
+        assert await house.pool.fetchval(f"select count(*) from {table} where event_id = $1", young) > 0
+    assert await run_job(house, TIDY_EVENTS) == "0 events removed"
+
+
+async def test_the_operator_chooses_for_how_long(settings: Settings, clock: MovingClock, user: User) -> None:
+    async with open_house(replace(settings, keep_events_days=30), clock=clock) as house:
+        clock.pass_time(days=29)
+        assert await run_job(house, TIDY_EVENTS) == "0 events removed"
+        clock.pass_time(days=2)
+        assert await run_job(house, TIDY_EVENTS) == "1 events removed"
+    assert user.email == "mara@lindqvist.example"
+
+
+@pytest.mark.parametrize("state", ["waiting", "queued", "running"])
+async def test_an_event_with_something_left_to_do_is_kept(
+    house: House, clock: MovingClock, happen: Happen, state: str
+) -> None:
+    await happen()
+    await house.pool.execute("update effects set state = $1", state)
+    clock.pass_time(days=1000)
+    await run_job(house, TIDY_EVENTS)
+    assert await count(house, "effects") == len(await public_events(house)) == 1
+
+    await house.pool.execute("update effects set state = 'dead', finished_at = now()")
+    await run_job(house, TIDY_EVENTS)
+    assert await count(house, "effects") == len(await public_events(house)) == 0
+
+
+async def test_an_event_is_kept_while_a_delivery_of_it_is_in_the_log(
+    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+) -> None:
+    endpoint, _ = await add(receiver.url)
+    await happen()
+    await work_off(house, clock)
+    clock.pass_time(days=89)
+    async with house.writing(OPERATOR) as work:
+        assert await webhooks.replay_all(work, Ref(endpoint.id), Span(None, None)) == 1
+    await work_off(house, clock)
+    assert len(receiver.got) == 2
+
+    clock.pass_time(days=29)
+    for job in (TIDY_WEBHOOKS, TIDY_EVENTS):
+        await run_job(house, job)
+    assert (await count(house, "webhook_deliveries"), len(await public_events(house))) == (1, 1)
+    clock.pass_time(days=2)
+    for job in (TIDY_WEBHOOKS, TIDY_EVENTS):
+        await run_job(house, job)
+    assert (await count(house, "webhook_deliveries"), len(await public_events(house))) == (0, 0)
+
+
+async def test_who_adds_something_to_an_old_event_at_this_moment_keeps_it(
+    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+) -> None:
+    endpoint, _ = await add(receiver.url)
+    await happen()
+    await work_off(house, clock)
+    await house.pool.execute("delete from webhook_deliveries")
+    clock.pass_time(days=1000)
+    async with house.writing(OPERATOR) as work:
+        await webhooks.replay_all(work, Ref(endpoint.id), Span(None, None))
+        async with asyncio.timeout(5):
+            assert await run_job(house, TIDY_EVENTS) == "1 events removed", "the account's own, without waiting"
+    await run_job(house, TIDY_EVENTS)
+
+    await work_off(house, clock)
+    assert len(receiver.got) == 2
+
+
+async def test_many_are_removed_a_few_at_a_time(
+    house: House, clock: MovingClock, happen: Happen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(housekeeping, "EVENTS", 3)
+    for _ in range(10):
+        await happen()
+    await house.pool.execute("update effects set state = 'done'")
+    (kept,) = await house.pool.fetch("update effects set state = 'waiting' where no = 4 returning event_id")
+    clock.pass_time(days=100)
+    await happen()
+    await house.pool.execute(
+        """create table removals (rows bigint);
+        create function note_removal() returns trigger language plpgsql as $$
+        begin insert into removals select count(*) from removed; return null; end $$;
+        create trigger note after delete on events referencing old table as removed
+            for each statement execute function note_removal()"""
+    )
+    assert await run_job(house, TIDY_EVENTS) == "10 events removed"
+    sizes = [row["rows"] for row in await house.pool.fetch("select rows from removals")]
+    assert max(sizes) <= 3
+    assert sum(sizes) == 10
+    assert (await public_events(house))[0] == kept["event_id"]
+    assert len(await public_events(house)) == 2
+
+
+async def test_a_bookings_history_outlives_its_events_and_goes_with_the_booking(
+    house: House, clock: MovingClock, user: User
+) -> None:
+    booking_id = await live_through(house, user, clock.now + timedelta(days=1, hours=3))
+    await house.pool.execute("update effects set state = 'done'")
+    before = await bookings.list_history(house.reading(OPERATOR), Booked(booking_id, user.id))
+    assert [past.type for past in before] == ["booking.created", "booking.rescheduled", "booking.cancelled"]
+
+    clock.pass_time(days=100)
+    await run_job(house, TIDY_EVENTS)
+    assert await public_events(house) == []
+    assert await bookings.list_history(house.reading(OPERATOR), Booked(booking_id, user.id)) == before
+
+    await house.pool.execute("delete from bookings")
+    assert await count(house, "booking_history") == 0
+
+
+async def test_events_of_a_booking_that_is_gone_leave_no_history(house: House, clock: MovingClock, user: User) -> None:
+    await live_through(house, user, clock.now + timedelta(days=1, hours=3))
+    await house.pool.execute("update effects set state = 'done'")
+    await house.pool.execute("delete from bookings")
+    clock.pass_time(days=100)
+    await run_job(house, TIDY_EVENTS)
+
+    assert (await count(house, "events"), await count(house, "booking_history")) == (0, 0)
+
+
+async def let_go(house: House) -> None:
+    """Finish everything, so that only age decides, and remove what is old."""
+    await house.pool.execute("update effects set state = 'done'")
+    await run_job(house, TIDY_EVENTS)
+
+
+async def test_who_reads_often_enough_misses_nothing_however_old_the_last_event_is(
+    house: House, clock: MovingClock, happen: Happen, reader: Reader
+) -> None:
+    for _ in range(3):
+        await happen()
+    place = (await reader.read())["next"]
+    # A quiet year: the events go, the place stays.
+    for _ in range(12):
+        clock.pass_time(days=30)
+        await let_go(house)
+        assert await reader.read(place) == {"data": [], "next": place, "hasMore": False}
+    assert await public_events(house) == []
+
+    made = [str((await happen()).id) for _ in range(3)]
+    clock.pass_time(days=89)
+    await let_go(house)
+    page = await reader.read(place)
+    assert [event["data"]["id"] for event in page["data"]] == made
+    assert [event["data"]["id"] for event in (await reader.read())["data"]] == made
+
+
+async def test_who_comes_back_too_late_is_told_that_something_is_missing(
+    house: House, clock: MovingClock, happen: Happen, reader: Reader
+) -> None:
+    await happen()
+    place = (await reader.read())["next"]
+    for _ in range(3):
+        clock.pass_time(days=50)
+        await happen()
+    await let_go(house)
+
+    answer = await reader.ask(place)
+    assert (answer.status_code, answer.headers["x-error-code"]) == (400, "event_expired")
+    assert answer.json()["details"] == {
+        "after": "is not in the feed, which keeps events for 90 days; read it from its start"
+    }
+    assert len((await reader.read())["data"]) == 2, "without a place, what is still kept"
+    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "event_expired"
+
+
+async def test_an_id_that_never_was_in_a_whole_feed_is_simply_wrong(happen: Happen, reader: Reader) -> None:
+    await happen()
+
+    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid"
+
+
+async def test_a_feed_has_no_gap_though_an_older_event_is_still_needed(
+    house: House, clock: MovingClock, happen: Happen, reader: Reader
+) -> None:
+    for _ in range(4):
+        await happen()
+    places = [event["id"] for event in (await reader.read())["data"]]
+    await house.pool.execute("update effects set state = 'done'")
+    await house.pool.execute("update effects set state = 'queued' where event_id = $1", UUID(places[1]))
+    clock.pass_time(days=100)
+    await happen()
+    await run_job(house, TIDY_EVENTS)
+    assert str((await public_events(house))[0]) == places[1]
+
+    for gone in places[:3]:
+        assert (await reader.ask(gone)).headers["x-error-code"] == "event_expired"
+    assert len((await reader.read(places[3]))["data"]) == 1
+    assert len((await reader.read())["data"]) == 1
+
+
+async def test_a_feed_that_was_cut_tells_rightly_whether_there_is_more(
+    house: House, clock: MovingClock, happen: Happen, reader: Reader
+) -> None:
+    await happen()
+    clock.pass_time(days=100)
+    await let_go(house)
+    for _ in range(3):
+        await happen()
+
+    first = await reader.read(limit=2)
+    assert (len(first["data"]), first["hasMore"]) == (2, True)
+    rest = await reader.read(first["next"], limit=2)
+    assert (len(rest["data"]), rest["hasMore"]) == (1, False)
+
+
+async def test_one_tenants_old_events_cut_no_other_feed(
+    house: House, clock: MovingClock, happen: Happen, reader: Reader
+) -> None:
+    async with house.writing(OPERATOR) as work:
+        stranger = await people.welcome(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
+    for _ in range(3):
+        await happen(stranger)
+    clock.pass_time(days=89)
+    await happen()
+    place = (await reader.read())["next"]
+    clock.pass_time(days=2)
+    await let_go(house)
+
+    assert await house.pool.fetchval("select count(*) from event_feed where tenant_id = $1", stranger.id) == 1
+    assert len((await reader.read())["data"]) == 1
+    assert (await reader.read(place))["data"] == []
+    assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid"
+
+
+async def test_old_tries_and_bodies_are_removed_in_batches(
+    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": 2, "most": 100})
+    await add(receiver.url)
+    for _ in range(5):
+        await happen()
+    await work_off(house, clock)
+    clock.pass_time(days=29)
+    await happen()
+    await work_off(house, clock)
+    clock.pass_time(days=2)
+
+    assert await run_job(house, TIDY_WEBHOOKS) == "5 tries, 5 bodies removed"
+    assert await count(house, "webhook_deliveries") == await count(house, "webhook_messages") == 1
