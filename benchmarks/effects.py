@@ -18,9 +18,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import load_settings
 from openslot.core.migrate import migrate
 from openslot.core.text import EmailAddress, Name
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.people import operations as people
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 
@@ -73,51 +73,51 @@ async def _measure(here: Stage) -> None:
     await migrate(here.url)
     sink, port = Sink(), free_port()
     server = await asyncio.start_server(sink.take, "127.0.0.1", port)
-    async with server, _house(here) as house:
-        owners = [await _make_owner(house, number, port) for number in range(OWNERS)]
+    async with server, _runtime(here) as runtime:
+        owners = [await _make_owner(runtime, number, port) for number in range(OWNERS)]
         for number in range(EVENTS):
-            await _happen(house, owners[number % OWNERS], f"drained{number}")
+            await _happen(runtime, owners[number % OWNERS], f"drained{number}")
         with running(["openslot", "worker"], None, here):
             await sink.wait_for(EVENTS)
-            await _print_drained(house, sink)
-            await _print_alone(house, owners, sink)
+            await _print_drained(runtime, sink)
+            await _print_alone(runtime, owners, sink)
 
 
 @asynccontextmanager
-async def _house(here: Stage) -> AsyncIterator[House]:
+async def _runtime(here: Stage) -> AsyncIterator[Runtime]:
     settings = replace(load_settings(), database_url=here.url, data_dir=here.data_dir)
-    async with open_house(settings) as house:
-        yield house
+    async with open_runtime(settings) as runtime:
+        yield runtime
 
 
-async def _make_owner(house: House, number: int, port: int) -> User:
-    async with house.writing(OPERATOR) as work:
+async def _make_owner(runtime: Runtime, number: int, port: int) -> User:
+    async with runtime.transaction(OPERATOR) as work:
         owner = await people.welcome(work, UserWanted(email=f"o{number}@bench.example", name="Owner", plan=Plan.PRO))
         await webhooks.add_endpoint(work, owner, EndpointWanted(url=f"http://127.0.0.1:{port}/hook"))
     return owner
 
 
-async def _happen(house: House, owner: User, name: str) -> None:
-    async with house.writing(OPERATOR) as work:
+async def _happen(runtime: Runtime, owner: User, name: str) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await contacts.add_contact(
             work, owner, ContactWanted(name=Name(name), email=EmailAddress(f"{name}@bench.example"))
         )
 
 
-async def _print_drained(house: House, sink: Sink) -> None:
+async def _print_drained(runtime: Runtime, sink: Sink) -> None:
     # The first second is the worker's own start; the queue is long enough to be measured after it.
     first, last = sink.came_at[EVENTS // 10], sink.came_at[EVENTS - 1]
     per_second = (EVENTS - EVENTS // 10) * EFFECTS_AN_EVENT / (last - first)
-    left = await house.pool.fetchval("select count(*) from effects where state = 'dead'")
+    left = await runtime.pool.fetchval("select count(*) from effects where state = 'dead'")
     print(f"drained by one worker: {per_second:.0f} effects a second, {left} dead (target 500)", flush=True)
 
 
-async def _print_alone(house: House, owners: list[User], sink: Sink) -> None:
+async def _print_alone(runtime: Runtime, owners: list[User], sink: Sink) -> None:
     waits = []
     for number in range(ALONE):
         await asyncio.sleep(0.1)
         before = len(sink.came_at)
-        await _happen(house, owners[number % OWNERS], f"alone{number}")
+        await _happen(runtime, owners[number % OWNERS], f"alone{number}")
         committed = time.perf_counter()
         await sink.wait_for(before + 1)
         waits.append(sink.came_at[-1] - committed)

@@ -21,9 +21,9 @@ from openslot.core.config import load_settings
 from openslot.core.db import Pool
 from openslot.core.events import Periodic
 from openslot.core.migrate import migrate
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.jobs.periodic import run_job
+from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 
 FEW = Size(hosts=100, bookings=1_000)
@@ -109,32 +109,32 @@ async def _measure(size: Size, *, backlog: int = 0) -> dict[str, Timing]:
         took = time.perf_counter() - began
         bytes_used = await connection.fetchval("select pg_size_pretty(pg_database_size(current_database()))")
         print(f"{size.bookings:,} bookings, {found:,} effects written in {took:.0f} s, {bytes_used}", flush=True)
-        async with _house(here) as house:
-            timings = {job.name: await _time_job(house, job) for job in WIRING.periodic}
+        async with _runtime(here) as runtime:
+            timings = {job.name: await _time_job(runtime, job) for job in WIRING.periodic}
             timings["/metrics"] = await _time_metrics(here)
             if backlog:
                 await age_events(connection, backlog)
                 await let_time_pass(connection)
                 for job in WIRING.periodic:
                     if job.name in {"events.tidy", "effects.sweep"}:
-                        timings[f"{job.name}, backlog"] = await _time_job(house, job)
+                        timings[f"{job.name}, backlog"] = await _time_job(runtime, job)
         await connection.close()
         return timings
 
 
-async def _time_job(house: House, job: Periodic) -> Timing:
-    pool = house.pool
+async def _time_job(runtime: Runtime, job: Periodic) -> Timing:
+    pool = runtime.pool
     watched = Watched(pool)
-    house.pool = watched
+    runtime.pool = watched
     took = []
     results = []
     try:
         for _ in range(RUNS):
             began = time.perf_counter()
-            results.append(await run_job(house, job))
+            results.append(await run_job(runtime, job))
             took.append((time.perf_counter() - began) * 1000)
     finally:
-        house.pool = pool
+        runtime.pool = pool
     return Timing(took[0], median(took[1:]), watched.longest * 1000, results[0])
 
 
@@ -155,10 +155,10 @@ async def _time_metrics(here: Stage) -> Timing:
 
 
 @asynccontextmanager
-async def _house(here: Stage) -> AsyncIterator[House]:
+async def _runtime(here: Stage) -> AsyncIterator[Runtime]:
     settings = replace(load_settings(), database_url=here.url, data_dir=here.data_dir)
-    async with open_house(settings) as house:
-        yield house
+    async with open_runtime(settings) as runtime:
+        yield runtime
 
 
 if __name__ == "__main__":

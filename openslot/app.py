@@ -8,8 +8,7 @@ from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.http.describing import Operation, list_operations
 from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
 from openslot.http.edge import App
@@ -20,6 +19,7 @@ from openslot.http.security import api_headers
 from openslot.routes import API
 from openslot.routing import Mount, RateLimit
 from openslot.routing.declarations import Handler
+from openslot.runtime import open_runtime
 from openslot.web.api_docs.page import serve_reference
 from openslot.web.door import web_doors
 from openslot.web.routes import PAGES
@@ -36,7 +36,7 @@ def create_app(
     clock: Clock = system_clock,
     more_routes: Sequence[Handler] = (),
 ) -> App:
-    """Put the doors, their handlers and the edge together; the house opens when the server starts."""
+    """Put the doors, their handlers and the edge together; the runtime opens when the server starts."""
     operations = list_api(settings)
     mounts = (
         *API,
@@ -47,7 +47,7 @@ def create_app(
         Mount(prefix="", handlers=more_routes),
     )
     router = read_mounts(mounts, doors(settings))
-    return App(router, lambda: open_house(settings, wiring=wiring, clock=clock))
+    return App(router, lambda: open_runtime(settings, wiring=wiring, clock=clock))
 
 
 def create_app_from_environment() -> App:
@@ -103,5 +103,5 @@ def _credential(exchange: Exchange) -> str | None:
     return str(exchange.entry.actor.credential_id)
 
 
-async def _enter_with_key(house: House, headers: Headers, address: str) -> Entry:
-    return await enter_with_key(house, headers.get("authorization", ""), address)
+async def _enter_with_key(runtime: Runtime, headers: Headers, address: str) -> Entry:
+    return await enter_with_key(runtime, headers.get("authorization", ""), address)

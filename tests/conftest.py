@@ -1,4 +1,4 @@
-"""What every test can ask for: a real PostgreSQL, a fresh database, a house, a live server and people in it."""
+"""What every test can ask for: a real PostgreSQL, a fresh database, a runtime, a live server and people in it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -19,9 +19,9 @@ from openslot.core.embedded import start_server, stop_server
 from openslot.core.ids import new_id
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import migrate
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.people import operations as people
+from openslot.runtime import open_runtime
 from tests.live import serving
 
 UNSAFE_AND_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
@@ -82,9 +82,9 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    """An open house on a database of the test's own."""
-    async with open_house(settings) as opened:
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """An open runtime on a database of the test's own."""
+    async with open_runtime(settings) as opened:
         yield opened
 
 
@@ -102,17 +102,17 @@ def password_hash() -> str:
 
 
 @pytest.fixture
-async def user(house: House, password_hash: str) -> User:
+async def user(runtime: Runtime, password_hash: str) -> User:
     """A host with the Pro plan."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", username="mara", plan=Plan.PRO)
         return await people.welcome(work, wanted, password_hash=password_hash)
 
 
 @pytest.fixture
-async def admin(house: House, password_hash: str) -> User:
+async def admin(runtime: Runtime, password_hash: str) -> User:
     """An administrator of the platform."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(
             email="admin@openslot.example", name="Ada Admin", username="ada", plan=Plan.BUSINESS, is_admin=True
         )
@@ -120,9 +120,9 @@ async def admin(house: House, password_hash: str) -> User:
 
 
 @pytest.fixture
-async def api_key(house: House, user: User) -> str:
+async def api_key(runtime: Runtime, user: User) -> str:
     """An active API key of the host."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         key, _ = await access.create_api_key(work, user, name="test")
         return key
 

@@ -16,69 +16,69 @@ from openslot.core.actor import PUBLIC, Actor, ActorKind
 from openslot.core.db import Row
 from openslot.core.errors import TooMany, Unauthorized
 from openslot.core.secrets import fingerprint
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 
 BLOCKED = "Too many failed authentications from this address"
 TOO_MANY_TRIES = "Too many failed tries to sign in"
 
 
-class Seen(NamedTuple):
+class KeyMatch(NamedTuple):
     """What the door knows of someone, and which turn it is of those with the same key."""
 
     row: Row
     turn: int
 
 
-async def enter_with_key(house: House, authorization: str, address: str) -> Entry:
+async def enter_with_key(runtime: Runtime, authorization: str, address: str) -> Entry:
     """Let the bearer of an active API key in, within its limit."""
     key = bearer(authorization)
     if not is_wellformed(key, CredentialKind.API_KEY):
-        await refuse_failed(house, address)
-    seen = await house.together(_look_at_keys).ask(store.Knock(fingerprint(key), gate_of(address)))
-    settings, row = house.settings, seen.row
+        await refuse_failed(runtime, address)
+    matches = await runtime.batcher(_look_at_keys).ask(store.KeyLookup(fingerprint(key), gate_of(address)))
+    settings, row = runtime.settings, matches.row
     if row["failed"] >= settings.limit_failed_auth:
         raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
-    user = to_user(row, now=house.clock()) if row["key_id"] is not None else None
+    user = to_user(row, now=runtime.clock()) if row["key_id"] is not None else None
     if user is None or user.effective_plan not in PLANS_WITH_API:
-        await refuse_failed(house, address)
-    verdict = limits.read_verdict(row, settings.limit_key, turn=seen.turn)
+        await refuse_failed(runtime, address)
+    verdict = limits.read_verdict(row, settings.limit_key, turn=matches.turn)
     verdict.check()
     actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["key_id"])
     return Entry(actor=actor, user=user, headers=verdict.headers())
 
 
-async def _look_at_keys(house: House, knocks: Sequence[store.Knock]) -> list[Seen]:
+async def _look_at_keys(runtime: Runtime, lookups: Sequence[store.KeyLookup]) -> list[KeyMatch]:
     """Look at everyone who stands at the door; of several with one key each has a turn."""
-    settings = house.settings
+    settings = runtime.settings
     rows = await store.enter_with_keys(
-        house.pool,
-        knocks,
+        runtime.pool,
+        lookups,
         failed_limit=settings.limit_failed_auth,
         key_limit=settings.limit_key,
-        now=house.clock(),
+        now=runtime.clock(),
     )
     turns: Counter[UUID] = Counter()
-    seen = []
-    for row in (rows[knock] for knock in knocks):
+    matches = []
+    for row in (rows[lookup] for lookup in lookups):
         if row["failed"] < settings.limit_failed_auth:
             turns[row["key_id"]] += 1
-        seen.append(Seen(row, turns[row["key_id"]]))
-    return seen
+        matches.append(KeyMatch(row, turns[row["key_id"]]))
+    return matches
 
 
-async def enter_with_session(house: House, token: str | None) -> Entry:
+async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
     """Let the holder of a running session in as its user, and everyone else as the public."""
-    now = house.clock()
-    row = await store.find_session(house.pool, fingerprint(token), now=now) if token else None
+    now = runtime.clock()
+    row = await store.find_session(runtime.pool, fingerprint(token), now=now) if token else None
     if row is None:
         return Entry(actor=PUBLIC)
     user = to_user(row, now=now)
     return Entry(actor=Actor(kind=ActorKind.SESSION, user_id=user.id, credential_id=row["session_id"]), user=user)
 
 
-async def refuse_failed(house: House, address: str) -> NoReturn:
+async def refuse_failed(runtime: Runtime, address: str) -> NoReturn:
     """Charge a failed authentication to its address, and refuse it."""
-    verdict = await limits.take(house.pool, gate_of(address), house.settings.limit_failed_auth)
+    verdict = await limits.take(runtime.pool, gate_of(address), runtime.settings.limit_failed_auth)
     if not verdict.taken:
         raise TooMany(BLOCKED, retry_after=verdict.retry_after)
     raise Unauthorized
@@ -103,12 +103,12 @@ async def counting_wrong_passwords(work: Work, *, email: str, address: str) -> A
 
 async def _check_gates(work: Work, gates: tuple[str, ...]) -> None:
     for gate in gates:
-        _check_open(await limits.look(work.db, gate, work.house.settings.limit_failed_auth))
+        _check_open(await limits.look(work.db, gate, work.runtime.settings.limit_failed_auth))
 
 
 async def _charge_gates(work: Work, gates: tuple[str, ...]) -> None:
     for gate in gates:
-        _check_open(await limits.take(work.db, gate, work.house.settings.limit_failed_auth))
+        _check_open(await limits.take(work.db, gate, work.runtime.settings.limit_failed_auth))
 
 
 def _check_open(verdict: limits.Verdict) -> None:

@@ -14,7 +14,7 @@ from openslot.core.text import is_line
 KEPT_FOR = timedelta(hours=24)
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class RetriedRequest(Struct, frozen=True, kw_only=True):
     """What makes two requests the same: who asks, for what, under which key, with which body."""
 
     scope: bytes
@@ -22,7 +22,7 @@ class Request(Struct, frozen=True, kw_only=True):
     body_hash: bytes
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class StoredResponse(Struct, frozen=True, kw_only=True):
     """An answer as it was sent."""
 
     status: int
@@ -30,15 +30,15 @@ class Answer(Struct, frozen=True, kw_only=True):
     body: bytes
 
 
-def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) -> Request:
+def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) -> RetriedRequest:
     """Identify a request, or refuse a key that is none."""
     if not 1 <= len(key) <= 255 or not is_line(key):
         raise Invalid(details={"Idempotency-Key": "must be 1 to 255 characters"})
     scope = hashlib.sha256(f"{caller}\0{method}\0{path}".encode()).digest()
-    return Request(scope=scope, key=key, body_hash=hashlib.sha256(body).digest())
+    return RetriedRequest(scope=scope, key=key, body_hash=hashlib.sha256(body).digest())
 
 
-async def find_answer(db: Db, request: Request, *, now: datetime) -> Answer | None:
+async def find_response(db: Db, request: RetriedRequest, *, now: datetime) -> StoredResponse | None:
     """Give the kept answer, or None to the one request that may run now.
 
     The lock comes in a statement of its own: a look-up in the same one would see the time before the lock.
@@ -58,10 +58,10 @@ async def find_answer(db: Db, request: Request, *, now: datetime) -> Answer | No
     if row["request_hash"] != request.body_hash:
         raise KeyReused
     headers = msgspec.json.decode(row["headers"], type=dict[str, str])
-    return Answer(status=row["status"], headers=headers, body=row["body"])
+    return StoredResponse(status=row["status"], headers=headers, body=row["body"])
 
 
-async def keep_answer(db: Db, request: Request, answer: Answer, *, now: datetime) -> None:
+async def store_response(db: Db, request: RetriedRequest, answer: StoredResponse, *, now: datetime) -> None:
     """Keep an answer in the same transaction as the change that it tells of."""
     await db.execute(
         """insert into idempotency as i (scope, key, request_hash, status, headers, body, created_at)
@@ -78,7 +78,7 @@ async def keep_answer(db: Db, request: Request, answer: Answer, *, now: datetime
     )
 
 
-async def forget_old_answers(db: Db, *, now: datetime, limit: int) -> int:
+async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
     """Remove answers that are kept for nobody any more."""
     tag = await db.execute(
         """delete from idempotency where created_at <= $1 and ctid = any(array(

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from openslot.access.idempotency import forget_old_answers
+from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
 from openslot.access.limits import forget_old_logs
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
@@ -16,7 +16,7 @@ async def tidy_access(work: Work) -> str:
     for kind in CredentialKind:
         await walk(partial(_keep_uses, work, kind), "")
     logs = await walk(partial(_forget_logs, work), "")
-    answers = await repeat(lambda limit: forget_old_answers(work.db, now=work.now, limit=limit))
+    answers = await repeat(lambda limit: delete_old_responses(work.db, now=work.now, limit=limit))
     sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
     await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"

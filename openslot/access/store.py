@@ -31,7 +31,7 @@ COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_a
 # Key, user, plans, address gate (read only) and limit, for all who come at once: one statement, one round trip.
 # `offset 0` has each looked up by its index, however few rows the planner believes in; logs are locked in one order.
 ENTER_WITH_KEYS = f"""
-with seen as materialized (
+with matches as materialized (
     select a.place, a.wanted, key.*,
            coalesce(cardinality(gate.live), 0) as failed, gate.live[1] + {WINDOW} as gate_free_at
     from unnest($1::bytea[], $2::text[], $3::int[]) with ordinality as a (hash, gate, wanted, place)
@@ -47,15 +47,16 @@ with seen as materialized (
 ), logged as (
     insert into rate_log as x (bucket, stamps, taken)
     select bucket, array_fill({NOW}, array[p.places]), p.places
-    from (select bucket, least(sum(wanted), $5::int)::int as places from seen
+    from (select bucket, least(sum(wanted), $5::int)::int as places from matches
           where bucket is not null and failed < $4 group by bucket order by bucket) p
     on conflict (bucket) do update set {decide("$5")}
     returning bucket, {verdict_columns("$5")}
 )
-select seen.*, logged.taken, logged.free_at, logged.used, {NOW} as now from seen left join logged using (bucket)"""
+select matches.*, logged.taken, logged.free_at, logged.used, {NOW} as now
+from matches left join logged using (bucket)"""
 
 
-class Knock(NamedTuple):
+class KeyLookup(NamedTuple):
     """Someone at the door: the hash of a key, and the log of failures of where it comes from."""
 
     key_hash: bytes
@@ -63,21 +64,21 @@ class Knock(NamedTuple):
 
 
 async def enter_with_keys(
-    db: Db, knocks: Sequence[Knock], *, failed_limit: int, key_limit: int, now: datetime
-) -> dict[Knock, Row]:
-    """Look at keys, gates and limits at once; a key is charged for every knock from a gate that is open."""
-    wanted = Counter(knocks)
+    db: Db, lookups: Sequence[KeyLookup], *, failed_limit: int, key_limit: int, now: datetime
+) -> dict[KeyLookup, Row]:
+    """Look at keys, gates and limits at once; a key is charged for every lookup from a gate that is open."""
+    wanted = Counter(lookups)
     rows = await db.fetch(
         ENTER_WITH_KEYS,
-        [knock.key_hash for knock in wanted],
-        [knock.gate for knock in wanted],
+        [lookup.key_hash for lookup in wanted],
+        [lookup.gate for lookup in wanted],
         list(wanted.values()),
         failed_limit,
         key_limit,
         now,
     )
     by_place = {row["place"]: row for row in rows}
-    return {knock: by_place[place] for place, knock in enumerate(wanted, 1)}
+    return {lookup: by_place[place] for place, lookup in enumerate(wanted, 1)}
 
 
 async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) -> tuple[int, str | None]:

@@ -192,7 +192,7 @@ async def remove_member(work: Work, organization: Organization, user: User) -> b
 
 async def note_left(work: Work, user: User) -> None:
     """Keep when a user left an organization: a booking that was asked for earlier and is made later is refused."""
-    await store.update_left(work.db, user.id, left_at=work.house.clock())
+    await store.update_left(work.db, user.id, left_at=work.runtime.clock())
 
 
 async def _with_free_username(work: Work, wanted: UserWanted) -> UserWanted:

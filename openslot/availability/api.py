@@ -7,8 +7,8 @@ from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.availability import operations
-from openslot.availability.asking import default_days, find_days_faults
-from openslot.availability.models import OfOwner, OfPage
+from openslot.availability.date_range import default_days, find_days_faults
+from openslot.availability.models import ByPage, BySlug
 from openslot.availability.schemas import OpenSlots, show_open
 from openslot.core.text import LINE
 from openslot.core.work import Work
@@ -42,7 +42,7 @@ async def list_slots(
     work: Work, user: User, *, slug: str, timezone: Timezone, start_date: StartDate = None, end_date: EndDate = None
 ) -> OpenSlots:
     """List the starts that may be booked for one of your event types."""
-    which = OfOwner(user.id, slug)
+    which = BySlug(user.id, slug)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)
 
@@ -50,7 +50,7 @@ async def list_slots(
 @get("/{username}/{slug}", tag="Public", summary="Read what a host offers")
 async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
     """Read one event type as those who book see it."""
-    found = await operations.get_offer(work, OfPage(username, slug, token))
+    found = await operations.get_offer(work, ByPage(username, slug, token))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.setting.event_type))
 
@@ -67,6 +67,6 @@ async def list_public_slots(
     token: Token = None,
 ) -> OpenSlots:
     """List the starts that anyone may book."""
-    which = OfPage(username, slug, token)
+    which = ByPage(username, slug, token)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.host_lock import LOCK_HOST
 from openslot.availability.errors import TimeTaken
-from openslot.availability.models import Which
+from openslot.availability.models import EventTypeRef
 from openslot.availability.store import condition_of
 from openslot.core.changes import Change
 from openslot.core.db import Db
@@ -108,7 +108,7 @@ class Held(Struct, frozen=True, kw_only=True):
     ends_at: datetime
 
 
-async def lock_host_of(db: Db, which: Which) -> bool:
+async def lock_host_of(db: Db, which: EventTypeRef) -> bool:
     """Take the lock of an event type's host; False where there is no such event type."""
     condition, arguments = condition_of(which, first=1)
     found = await db.fetchrow(

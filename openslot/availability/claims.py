@@ -9,9 +9,9 @@ from openslot.availability import claim_store, store
 from openslot.availability.claim_store import Held
 from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken, TooManyHolds
 from openslot.availability.explain import explain_start
-from openslot.availability.models import NO_START, Booked, ById, Claimed, Code, Hold, Setting, Which
+from openslot.availability.models import NO_START, ByBooking, ById, Claimed, Code, EventTypeRef, Hold, Setting
 from openslot.availability.slots import judge
-from openslot.availability.store import Found
+from openslot.availability.store import SlotContext
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.core.zones import at_second, floor_second
@@ -23,7 +23,7 @@ MOST_HOLDS = 3
 
 async def claim(
     work: Work,
-    which: Which,
+    which: EventTypeRef,
     starts_at: datetime,
     *,
     kind: str = "booking",
@@ -69,7 +69,7 @@ async def move(
 
     Whoever moves it has locked its host.
     """
-    found = await _judge(work, Booked(event_type_id), starts_at, without=seat_id or claim_id, field="newStartTime")
+    found = await _judge(work, ByBooking(event_type_id), starts_at, without=seat_id or claim_id, field="newStartTime")
     session = _find_session(found, starts_at)
     if session is None and (seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)):
         work.stage(claim_store.move_claim(claim_id, found.setting.event_type, starts_at))
@@ -91,14 +91,14 @@ def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
         work.stage(*claim_store.free_seat(seat_id))
 
 
-async def _lock(work: Work, which: Which) -> None:
+async def _lock(work: Work, which: EventTypeRef) -> None:
     """Wait for the host's turn; what is read afterwards is what all others have left behind."""
     if not await claim_store.lock_host_of(work.db, which):
         raise EventTypeNotFound
 
 
 async def _keep(
-    work: Work, which: Which, starts_at: datetime, held: Held, *, kind: str, expires_at: datetime | None
+    work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind: str, expires_at: datetime | None
 ) -> Claimed:
     """Turn a hold into the claim: a time of its own is as long as its event type is now, a seat as its session."""
     found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
@@ -114,7 +114,9 @@ async def _keep(
     return _claimed(found, held.claim_id, None, starts_at)
 
 
-async def _judge(work: Work, which: Which, starts_at: datetime, *, field: str, without: UUID | None = None) -> Found:
+async def _judge(
+    work: Work, which: EventTypeRef, starts_at: datetime, *, field: str, without: UUID | None = None
+) -> SlotContext:
     found = await _find(work, which, starts_at, without=without)
     code = judge(found.setting, starts_at)
     if code in NO_START:
@@ -124,7 +126,7 @@ async def _judge(work: Work, which: Which, starts_at: datetime, *, field: str, w
     return found
 
 
-async def _find(work: Work, which: Which, starts_at: datetime, *, without: UUID | None) -> Found:
+async def _find(work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None) -> SlotContext:
     """Read what decides about a start, with the host's expired holds out of the way."""
     found = await store.find_setting(
         work.db,
@@ -146,7 +148,7 @@ async def _find(work: Work, which: Which, starts_at: datetime, *, without: UUID 
 
 def _take(
     work: Work,
-    found: Found,
+    found: SlotContext,
     starts_at: datetime,
     *,
     kind: str,
@@ -160,7 +162,12 @@ def _take(
 
 
 def _sit_down(
-    work: Work, found: Found, starts_at: datetime, *, expires_at: datetime | None = None, holder: str | None = None
+    work: Work,
+    found: SlotContext,
+    starts_at: datetime,
+    *,
+    expires_at: datetime | None = None,
+    holder: str | None = None,
 ) -> Claimed:
     session_id, ends_at = _open_session(work, found, starts_at)
     seat_id, seated = claim_store.insert_seat(session_id, expires_at=expires_at, holder=holder, now=work.now)
@@ -168,7 +175,7 @@ def _sit_down(
     return _claimed(found, session_id, seat_id, starts_at, ends_at)
 
 
-def _open_session(work: Work, found: Found, starts_at: datetime) -> tuple[UUID, datetime | None]:
+def _open_session(work: Work, found: SlotContext, starts_at: datetime) -> tuple[UUID, datetime | None]:
     """Join the session that has a seat left, which keeps its own end, or open one."""
     session = _find_session(found, starts_at)
     if session is None:
@@ -180,7 +187,7 @@ def _open_session(work: Work, found: Found, starts_at: datetime) -> tuple[UUID, 
 
 def _insert(
     work: Work,
-    found: Found,
+    found: SlotContext,
     starts_at: datetime,
     *,
     kind: str,
@@ -200,7 +207,7 @@ def _insert(
     return claim_id
 
 
-def _find_session(found: Found, starts_at: datetime) -> tuple[UUID, datetime] | None:
+def _find_session(found: SlotContext, starts_at: datetime) -> tuple[UUID, datetime] | None:
     start = floor_second(starts_at)
     for claim, claim_id in zip(found.setting.taken.claims, found.claim_ids, strict=True):
         if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
@@ -208,7 +215,7 @@ def _find_session(found: Found, starts_at: datetime) -> tuple[UUID, datetime] | 
     return None
 
 
-def _with_own_seat(found: Found, held: Held) -> Setting:
+def _with_own_seat(found: SlotContext, held: Held) -> Setting:
     """Count a held seat as left to its holder, also where its event type has fewer seats by now."""
     setting = found.setting
     claims = [
@@ -219,7 +226,7 @@ def _with_own_seat(found: Found, held: Held) -> Setting:
 
 
 def _claimed(
-    found: Found, claim_id: UUID, seat_id: UUID | None, starts_at: datetime, ends_at: datetime | None = None
+    found: SlotContext, claim_id: UUID, seat_id: UUID | None, starts_at: datetime, ends_at: datetime | None = None
 ) -> Claimed:
     event_type = found.setting.event_type
     return Claimed(

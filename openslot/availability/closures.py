@@ -26,7 +26,7 @@ Closed = tuple[int, int, int]
 """The first closed start, the first second after them, and which of the rule's causes it is."""
 
 
-class Scene(Struct, frozen=True):
+class SlotQuery(Struct, frozen=True):
     """A setting with all times as numbers, and the starts that are asked for."""
 
     setting: Setting
@@ -41,97 +41,97 @@ class Scene(Struct, frozen=True):
     after: int
 
 
-def close_past(scene: Scene) -> list[Closed]:
+def close_past(query: SlotQuery) -> list[Closed]:
     """Close what has begun."""
-    return [(-FOREVER, scene.now, 0)]
+    return [(-FOREVER, query.now, 0)]
 
 
-def close_out_of_office(scene: Scene) -> list[Closed]:
+def close_out_of_office(query: SlotQuery) -> list[Closed]:
     """Close each meeting that would touch an instant away; buffers may."""
     return [
-        (floor_second(away.starts_at) - scene.duration + 1, ceil_second(away.ends_at), index)
-        for index, away in enumerate(scene.setting.schedule.out_of_office)
+        (floor_second(away.starts_at) - query.duration + 1, ceil_second(away.ends_at), index)
+        for index, away in enumerate(query.setting.schedule.out_of_office)
         if away.starts_at < away.ends_at
     ]
 
 
-def close_holidays(scene: Scene) -> list[Closed]:
+def close_holidays(query: SlotQuery) -> list[Closed]:
     """Close each meeting that would touch the hours of a public holiday; the cause is its day number."""
-    return [(start - scene.duration + 1, end, day) for start, end, day in scene.grid.holidays]
+    return [(start - query.duration + 1, end, day) for start, end, day in query.grid.holidays]
 
 
-def close_outside_window(scene: Scene) -> list[Closed]:
+def close_outside_window(query: SlotQuery) -> list[Closed]:
     """Close what starts before or after the booking window, in the host's zone."""
-    first, last = find_window(scene)
-    return [(start, end, 0) for start, end in invert(spans_of_days(scene.offsets, first, last)) if start < end]
+    first, last = find_window(query)
+    return [(start, end, 0) for start, end in invert(spans_of_days(query.offsets, first, last)) if start < end]
 
 
-def close_notice(scene: Scene) -> list[Closed]:
+def close_notice(query: SlotQuery) -> list[Closed]:
     """Close what starts sooner than the minimum notice, in elapsed minutes."""
-    return [(scene.now, scene.now + scene.setting.event_type.min_notice_minutes * 60, 0)]
+    return [(query.now, query.now + query.setting.event_type.min_notice_minutes * 60, 0)]
 
 
-def close_full_days(scene: Scene) -> list[Closed]:
+def close_full_days(query: SlotQuery) -> list[Closed]:
     """Close the host's days that have as many bookings as a day may have; the cause is the day number."""
-    most = scene.setting.event_type.limits.per_day
+    most = query.setting.event_type.limits.per_day
     if most is None:
         return []
-    booked = Counter(_list_booked_days(scene))
+    booked = Counter(_list_booked_days(query))
     return [
         (start, end, day)
         for day, count in booked.items()
         if count >= most
-        for start, end in spans_of_days(scene.offsets, day, day)
+        for start, end in spans_of_days(query.offsets, day, day)
     ]
 
 
-def close_full_weeks(scene: Scene) -> list[Closed]:
+def close_full_weeks(query: SlotQuery) -> list[Closed]:
     """Close the host's weeks that have as many bookings as a week may have; the cause is Monday's day number."""
-    most = scene.setting.event_type.limits.per_week
+    most = query.setting.event_type.limits.per_week
     if most is None:
         return []
-    booked = Counter(day - (day + 3) % 7 for day in _list_booked_days(scene))
+    booked = Counter(day - (day + 3) % 7 for day in _list_booked_days(query))
     return [
         (start, end, monday)
         for monday, count in booked.items()
         if count >= most
-        for start, end in spans_of_days(scene.offsets, monday, monday + 6)
+        for start, end in spans_of_days(query.offsets, monday, monday + 6)
     ]
 
 
-def close_full_sessions(scene: Scene) -> list[Closed]:
+def close_full_sessions(query: SlotQuery) -> list[Closed]:
     """Close the start of each group session that has no seat left; the cause is the claim's index."""
     return [
         (claim.session_start, claim.session_start + 1, index)
-        for index, claim in enumerate(scene.setting.taken.claims)
+        for index, claim in enumerate(query.setting.taken.claims)
         if claim.session_start is not None and claim.seats_left < 1
     ]
 
 
-def close_claims(scene: Scene) -> list[Closed]:
+def close_claims(query: SlotQuery) -> list[Closed]:
     """Close what would meet a claim, but not the very start of a session; the cause is the claim's index."""
-    claims = scene.setting.taken.claims
-    closed = _close_blocked(scene, claims)
+    claims = query.setting.taken.claims
+    closed = _close_blocked(query, claims)
     sessions = sorted(claim.session_start for claim in claims if claim.session_start is not None)
     return [part for each in closed for part in _cut(each, sessions)] if sessions else closed
 
 
-def close_busy(scene: Scene) -> list[Closed]:
+def close_busy(query: SlotQuery) -> list[Closed]:
     """Close what would meet a busy span of a foreign calendar; the cause is its index."""
-    return _close_blocked(scene, scene.setting.taken.busy)
+    return _close_blocked(query, query.setting.taken.busy)
 
 
-def find_window(scene: Scene) -> tuple[int, int]:
+def find_window(query: SlotQuery) -> tuple[int, int]:
     """Tell the first and the last day number of the booking window."""
-    window = scene.setting.event_type.booking_window
+    window = query.setting.event_type.booking_window
     if isinstance(window, RangeWindow):
         return day_number(window.first), day_number(window.last)
     if isinstance(window, BusinessDaysWindow):
-        return scene.today, _count_business_days(scene, window.days)
-    return scene.today, scene.today + window.days
+        return query.today, _count_business_days(query, window.days)
+    return query.today, query.today + window.days
 
 
-RULES: tuple[tuple[Code, Callable[[Scene], list[Closed]]], ...] = (
+RULES: tuple[tuple[Code, Callable[[SlotQuery], list[Closed]]], ...] = (
     (Code.PAST, close_past),
     (Code.OUT_OF_OFFICE, close_out_of_office),
     (Code.HOLIDAY, close_holidays),
@@ -145,13 +145,13 @@ RULES: tuple[tuple[Code, Callable[[Scene], list[Closed]]], ...] = (
 )
 
 
-def _list_booked_days(scene: Scene) -> Iterable[int]:
-    return [(start + offset_at(scene.offsets, start)) // DAY for start in scene.setting.taken.booked]
+def _list_booked_days(query: SlotQuery) -> Iterable[int]:
+    return [(start + offset_at(query.offsets, start)) // DAY for start in query.setting.taken.booked]
 
 
-def _close_blocked(scene: Scene, spans: Iterable[Claim | Busy]) -> list[Closed]:
+def _close_blocked(query: SlotQuery, spans: Iterable[Claim | Busy]) -> list[Closed]:
     """Close each start whose meeting with its buffers would overlap a span."""
-    reach, before = scene.duration + scene.after - 1, scene.before
+    reach, before = query.duration + query.after - 1, query.before
     return [(span.start - reach, span.end + before, index) for index, span in enumerate(spans) if span.start < span.end]
 
 
@@ -166,10 +166,10 @@ def _cut(closed: Closed, sessions: list[int]) -> Iterator[Closed]:
         yield first, until, cause
 
 
-def _count_business_days(scene: Scene, days: int) -> int:
+def _count_business_days(query: SlotQuery, days: int) -> int:
     """Find the day so many business days after today: Monday to Friday, without the schedule's holidays."""
-    holidays = find_holidays(scene.setting.schedule, scene.today, scene.today + days * 2 + 30)
-    day = scene.today
+    holidays = find_holidays(query.setting.schedule, query.today, query.today + days * 2 + 30)
+    day = query.today
     while days > 0:
         day += 1
         if (day + 3) % 7 < 5 and day not in holidays:

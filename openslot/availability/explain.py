@@ -5,12 +5,12 @@ from datetime import date, datetime
 
 from msgspec.structs import replace
 
-from openslot.availability.closures import RULES, Scene
+from openslot.availability.closures import RULES, SlotQuery
 from openslot.availability.grid import step_of
 from openslot.availability.intervals import invert, pick_starts
 from openslot.availability.models import Code, DayExplained, Days, Setting, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
-from openslot.availability.slots import find_causes, is_askable, set_scene, spans_of
+from openslot.availability.slots import find_causes, is_askable, make_query, spans_of
 from openslot.core.zones import floor_second, get_zone
 
 
@@ -19,9 +19,9 @@ def explain_start(setting: Setting, starts_at: datetime) -> StartExplained:
     if not is_askable(starts_at):
         return StartExplained(starts_at, Code.OFF_GRID, (NEVER,))
     start = floor_second(starts_at)
-    scene = set_scene(setting, asked=(start, start + 1))
-    causes = find_causes(scene, start)
-    reasons = tuple(give_reason(scene, code, cause=cause, start=start) for code, cause in causes)
+    query = make_query(setting, asked=(start, start + 1))
+    causes = find_causes(query, start)
+    reasons = tuple(give_reason(query, code, cause=cause, start=start) for code, cause in causes)
     return StartExplained(starts_at, causes[0][0] if causes else Code.OPEN, reasons)
 
 
@@ -30,23 +30,23 @@ def explain_day(setting: Setting, on: date) -> DayExplained:
     spans = spans_of(Days(on, on), get_zone(setting.schedule.zone))
     if not spans:
         return DayExplained(on, starts=0, open=0, reasons=(NEVER,))
-    scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
-    starts = pick_starts(scene.grid.stretches, invert(spans), step=step_of(setting.event_type))
+    query = make_query(setting, asked=(spans[0][0], spans[-1][1]))
+    starts = pick_starts(query.grid.stretches, invert(spans), step=step_of(setting.event_type))
     if not starts:
-        return DayExplained(on, starts=0, open=0, reasons=(give_day_reason(scene, on),))
-    grouped = _group_by_cause(scene, starts)
+        return DayExplained(on, starts=0, open=0, reasons=(give_day_reason(query, on),))
+    grouped = _group_by_cause(query, starts)
     closed = set[int]().union(*grouped.values())
     reasons = tuple(
-        replace(give_reason(scene, code, cause=cause, start=each[0]), closes=len(each))
+        replace(give_reason(query, code, cause=cause, start=each[0]), closes=len(each))
         for (code, cause), each in grouped.items()
     )
     return DayExplained(on, starts=len(starts), open=len(starts) - len(closed), reasons=reasons)
 
 
-def _group_by_cause(scene: Scene, starts: list[int]) -> dict[tuple[Code, int], list[int]]:
+def _group_by_cause(query: SlotQuery, starts: list[int]) -> dict[tuple[Code, int], list[int]]:
     grouped: dict[tuple[Code, int], list[int]] = {}
     for code, close in RULES:
-        for first, until, cause in close(scene):
+        for first, until, cause in close(query):
             hit = starts[bisect_left(starts, first) : bisect_left(starts, until)]
             if hit:
                 grouped.setdefault((code, cause), []).extend(hit)

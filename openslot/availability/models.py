@@ -11,14 +11,14 @@ from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule
 
 
-class OfOwner(Struct, frozen=True):
+class BySlug(Struct, frozen=True):
     """An active event type by its owner and slug."""
 
     owner_id: UUID
     slug: str
 
 
-class OfPage(Struct, frozen=True):
+class ByPage(Struct, frozen=True):
     """An active event type by its host's username and its slug; a private one needs its token."""
 
     username: str
@@ -33,13 +33,13 @@ class ById(Struct, frozen=True):
     token: str | None = None
 
 
-class Booked(Struct, frozen=True):
+class ByBooking(Struct, frozen=True):
     """An event type that was booked before, active or not."""
 
     event_type_id: UUID
 
 
-Which = OfOwner | OfPage | ById | Booked
+EventTypeRef = BySlug | ByPage | ById | ByBooking
 
 
 class Claim(Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import date
 from zoneinfo import ZoneInfo
 
-from openslot.availability.closures import Scene, find_window
+from openslot.availability.closures import SlotQuery, find_window
 from openslot.availability.grid import find_holidays, step_of
 from openslot.availability.intervals import Span
 from openslot.availability.models import Code, Reason
@@ -19,31 +19,31 @@ NEVER = Reason(
 )
 
 
-def give_reason(scene: Scene, code: Code, *, cause: int, start: int) -> Reason:
+def give_reason(query: SlotQuery, code: Code, *, cause: int, start: int) -> Reason:
     """Put a rule that closes a start into words."""
-    return _WORDS[code](scene, cause, start)
+    return _WORDS[code](query, cause, start)
 
 
-def give_day_reason(scene: Scene, on: date) -> Reason:
+def give_day_reason(query: SlotQuery, on: date) -> Reason:
     """Tell why a day gives no start at all."""
-    minutes = scene.duration // 60
+    minutes = query.duration // 60
     remedy = f"Add hours or an override for {on} that are at least {_length(minutes)} long"
-    return Reason(Code.OUTSIDE_HOURS, f"Outside hours: {_tell_hours(scene, on)}", remedy, closes=0)
+    return Reason(Code.OUTSIDE_HOURS, f"Outside hours: {_tell_hours(query, on)}", remedy, closes=0)
 
 
-def _past(scene: Scene, _: int, __: int) -> Reason:
-    return Reason(Code.PAST, "In the past", f"Choose a start from {_moment(scene.zone, scene.now)} on")
+def _past(query: SlotQuery, _: int, __: int) -> Reason:
+    return Reason(Code.PAST, "In the past", f"Choose a start from {_moment(query.zone, query.now)} on")
 
 
-def _outside_hours(scene: Scene, _: int, start: int) -> Reason:
-    on = date_of(local_day(scene.zone, start))
-    meeting = _span(scene.zone, (start, start + scene.duration))
+def _outside_hours(query: SlotQuery, _: int, start: int) -> Reason:
+    on = date_of(local_day(query.zone, start))
+    meeting = _span(query.zone, (start, start + query.duration))
     remedy = f"Add hours or an override for {on} that include {meeting}"
-    return Reason(Code.OUTSIDE_HOURS, f"Outside hours: {_tell_hours(scene, on)}", remedy)
+    return Reason(Code.OUTSIDE_HOURS, f"Outside hours: {_tell_hours(query, on)}", remedy)
 
 
-def _tell_hours(scene: Scene, on: date) -> str:
-    schedule = scene.setting.schedule
+def _tell_hours(query: SlotQuery, on: date) -> str:
+    schedule = query.setting.schedule
     hours = [
         f"{write_minute(each.start_minute)}{_TO}{write_minute(each.end_minute)}" for each in hours_on(schedule, on)
     ]
@@ -52,50 +52,50 @@ def _tell_hours(scene: Scene, on: date) -> str:
     return f"{day} {on} has {', '.join(hours) or 'no hours'}"
 
 
-def _off_grid(scene: Scene, __: int, start: int) -> Reason:
-    step = step_of(scene.setting.event_type)
-    anchor = max(first for first, _ in scene.grid.stretches if first <= start)
-    earlier = _moment(scene.zone, start - (start - anchor) % step)
+def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
+    step = step_of(query.setting.event_type)
+    anchor = max(first for first, _ in query.grid.stretches if first <= start)
+    earlier = _moment(query.zone, start - (start - anchor) % step)
     return Reason(
         Code.OFF_GRID,
-        f"Between two starts: they are {step // 60} min apart, counted from {_moment(scene.zone, anchor)}",
+        f"Between two starts: they are {step // 60} min apart, counted from {_moment(query.zone, anchor)}",
         f"Choose {earlier}, or change the slot interval",
     )
 
 
-def _out_of_office(scene: Scene, cause: int, _: int) -> Reason:
-    away = scene.setting.schedule.out_of_office[cause]
+def _out_of_office(query: SlotQuery, cause: int, _: int) -> Reason:
+    away = query.setting.schedule.out_of_office[cause]
     span = floor_second(away.starts_at), ceil_second(away.ends_at)
     why = f" ({away.reason})" if away.reason else ""
-    sentence = f"Out of office{why}, {_span(scene.zone, span)}"
+    sentence = f"Out of office{why}, {_span(query.zone, span)}"
     return _with_span(Code.OUT_OF_OFFICE, sentence, "Shorten or remove the time out of office", span)
 
 
-def _holiday(scene: Scene, cause: int, _: int) -> Reason:
+def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
     on = date_of(cause)
-    name = find_holidays(scene.setting.schedule, cause, cause)[cause]
+    name = find_holidays(query.setting.schedule, cause, cause)[cause]
     return Reason(Code.HOLIDAY, f"Public holiday on {on}: {name}", f"Add an override with hours for {on}")
 
 
-def _window(scene: Scene, _: int, start: int) -> Reason:
-    first, last = find_window(scene)
+def _window(query: SlotQuery, _: int, start: int) -> Reason:
+    first, last = find_window(query)
     remedy = (
-        "Move the booking window's first day" if local_day(scene.zone, start) < first else "Lengthen the booking window"
+        "Move the booking window's first day" if local_day(query.zone, start) < first else "Lengthen the booking window"
     )
     return Reason(Code.WINDOW, f"Outside the booking window, {date_of(first)} to {date_of(last)}", remedy)
 
 
-def _notice(scene: Scene, _: int, start: int) -> Reason:
-    minutes = scene.setting.event_type.min_notice_minutes
-    span = scene.now, scene.now + minutes * 60
-    remedy = f"Lower the minimum notice to {_length((start - scene.now) // 60)} or less"
+def _notice(query: SlotQuery, _: int, start: int) -> Reason:
+    minutes = query.setting.event_type.min_notice_minutes
+    span = query.now, query.now + minutes * 60
+    remedy = f"Lower the minimum notice to {_length((start - query.now) // 60)} or less"
     return _with_span(
-        Code.NOTICE, f"Notice of {_length(minutes)}: not before {_moment(scene.zone, span[1])}", remedy, span
+        Code.NOTICE, f"Notice of {_length(minutes)}: not before {_moment(query.zone, span[1])}", remedy, span
     )
 
 
-def _day_limit(scene: Scene, cause: int, _: int) -> Reason:
-    most, on = scene.setting.event_type.limits.per_day, date_of(cause)
+def _day_limit(query: SlotQuery, cause: int, _: int) -> Reason:
+    most, on = query.setting.event_type.limits.per_day, date_of(cause)
     return Reason(
         Code.DAY_LIMIT,
         f"Limit of {most} a day reached on {on}",
@@ -103,8 +103,8 @@ def _day_limit(scene: Scene, cause: int, _: int) -> Reason:
     )
 
 
-def _week_limit(scene: Scene, cause: int, _: int) -> Reason:
-    most, on = scene.setting.event_type.limits.per_week, date_of(cause)
+def _week_limit(query: SlotQuery, cause: int, _: int) -> Reason:
+    most, on = query.setting.event_type.limits.per_week, date_of(cause)
     return Reason(
         Code.WEEK_LIMIT,
         f"Limit of {most} a week reached in the week of {on}",
@@ -112,29 +112,29 @@ def _week_limit(scene: Scene, cause: int, _: int) -> Reason:
     )
 
 
-def _full(scene: Scene, cause: int, _: int) -> Reason:
-    claim, seats = scene.setting.taken.claims[cause], scene.setting.event_type.seats
+def _full(query: SlotQuery, cause: int, _: int) -> Reason:
+    claim, seats = query.setting.taken.claims[cause], query.setting.event_type.seats
     span = claim.start, claim.end
     return _with_span(Code.FULL, f"All {seats} seats are taken", "Add seats, or cancel a booking of this session", span)
 
 
-def _taken(scene: Scene, cause: int, _: int) -> Reason:
-    claim = scene.setting.taken.claims[cause]
+def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
+    claim = query.setting.taken.claims[cause]
     span = claim.start, claim.end
-    sentence = f"Taken by a {claim.kind}, {_span(scene.zone, span)} with its buffers"
+    sentence = f"Taken by a {claim.kind}, {_span(query.zone, span)} with its buffers"
     return _with_span(Code.TAKEN, sentence, f"Move or cancel that {claim.kind}, or shorten the buffers", span)
 
 
-def _busy(scene: Scene, cause: int, _: int) -> Reason:
-    busy = scene.setting.taken.busy[cause]
+def _busy(query: SlotQuery, cause: int, _: int) -> Reason:
+    busy = query.setting.taken.busy[cause]
     span = busy.start, busy.end
-    sentence = f"{busy.source}, {_span(scene.zone, span)}"
+    sentence = f"{busy.source}, {_span(query.zone, span)}"
     return _with_span(
         Code.BUSY, sentence, f"Move that event or show it as free in {busy.source}, or shorten the buffers", span
     )
 
 
-_WORDS: dict[Code, Callable[[Scene, int, int], Reason]] = {
+_WORDS: dict[Code, Callable[[SlotQuery, int, int], Reason]] = {
     Code.PAST: _past,
     Code.OUTSIDE_HOURS: _outside_hours,
     Code.OFF_GRID: _off_grid,

@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from openslot.availability.models import Slot, Slots
-from openslot.availability.store import Found
-from openslot.availability.writing import write_slots
+from openslot.availability.slot_json import write_slots
+from openslot.availability.store import SlotContext
 from openslot.event_types.schemas import EmbeddedEventType, embed
 
 
@@ -20,7 +20,7 @@ class OpenSlots(Struct, frozen=True, kw_only=True, rename="camel"):
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
 
 
-def show_open(found: Found, slots: Slots, zone: ZoneInfo) -> OpenSlots:
+def show_open(found: SlotContext, slots: Slots, zone: ZoneInfo) -> OpenSlots:
     """Write slots as the asker's clock shows them; the list is written already, and only put in its place."""
     written = msgspec.Raw(write_slots(slots, viewer=zone))
     return OpenSlots(data=cast("list[Slot]", written), event_type=embed(found.setting.event_type), timezone=str(zone))

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from itertools import chain
 from zoneinfo import ZoneInfo
 
-from openslot.availability.closures import RULES, Scene
+from openslot.availability.closures import RULES, SlotQuery
 from openslot.availability.grid import lay_grid, step_of
 from openslot.availability.intervals import Span, invert, pick_starts
 from openslot.availability.models import Code, Days, Setting, Slots
@@ -31,9 +31,9 @@ def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
     duration = setting.event_type.duration_minutes * 60
     if not spans:
         return Slots([], duration)
-    scene = set_scene(setting, asked=(spans[0][0], spans[-1][1]))
-    closed = sorted(chain(invert(spans), *(close(scene) for _, close in RULES)))
-    starts = pick_starts(scene.grid.stretches, closed, step=step_of(setting.event_type))
+    query = make_query(setting, asked=(spans[0][0], spans[-1][1]))
+    closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)))
+    starts = pick_starts(query.grid.stretches, closed, step=step_of(setting.event_type))
     return Slots(starts, duration, _find_session_ends(setting, duration))
 
 
@@ -51,7 +51,7 @@ def judge(setting: Setting, starts_at: datetime) -> Code:
     if not is_askable(starts_at):
         return Code.OFF_GRID
     start = floor_second(starts_at)
-    causes = find_causes(set_scene(setting, asked=(start, start + 1)), start)
+    causes = find_causes(make_query(setting, asked=(start, start + 1)), start)
     return causes[0][0] if causes else Code.OPEN
 
 
@@ -60,33 +60,33 @@ def is_askable(starts_at: datetime) -> bool:
     return not starts_at.microsecond and _KNOWN[0] <= floor_second(starts_at) < _KNOWN[1]
 
 
-def find_causes(scene: Scene, start: int) -> list[tuple[Code, int]]:
+def find_causes(query: SlotQuery, start: int) -> list[tuple[Code, int]]:
     """List every rule that closes a start, each with its cause, in the order in which they count."""
-    causes = [(code, cause) for code, close in RULES for first, until, cause in close(scene) if first <= start < until]
-    fault = find_grid_fault(scene, start)
+    causes = [(code, cause) for code, close in RULES for first, until, cause in close(query) if first <= start < until]
+    fault = find_grid_fault(query, start)
     if fault is not None:
         causes.insert(1 if causes and causes[0][0] is Code.PAST else 0, (fault, 0))
     return causes
 
 
-def find_grid_fault(scene: Scene, start: int) -> Code | None:
+def find_grid_fault(query: SlotQuery, start: int) -> Code | None:
     """Tell why the schedule's hours do not give a start, if they do not."""
-    if not any(begin <= start and start + scene.duration <= end for begin, end in scene.grid.ranges):
+    if not any(begin <= start and start + query.duration <= end for begin, end in query.grid.ranges):
         return Code.OUTSIDE_HOURS
-    step = step_of(scene.setting.event_type)
-    if any(anchor <= start < until and (start - anchor) % step == 0 for anchor, until in scene.grid.stretches):
+    step = step_of(query.setting.event_type)
+    if any(anchor <= start < until and (start - anchor) % step == 0 for anchor, until in query.grid.stretches):
         return None
     return Code.OFF_GRID
 
 
-def set_scene(setting: Setting, *, asked: Span) -> Scene:
+def make_query(setting: Setting, *, asked: Span) -> SlotQuery:
     """Lay out all that decides about the starts of a span."""
     event_type, schedule = setting.event_type, setting.schedule
     zone = get_zone(schedule.zone)
     duration = event_type.duration_minutes * 60
     first_day, last_day = local_day(zone, asked[0]), local_day(zone, asked[1] + duration) + 1
     offsets = get_offsets(zone, date_of(first_day), date_of(last_day))
-    return Scene(
+    return SlotQuery(
         setting=setting,
         zone=zone,
         offsets=offsets,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.availability.models import Booked, Busy, ById, Claim, OfOwner, OfPage, Setting, Taken, Which
+from openslot.availability.models import Busy, ByBooking, ById, ByPage, BySlug, Claim, EventTypeRef, Setting, Taken
 from openslot.core.db import Db, Row
 from openslot.core.zones import ceil_second, floor_second
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
@@ -67,7 +67,7 @@ cross join lateral (
 where u.disabled_at is null and """
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class SlotContext(Struct, frozen=True, kw_only=True):
     """Everything that decides, and whose time it is."""
 
     setting: Setting
@@ -86,26 +86,32 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 async def find_setting(
-    db: Db, which: Which, *, asked_from: datetime, asked_until: datetime, now: datetime, without: UUID | None = None
-) -> Found | None:
+    db: Db,
+    which: EventTypeRef,
+    *,
+    asked_from: datetime,
+    asked_until: datetime,
+    now: datetime,
+    without: UUID | None = None,
+) -> SlotContext | None:
     """Read what decides about the starts of a span; a claim or seat that is about to change is left out."""
     condition, arguments = condition_of(which, first=5)
     asked = floor_second(asked_from), ceil_second(asked_until)
     row = await db.fetchrow(SETTING + condition, *asked, now, without, *arguments)
-    return _to_found(row, now) if row else None
+    return _to_context(row, now) if row else None
 
 
-def condition_of(which: Which, *, first: int) -> tuple[str, tuple[Any, ...]]:
+def condition_of(which: EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:
     """Write which event type is meant, and with which arguments from the first free number on."""
     a, b, c = f"${first}", f"${first + 1}", f"${first + 2}"
     match which:
-        case OfOwner(owner_id, slug):
+        case BySlug(owner_id, slug):
             return f"e.owner_id = {a} and e.slug = {b} and e.active", (owner_id, slug)
         case ById(event_type_id, token):
             return f"e.id = {a} and e.active and {_visible(b)}", (event_type_id, token)
-        case Booked(event_type_id):
+        case ByBooking(event_type_id):
             return f"e.id = {a}", (event_type_id,)
-        case OfPage(username, slug, token):
+        case ByPage(username, slug, token):
             page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {_visible(c)}"
             return page, (username, slug, token)
 
@@ -114,7 +120,7 @@ def _visible(token: str) -> str:
     return f"(e.private_token is null or e.private_token = {token})"
 
 
-def _to_found(row: Row, now: datetime) -> Found:
+def _to_context(row: Row, now: datetime) -> SlotContext:
     away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
     taken = Taken(
         claims=list(
@@ -132,7 +138,7 @@ def _to_found(row: Row, now: datetime) -> Found:
         booked=row["counted_starts"] or (),
     )
     setting = Setting(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
-    return Found(
+    return SlotContext(
         setting=setting,
         claim_ids=row["claim_id"] or [],
         has_stale=row["has_stale"],

@@ -7,15 +7,15 @@ from msgspec import Meta
 from msgspec.structs import asdict
 
 from openslot.accounts.models import User
-from openslot.availability.models import OfOwner
+from openslot.availability.models import BySlug
 from openslot.bookings import operations
-from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
+from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
 from openslot.bookings.schemas import (
     BookingBody,
     BookingFilter,
     CancelBody,
+    CreatedBooking,
     DetailedBooking,
-    Made,
     RescheduleBody,
     ShownBooking,
 )
@@ -49,15 +49,15 @@ async def list_bookings(
 @get(summary="Read a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Read one of your bookings with its event type, contact and mails."""
-    shown = await operations.get_shown(work, Ref(booking_id, user.id))
+    shown = await operations.get_shown(work, BookingRef(booking_id, user.id))
     return DetailedBooking(**asdict(shown), email_logs=[])
 
 
 @post(summary="Book a slot")
-async def create_booking(work: Work, user: User, data: BookingBody) -> Made:
+async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBooking:
     """Book an open slot of one of your event types for an invitee."""
     wanted = BookingWanted(
-        which=OfOwner(user.id, data.event_type_slug),
+        which=BySlug(user.id, data.event_type_slug),
         starts_at=data.start_time,
         invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
         notes=data.notes,
@@ -65,7 +65,7 @@ async def create_booking(work: Work, user: User, data: BookingBody) -> Made:
         guests=tuple(data.guests),
     )
     booking = await operations.create_booking(work, wanted)
-    return Made(booking_id=str(booking.id))
+    return CreatedBooking(booking_id=str(booking.id))
 
 
 @post("/bookings/{booking_id}/cancel", summary="Cancel a booking")
@@ -76,13 +76,13 @@ async def cancel_booking(
     data: CancelBody | None = None,
 ) -> Success:
     """Cancel one of your bookings; cancelling it again changes nothing."""
-    await operations.cancel_booking(work, Ref(booking_id, user.id), reason=data.reason if data else None)
+    await operations.cancel_booking(work, BookingRef(booking_id, user.id), reason=data.reason if data else None)
     return Success()
 
 
 @patch("/bookings/{booking_id}/reschedule", summary="Move a booking")
 async def reschedule_booking(work: Work, user: User, booking_id: UUID, data: RescheduleBody) -> Success:
     """Move one of your bookings to another open slot."""
-    ref = Ref(booking_id, user.id)
+    ref = BookingRef(booking_id, user.id)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()

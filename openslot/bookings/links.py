@@ -5,24 +5,24 @@ import binascii
 from uuid import UUID
 
 from openslot.bookings.errors import BookingNotFound
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 PURPOSE = "manage link"
 SIGNATURE_BYTES = 16
 
 
-def manage_url(house: House, booking_id: UUID) -> str:
+def manage_url(runtime: Runtime, booking_id: UUID) -> str:
     """Write the address of a booking's own page."""
-    return f"{house.settings.public_url}/manage/{manage_token(house, booking_id)}"
+    return f"{runtime.settings.public_url}/manage/{manage_token(runtime, booking_id)}"
 
 
-def manage_token(house: House, booking_id: UUID) -> str:
+def manage_token(runtime: Runtime, booking_id: UUID) -> str:
     """Sign a booking's id."""
-    signature = house.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
+    signature = runtime.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
     return base64.urlsafe_b64encode(booking_id.bytes + signature).decode().rstrip("=")
 
 
-def read_manage_token(house: House, token: str) -> UUID:
+def read_manage_token(runtime: Runtime, token: str) -> UUID:
     """Read a booking's id out of a link that we have signed."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
@@ -31,6 +31,6 @@ def read_manage_token(house: House, token: str) -> UUID:
     if len(raw) != 16 + SIGNATURE_BYTES:
         raise BookingNotFound
     booking_id = UUID(bytes=raw[:16])
-    if not house.signer.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
+    if not runtime.signer.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
         raise BookingNotFound
     return booking_id

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.availability.models import Which
+from openslot.availability.models import EventTypeRef
 from openslot.event_types.models import Location
 
-Answer = str | bool
-Answers = dict[str, Answer]
+AnswerValue = str | bool
+Answers = dict[str, AnswerValue]
 
 
 class Status(StrEnum):
@@ -38,7 +38,7 @@ class Invitee(Struct, frozen=True, kw_only=True):
 class BookingWanted(Struct, frozen=True, kw_only=True):
     """What is needed to book a slot."""
 
-    which: Which
+    which: EventTypeRef
     starts_at: datetime
     invitee: Invitee
     notes: str | None = None
@@ -82,14 +82,14 @@ class Booking(Struct, frozen=True, kw_only=True):
         return f"{self.id}@openslot"
 
 
-class Ref(Struct, frozen=True):
-    """Which booking is meant: one of a host's own, or the one that a manage link names."""
+class BookingRef(Struct, frozen=True):
+    """EventTypeRef booking is meant: one of a host's own, or the one that a manage link names."""
 
     id: UUID
     host_id: UUID | None
 
 
-class Past(Struct, frozen=True, kw_only=True):
+class HistoryEntry(Struct, frozen=True, kw_only=True):
     """One thing that happened to a booking."""
 
     type: str

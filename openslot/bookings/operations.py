@@ -12,9 +12,9 @@ from openslot.bookings import rules, store
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.links import manage_url
-from openslot.bookings.models import Booking, BookingWanted, Past, Ref, Status
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, HistoryEntry, Status
 from openslot.bookings.schemas import ShownBooking, show_row
-from openslot.bookings.store import Whole
+from openslot.bookings.store import BookingDetails
 from openslot.contacts import operations as contacts
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
@@ -33,17 +33,17 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
         work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
-    url = manage_url(work.house, booking.id)
+    url = manage_url(work.runtime, booking.id)
     created = BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, manage_url=url)
     work.stage(store.insert_booking(booking))
     await work.record(created)
     return booking
 
 
-async def cancel_booking(work: Work, ref: Ref, *, reason: str | None = None) -> Booking:
+async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = None) -> Booking:
     """Cancel a booking and give its time back; one that is cancelled already stays as it is."""
-    whole = await _get_for_change(work, ref)
-    booking = whole.booking
+    details = await _get_for_change(work, ref)
+    booking = details.booking
     if booking.status is Status.CANCELLED:
         return booking
     if rules.is_over(booking, now=work.now):
@@ -62,18 +62,18 @@ async def cancel_booking(work: Work, ref: Ref, *, reason: str | None = None) -> 
     await work.record(
         BookingCancelled(
             booking=cancelled,
-            event_type=whole.event_type,
-            contact=whole.contact,
-            manage_url=manage_url(work.house, booking.id),
+            event_type=details.event_type,
+            contact=details.contact,
+            manage_url=manage_url(work.runtime, booking.id),
         )
     )
     return cancelled
 
 
-async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reason: str | None = None) -> Booking:
+async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *, reason: str | None = None) -> Booking:
     """Move a booking to another open slot: same id, same calendar entry; the same time again changes nothing."""
-    whole = await _get_for_change(work, ref)
-    booking = whole.booking
+    details = await _get_for_change(work, ref)
+    booking = details.booking
     if booking.status is Status.CANCELLED:
         raise BookingIsCancelled
     if rules.is_over(booking, now=work.now):
@@ -99,8 +99,8 @@ async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reaso
         BookingRescheduled(
             booking=moved,
             event_type=claimed.event_type,
-            contact=whole.contact,
-            manage_url=manage_url(work.house, booking.id),
+            contact=details.contact,
+            manage_url=manage_url(work.runtime, booking.id),
             previous_starts_at=booking.starts_at,
             previous_ends_at=booking.ends_at,
             reason=reason or None,
@@ -109,20 +109,20 @@ async def reschedule_booking(work: Work, ref: Ref, starts_at: datetime, *, reaso
     return moved
 
 
-async def get_booking(work: Work, ref: Ref) -> Whole:
+async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
     """Read a booking with what belongs to it."""
-    whole = await store.find_booking(work.db, ref)
-    if whole is None:
+    details = await store.find_booking(work.db, ref)
+    if details is None:
         raise BookingNotFound
-    return whole
+    return details
 
 
-async def get_shown(work: Work, ref: Ref) -> ShownBooking:
+async def get_shown(work: Work, ref: BookingRef) -> ShownBooking:
     """Read a booking as it is shown in a list."""
     row = await store.find_shown(work.db, ref)
     if row is None:
         raise BookingNotFound
-    return show_row(row, manage_url(work.house, row["id"]))
+    return show_row(row, manage_url(work.runtime, row["id"]))
 
 
 async def list_bookings(
@@ -132,14 +132,14 @@ async def list_bookings(
     rows, total = await store.list_shown(
         work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
     )
-    return [show_row(row, manage_url(work.house, row["id"])) for row in rows], total
+    return [show_row(row, manage_url(work.runtime, row["id"])) for row in rows], total
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
     """Cancel everything that a host who leaves had before them."""
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
     for booking_id in upcoming:
-        await cancel_booking(work, Ref(booking_id, host.id), reason=reason)
+        await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
     return len(upcoming)
 
 
@@ -148,17 +148,17 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
     return await store.list_without_time(db, now=now)
 
 
-async def list_history(work: Work, ref: Ref) -> list[Past]:
+async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
     """Tell what happened to a booking, the first first."""
     await get_booking(work, ref)
-    return await store.list_past(work.db, ref.id)
+    return await store.list_history(work.db, ref.id)
 
 
-async def _get_for_change(work: Work, ref: Ref) -> Whole:
-    whole = await store.lock_booking(work.db, ref)
-    if whole is None:
+async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
+    details = await store.lock_booking(work.db, ref)
+    if details is None:
         raise BookingNotFound
-    return whole
+    return details
 
 
 def _checked(wanted: BookingWanted) -> BookingWanted:

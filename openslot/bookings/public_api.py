@@ -8,19 +8,19 @@ from openslot.availability import claims
 from openslot.availability.models import ById
 from openslot.bookings import operations, store
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
+from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
 from openslot.bookings.rules import is_over
 from openslot.bookings.schemas import (
     CancelBody,
-    Held,
+    CreatedHold,
+    CreatedPublicBooking,
     HoldBody,
-    MadeInPublic,
     ManagedBooking,
     ManagedHost,
     PublicBookingBody,
     RescheduleBody,
 )
-from openslot.bookings.store import Whole
+from openslot.bookings.store import BookingDetails
 from openslot.core.ids import parse_id
 from openslot.core.instants import iso
 from openslot.core.work import Work
@@ -50,7 +50,7 @@ def invitee_of(request: Request) -> str | None:
 
 
 @post("/bookings", summary="Book a slot without a key", retried_by=invitee_of)
-async def create_public_booking(work: Work, data: PublicBookingBody) -> MadeInPublic:
+async def create_public_booking(work: Work, data: PublicBookingBody) -> CreatedPublicBooking:
     """Book an open slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
         which=ById(parse_id(data.event_type_id), data.token),
@@ -62,21 +62,21 @@ async def create_public_booking(work: Work, data: PublicBookingBody) -> MadeInPu
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
     )
     booking = await operations.create_booking(work, wanted)
-    return MadeInPublic(
+    return CreatedPublicBooking(
         booking_id=str(booking.id),
         status=booking.status,
         start_time=iso(booking.starts_at),
         end_time=iso(booking.ends_at),
-        manage_url=manage_url(work.house, booking.id),
+        manage_url=manage_url(work.runtime, booking.id),
     )
 
 
 @post("/holds", summary="Keep a slot for ten minutes", limit=HOLDS)
-async def create_hold(work: Work, request: Request, data: HoldBody) -> Held:
+async def create_hold(work: Work, request: Request, data: HoldBody) -> CreatedHold:
     """Keep a slot while a form is filled in; three at a time from one address."""
     which = ById(parse_id(data.event_type_id), data.token)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
-    return Held(hold_id=str(held.id), expires_at=iso(held.expires_at))
+    return CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
 @delete("/holds/{hold_id}", summary="Let go of a held slot", limit=HOLDS)
@@ -89,14 +89,14 @@ async def delete_hold(work: Work, hold_id: UUID) -> Success:
 @get("/manage/{token}", summary="Read a booking by its link")
 async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
     """Read the booking that a manage link names."""
-    whole = await operations.get_booking(work, Ref(read_manage_token(work.house, token), None))
-    return await _show(work, whole)
+    details = await operations.get_booking(work, BookingRef(read_manage_token(work.runtime, token), None))
+    return await _show(work, details)
 
 
 @post("/manage/{token}/cancel", summary="Cancel a booking by its link")
 async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None = None) -> Success:
     """Cancel the booking that a manage link names."""
-    ref = Ref(read_manage_token(work.house, token), None)
+    ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.cancel_booking(work, ref, reason=data.reason if data else None)
     return Success()
 
@@ -104,13 +104,13 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
 @post("/manage/{token}/reschedule", summary="Move a booking by its link")
 async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBody) -> Success:
     """Move the booking that a manage link names to another open slot."""
-    ref = Ref(read_manage_token(work.house, token), None)
+    ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()
 
 
-async def _show(work: Work, whole: Whole) -> ManagedBooking:
-    booking, host = whole.booking, await store.get_host(work.db, whole.booking.host_id)
+async def _show(work: Work, details: BookingDetails) -> ManagedBooking:
+    booking, host = details.booking, await store.get_host(work.db, details.booking.host_id)
     return ManagedBooking(
         id=str(booking.id),
         status=booking.status,
@@ -120,7 +120,7 @@ async def _show(work: Work, whole: Whole) -> ManagedBooking:
         invitee_timezone=booking.invitee_zone,
         notes=booking.notes,
         location=booking.location,
-        event_type=embed(whole.event_type),
+        event_type=embed(details.event_type),
         host=ManagedHost(name=host["name"], username=host["username"], timezone=host["zone"]),
         cancelled_at=iso(booking.cancelled_at) if booking.cancelled_at else None,
         cancel_reason=booking.cancel_reason,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from openslot.availability.models import Claimed
-from openslot.bookings.models import Answer, Booking, BookingWanted, Payment, Status
+from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.ids import new_id
@@ -79,7 +79,7 @@ def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
 
 
 def find_answer_faults(
-    questions: tuple[Question, ...], answers: dict[str, Answer], *, must_answer: bool
+    questions: tuple[Question, ...], answers: dict[str, AnswerValue], *, must_answer: bool
 ) -> dict[str, str]:
     """Check answers against what was asked; the host's side need not answer everything."""
     asked = {question.key: question for question in questions}
@@ -94,7 +94,7 @@ def find_answer_faults(
     return faults
 
 
-def _answer_fault(question: Question, given: Answer | None) -> str | None:
+def _answer_fault(question: Question, given: AnswerValue | None) -> str | None:
     if question.kind is QuestionKind.CHECKBOX:
         return None if isinstance(given, bool) else "must be true or false"
     if not isinstance(given, str):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from openslot.bookings.models import Answer, Booking, Payment, Status
+from openslot.bookings.models import AnswerValue, Booking, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.db import Row
@@ -69,20 +69,20 @@ class RescheduleBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which slot to keep for a moment."""
+    """EventTypeRef slot to keep for a moment."""
 
     event_type_id: Id
     start_time: Moment
     token: Token | None = None
 
 
-class Made(Struct, frozen=True, kw_only=True, rename="camel"):
+class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     """The booking that was made."""
 
     booking_id: BookingId
 
 
-class MadeInPublic(Made, frozen=True, kw_only=True, rename="camel"):
+class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="camel"):
     """The booking that was made, and how to manage it."""
 
     status: Status
@@ -91,7 +91,7 @@ class MadeInPublic(Made, frozen=True, kw_only=True, rename="camel"):
     manage_url: Annotated[str, Meta(examples=["https://book.example/manage/AZl8Lm…"])]
 
 
-class Held(Struct, frozen=True, kw_only=True, rename="camel"):
+class CreatedHold(Struct, frozen=True, kw_only=True, rename="camel"):
     """A slot that is kept until it expires."""
 
     hold_id: Id
@@ -99,7 +99,7 @@ class Held(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BookingFilter(StrEnum):
-    """Which bookings a list shows, in any letter case."""
+    """EventTypeRef bookings a list shows, in any letter case."""
 
     ALL = "all"
     CONFIRMED = "CONFIRMED"
@@ -134,7 +134,7 @@ class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     invitee_timezone: Annotated[str, Meta(examples=["Africa/Lagos"])]
     notes: Annotated[str | None, Meta(examples=["Pricing for a team of 12"])]
     location: Location
-    answers: dict[str, Answer]
+    answers: dict[str, AnswerValue]
     guests: list[str]
     event_type: EmbeddedEventType
     contact: EmbeddedContact | None
@@ -234,7 +234,7 @@ def show_row(row: Row, manage_url: str) -> ShownBooking:
         invitee_timezone=row["invitee_zone"],
         notes=row["notes"],
         location=cast("Location", Raw(row["location"])),
-        answers=cast("dict[str, Answer]", Raw(row["answers"])),
+        answers=cast("dict[str, AnswerValue]", Raw(row["answers"])),
         guests=row["guests"],
         event_type=EmbeddedEventType(
             id=str(row["event_type_id"]),

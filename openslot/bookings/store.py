@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.accounts.host_lock import LOCK_HOST
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.models import Answers, Booking, Past, Payment, Ref, Status
+from openslot.bookings.models import Answers, Booking, BookingRef, HistoryEntry, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor
@@ -58,17 +58,17 @@ MOVE = """
 update bookings set starts_at = $2, ends_at = $3, claim_id = $4, seat_id = $5, sequence = $6, reschedule_count = $7,
     previous_starts_at = $8, updated_at = $9 where id = $1"""
 # What belongs to a booking comes with it in one statement; the columns' own names tell the three apart.
-WHOLE_COLUMNS = f"{BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}"
+DETAIL_COLUMNS = f"{BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}"
 # `offset 0` has each looked up by its id: the planner does not know how few bookings a page has, and would read all.
 BELONGINGS = """
 join lateral (select * from event_types where id = b.event_type_id offset 0) e on true
 left join lateral (select * from contacts where id = b.contact_id offset 0) c on true"""
-WHOLE_TABLES = f"bookings b {BELONGINGS}"
+DETAIL_TABLES = f"bookings b {BELONGINGS}"
 OWN = "b.id = $1 and ($2::uuid is null or b.host_id = $2) and b.status <> 'PENDING_PAYMENT'"
-WHOLE = f"select {WHOLE_COLUMNS} from {WHOLE_TABLES} where {OWN}"
+DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 # First the host, then the booking, everywhere: in turns, two would wait for each other for ever.
 LOCKED = f"""
-select {WHOLE_COLUMNS}, {LOCK_HOST} from {WHOLE_TABLES} join users u on u.id = b.host_id
+select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
 where {OWN} for no key update of b"""
 
 # What is shown has six fields of an event type and as many of a contact: no more is read.
@@ -79,7 +79,7 @@ b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.pay
 b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")} as updated_at, e.id as event_type_id,
 e.name as event_type_name, e.slug, e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id,
 c.name as contact_name, c.email, c.phone, c.company, c.notes as contact_notes"""
-SHOWN = f"select {SHOWN_COLUMNS} from {WHOLE_TABLES} where {OWN}"
+SHOWN = f"select {SHOWN_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 # The total comes along also where the page is empty. Beside one row a sorted list stays sorted: to sort it once more
 # took a sixth of the statement.
 LISTED = f"""
@@ -114,7 +114,7 @@ _payment = msgspec.json.Decoder(Payment)
 _actor = msgspec.json.Decoder(Actor)
 
 
-class Whole(Struct, frozen=True):
+class BookingDetails(Struct, frozen=True):
     """A booking with the event type and the contact that belong to it."""
 
     booking: Booking
@@ -122,8 +122,8 @@ class Whole(Struct, frozen=True):
     contact: Contact | None
 
 
-def to_whole(row: Row) -> Whole:
-    """Make a booking and what belongs to it of a row of `WHOLE`."""
+def to_details(row: Row) -> BookingDetails:
+    """Make a booking and what belongs to it of a row of `DETAILS`."""
     fields: dict[str, Any] = {name: row[f"b_{name}"] for name in COLUMNS}
     fields["status"] = Status(fields["status"])
     fields["location"] = _location.decode(fields["location"])
@@ -131,7 +131,7 @@ def to_whole(row: Row) -> Whole:
     fields["guests"] = tuple(fields["guests"])
     fields["payment"] = _payment.decode(fields["payment"]) if fields["payment"] else None
     contact = to_contact(row) if row["b_contact_id"] else None
-    return Whole(Booking(**fields), to_event_type(row), contact)
+    return BookingDetails(Booking(**fields), to_event_type(row), contact)
 
 
 def insert_booking(booking: Booking) -> Change:
@@ -139,19 +139,19 @@ def insert_booking(booking: Booking) -> Change:
     return Change(INSERT, _values(booking))
 
 
-async def find_booking(db: Db, ref: Ref) -> Whole | None:
+async def find_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     """Look a booking up."""
-    row = await db.fetchrow(WHOLE, ref.id, ref.host_id)
-    return to_whole(row) if row else None
+    row = await db.fetchrow(DETAILS, ref.id, ref.host_id)
+    return to_details(row) if row else None
 
 
-async def lock_booking(db: Db, ref: Ref) -> Whole | None:
+async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     """Look a booking up and keep others from changing it, or any of its host's time, until the commit."""
     row = await db.fetchrow(LOCKED, ref.id, ref.host_id)
-    return to_whole(row) if row else None
+    return to_details(row) if row else None
 
 
-async def find_shown(db: Db, ref: Ref) -> Row | None:
+async def find_shown(db: Db, ref: BookingRef) -> Row | None:
     """Look a booking up as a row that has `SHOWN_COLUMNS`."""
     return await db.fetchrow(SHOWN, ref.id, ref.host_id)
 
@@ -218,10 +218,10 @@ def update_moved(booking: Booking) -> Change:
     )
 
 
-async def list_past(db: Db, booking_id: UUID) -> list[Past]:
+async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
     """Tell what happened to a booking, the first first."""
     rows = await db.fetch(HISTORY, booking_id)
-    return [Past(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
+    return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from openslot.cli.backup_archive import DUMP, Backup
 from openslot.cli.backup_create import PROOF
-from openslot.cli.backup_pour import pour
+from openslot.cli.backup_load import load_dump
 from openslot.cli.backup_programs import ServerKind, server_kind
 from openslot.cli.database import bring_up_to_date, connect, direct_url
 from openslot.core.config import Settings
@@ -62,7 +62,7 @@ def restore_backup(settings: Settings, backup: Backup) -> Restored:
     url = direct_url(settings)
     kind, left = asyncio.run(_look(url))
     with _staged_key(settings, backup) as words:
-        pour(url, kind, backup, in_place_of=left)
+        load_dump(url, kind, backup, in_place_of=left)
     applied = asyncio.run(bring_up_to_date(url))
     rows = backup.manifest.rows
     return Restored(

@@ -10,7 +10,7 @@ from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
-    from openslot.core.work import House
+    from openslot.core.work import Runtime
 
 HOSTS, BOOKINGS = 1_000, 100_000
 
@@ -41,22 +41,22 @@ def seed(
     """Make demo data: the same people every time, new keys, nothing deleted."""
     from openslot.cli.banner import sign_in_lines
     from openslot.cli.database import fill_empty
-    from openslot.cli.running import with_house, with_work
+    from openslot.cli.running import with_runtime, with_work
     from openslot.demo.seed import seed as make
 
     seeded = with_work(make, prepare=fill_empty)
     if large:
-        with_house(_make_large)
+        with_runtime(_make_large)
     if as_json:
         print_json(seeded)
         return
     console.print("\n".join(sign_in_lines(msgspec.to_builtins(seeded))))
 
 
-async def _make_large(house: "House") -> None:
+async def _make_large(runtime: "Runtime") -> None:
     from openslot.cli.progress import progress
     from openslot.demo.large import make_large
 
     with progress("Hosts and bookings", total=HOSTS + BOOKINGS) as advance:
-        async with house.pool.acquire() as connection:
-            await make_large(connection, hosts=HOSTS, bookings=BOOKINGS, now=house.clock(), progress=advance)
+        async with runtime.pool.acquire() as connection:
+            await make_large(connection, hosts=HOSTS, bookings=BOOKINGS, now=runtime.clock(), progress=advance)

@@ -6,14 +6,14 @@ from collections import Counter
 
 import typer
 
-from openslot.cli.finding import Finding, State, ok, problem, warning
+from openslot.cli.finding import Finding, FindingState, ok, problem, warning
 from openslot.cli.output import AsJson, console, print_json
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 
 app = typer.Typer(add_completion=False)
 
-COLOURS = {State.OK: "green", State.WARNING: "yellow", State.PROBLEM: "red"}
+COLOURS = {FindingState.OK: "green", FindingState.WARNING: "yellow", FindingState.PROBLEM: "red"}
 
 
 @app.command()
@@ -21,12 +21,12 @@ def doctor(as_json: AsJson = False) -> None:
     """Look at everything and say what is wrong; ends with 1 where there is a problem."""
     findings = examine()
     counted = Counter(finding.state for finding in findings)
-    worst = max(counted, key=list(State).index)
+    worst = max(counted, key=list(FindingState).index)
     if as_json:
         print_json({"state": worst, "findings": findings})
     else:
         _show(findings, counted)
-    sys.exit(1 if worst is State.PROBLEM else 0)
+    sys.exit(1 if worst is FindingState.PROBLEM else 0)
 
 
 def examine() -> list[Finding]:
@@ -61,12 +61,15 @@ def _look_inside(chosen: Settings) -> list[Finding]:
         return [problem("database", str(fault), mend)]
 
 
-def _show(findings: list[Finding], counted: Counter[State]) -> None:
+def _show(findings: list[Finding], counted: Counter[FindingState]) -> None:
     for finding in findings:
         console.print(f"{finding.state:<8}", style=COLOURS[finding.state], end="")
         console.print(f" {finding.name:<16} {finding.meaning}")
         if finding.mend is not None:
             console.print(f"{'':<26}{finding.mend}", style="bold")
-    told = [f"{counted[state]} {state}{'s' if counted[state] > 1 else ''}" for state in (State.PROBLEM, State.WARNING)]
+    told = [
+        f"{counted[state]} {state}{'s' if counted[state] > 1 else ''}"
+        for state in (FindingState.PROBLEM, FindingState.WARNING)
+    ]
     rest = [words for words in told if not words.startswith("0")]
     console.print("\n" + (", ".join(rest) + "." if rest else "Everything is in order."))

@@ -8,7 +8,7 @@ from croniter import croniter
 
 from openslot.bookings.operations import list_without_time
 from openslot.cli.database import connect, direct_url
-from openslot.cli.finding import Finding, State, ok, problem, warning
+from openslot.cli.finding import Finding, FindingState, ok, problem, warning
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.data_keys import opens_all
@@ -41,7 +41,7 @@ async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding
         findings.append(await _look_at_clock(connection))
         shape = await _look_at_shape(connection)
         findings.append(shape)
-        if shape.state is not State.PROBLEM:
+        if shape.state is not FindingState.PROBLEM:
             findings += await _look_at_seals(connection, chosen)
             findings += [finding async for finding in _look_at_life(connection, is_asleep=is_asleep)]
         return findings

@@ -10,12 +10,12 @@ import typer
 from msgspec import Struct
 
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.cli.running import with_house, with_work
+from openslot.cli.running import with_runtime, with_work
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.revivals import Revival, Verdict, revive_effects
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 
 app = typer.Typer(help="Effects that are not done.", no_args_is_help=True, add_completion=False)
 
@@ -72,10 +72,10 @@ def retry_effects(
         raise Invalid("Name one effect, or --all")
     chosen = [parse_id(effect_id)] if effect_id else None
 
-    async def do(house: House) -> list[Revival]:
-        return await revive_effects(house.reading(OPERATOR), chosen)
+    async def do(runtime: Runtime) -> list[Revival]:
+        return await revive_effects(runtime.work(OPERATOR), chosen)
 
-    revivals = with_house(do)
+    revivals = with_runtime(do)
     if chosen and not revivals:
         raise Invalid("No dead effect has this id")
     if as_json:

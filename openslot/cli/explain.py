@@ -8,7 +8,7 @@ import typer
 
 from openslot.accounts.operations import get_user_by_email
 from openslot.availability import operations
-from openslot.availability.models import DayExplained, OfOwner, Reason, StartExplained
+from openslot.availability.models import BySlug, DayExplained, Reason, StartExplained
 from openslot.cli.output import AsJson, console, print_json
 from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
@@ -29,7 +29,7 @@ def explain(
 
     async def do(work: Work) -> StartExplained | DayExplained:
         host = await get_user_by_email(work, user)
-        which = OfOwner(host.id, event_type)
+        which = BySlug(host.id, event_type)
         if len(when) == len("2026-03-16"):
             return (await operations.explain_on(work, which, _read_day(when)))[1]
         schedule = (await operations.explain_on(work, which, work.now.date()))[0].setting.schedule

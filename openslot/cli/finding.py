@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class State(StrEnum):
+class FindingState(StrEnum):
     """How it is with one thing."""
 
     OK = "ok"
@@ -17,21 +17,21 @@ class Finding(Struct, frozen=True, kw_only=True):
     """One thing that was looked at: how it is, what that means, and the command that mends it."""
 
     name: str
-    state: State
+    state: FindingState
     meaning: str
     mend: str | None = None
 
 
 def ok(name: str, meaning: str) -> Finding:
     """Say that something is as it should be."""
-    return Finding(name=name, state=State.OK, meaning=meaning)
+    return Finding(name=name, state=FindingState.OK, meaning=meaning)
 
 
 def warning(name: str, meaning: str, mend: str) -> Finding:
     """Say that something works and could be better."""
-    return Finding(name=name, state=State.WARNING, meaning=meaning, mend=mend)
+    return Finding(name=name, state=FindingState.WARNING, meaning=meaning, mend=mend)
 
 
 def problem(name: str, meaning: str, mend: str) -> Finding:
     """Say that something does not work, or is not safe."""
-    return Finding(name=name, state=State.PROBLEM, meaning=meaning, mend=mend)
+    return Finding(name=name, state=FindingState.PROBLEM, meaning=meaning, mend=mend)

@@ -38,11 +38,11 @@ async def _move_in(settings: Settings, *, demo: bool) -> FirstWords:
     from openslot.cli.running import check_secrets
     from openslot.core.actor import OPERATOR
     from openslot.demo.seed import seed
-    from openslot.house import open_house
+    from openslot.runtime import open_runtime
 
     check_secrets(settings)
     await bring_up_to_date(direct_url(settings))
-    async with open_house(settings) as house, house.writing(OPERATOR) as work:
+    async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
         if demo:
             return FirstWords(seeded=await seed(work))
         token = await create_setup_link(work)

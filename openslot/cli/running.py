@@ -1,4 +1,4 @@
-"""How a command comes to a house: find or start the database, see to its shape, open, do, close."""
+"""How a command comes to a runtime: find or start the database, see to its shape, open, do, close."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -13,22 +13,24 @@ from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.secrets import load_secrets
-from openslot.core.work import House, Work
-from openslot.house import open_house
+from openslot.core.work import Runtime, Work
+from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 
 T = TypeVar("T")
 Prepare = Callable[[str], Awaitable[object]]
 
 
-def with_house(do: Callable[[House], Awaitable[T]], *, prepare: Prepare = check_migrated, wiring: Wiring = WIRING) -> T:
-    """Run something in an open house, on a database that `prepare` has seen to."""
+def with_runtime(
+    do: Callable[[Runtime], Awaitable[T]], *, prepare: Prepare = check_migrated, wiring: Wiring = WIRING
+) -> T:
+    """Run something in an open runtime, on a database that `prepare` has seen to."""
     chosen = settings()
     set_up_logging(chosen)
     with database(chosen) as ready:
         check_secrets(ready)
         try:
-            return asyncio.run(_in_house(ready, do, prepare, wiring))
+            return asyncio.run(_in_runtime(ready, do, prepare, wiring))
         except DOWN as fault:
             raise StartupError(f"The database went away: {reason(fault)}.") from None
 
@@ -36,11 +38,11 @@ def with_house(do: Callable[[House], Awaitable[T]], *, prepare: Prepare = check_
 def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_migrated) -> T:
     """Run a verb as the operator, in one transaction."""
 
-    async def in_transaction(house: House) -> T:
-        async with house.writing(OPERATOR) as work:
+    async def in_transaction(runtime: Runtime) -> T:
+        async with runtime.transaction(OPERATOR) as work:
             return await do(work)
 
-    return with_house(in_transaction, prepare=prepare)
+    return with_runtime(in_transaction, prepare=prepare)
 
 
 def check_secrets(chosen: Settings) -> None:
@@ -51,13 +53,13 @@ def check_secrets(chosen: Settings) -> None:
         raise StartupError(f"The secret key in {chosen.data_dir} can't be used: {fault.strerror}.") from None
 
 
-async def check_house(ready: Settings) -> None:
-    """Stop with one clear sentence where the house can't be opened, such as with a key that does not fit."""
-    async with open_house(ready):
+async def check_runtime(ready: Settings) -> None:
+    """Stop with one clear sentence where the runtime can't be opened, such as with a key that does not fit."""
+    async with open_runtime(ready):
         pass
 
 
-async def _in_house(ready: Settings, do: Callable[[House], Awaitable[T]], prepare: Prepare, wiring: Wiring) -> T:
+async def _in_runtime(ready: Settings, do: Callable[[Runtime], Awaitable[T]], prepare: Prepare, wiring: Wiring) -> T:
     await prepare(direct_url(ready))
-    async with open_house(ready, wiring=wiring) as house:
-        return await do(house)
+    async with open_runtime(ready, wiring=wiring) as runtime:
+        return await do(runtime)

@@ -11,7 +11,7 @@ from openslot.cli.output import AsJson, console, print_json
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 app = typer.Typer(help="The key that seals secrets.", no_args_is_help=True, add_completion=False)
 
@@ -99,16 +99,16 @@ def _reseal_and_remove(chosen: Settings) -> Retired:
 
 def _reseal(chosen: Settings) -> Retired:
     from openslot.cli.progress import progress
-    from openslot.cli.running import with_house
+    from openslot.cli.running import with_runtime
     from openslot.core.sealing import count_sealed, reseal_all
     from openslot.wiring import SEALED
 
-    async def reseal(house: House) -> Retired:
-        with progress("Sealing", await count_sealed(house.pool, SEALED)) as advance:
-            resealed = await reseal_all(house.pool, house.secrets, SEALED, advance=advance)
-        return Retired(resealed=resealed, retired=len(house.secrets.keys) - 1)
+    async def reseal(runtime: Runtime) -> Retired:
+        with progress("Sealing", await count_sealed(runtime.pool, SEALED)) as advance:
+            resealed = await reseal_all(runtime.pool, runtime.secrets, SEALED, advance=advance)
+        return Retired(resealed=resealed, retired=len(runtime.secrets.keys) - 1)
 
-    return with_house(reseal)
+    return with_runtime(reseal)
 
 
 async def _replace_lost(ready: Settings) -> bool:

@@ -9,7 +9,7 @@ import uvicorn
 from openslot.app import create_app
 from openslot.cli.database import bring_up_to_date, database, direct_url
 from openslot.cli.listening import listen
-from openslot.cli.running import check_house, check_secrets
+from openslot.cli.running import check_runtime, check_secrets
 from openslot.cli.signals import IS_UNDER_NOHUP, leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.events import Wiring
@@ -28,7 +28,7 @@ def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
         set_up_logging(ready)
         check_secrets(ready)
         asyncio.run(bring_up_to_date(direct_url(ready), wiring.migrations))
-        asyncio.run(check_house(ready))
+        asyncio.run(check_runtime(ready))
         if not IS_UNDER_NOHUP:
             signal.signal(signal.SIGHUP, _end)
         uvicorn.Server(_config(ready, wiring)).run(sockets=[listener])

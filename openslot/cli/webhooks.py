@@ -15,7 +15,7 @@ from openslot.core.ids import parse_id
 from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointWanted, LoggedAttempt, Ref, State
+from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, EndpointWanted, LoggedAttempt, State
 
 app = typer.Typer(help="Webhook endpoints.", no_args_is_help=True, add_completion=False)
 
@@ -95,7 +95,7 @@ def list_endpoints(
 @app.command("show")
 def show_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
     """Show one endpoint, without its secret."""
-    _show(with_work(lambda work: webhooks.get_endpoint(work, Ref(parse_id(endpoint_id)))), as_json=as_json)
+    _show(with_work(lambda work: webhooks.get_endpoint(work, EndpointRef(parse_id(endpoint_id)))), as_json=as_json)
 
 
 @app.command("change")
@@ -116,32 +116,35 @@ def change_endpoint(
         events=tuple(event) if event else () if every else UNSET,
         description=UNSET if description is None else description,
     )
-    _show(with_work(lambda work: webhooks.change_endpoint(work, Ref(parse_id(endpoint_id)), changes)), as_json=as_json)
+    _show(
+        with_work(lambda work: webhooks.change_endpoint(work, EndpointRef(parse_id(endpoint_id)), changes)),
+        as_json=as_json,
+    )
 
 
 @app.command("pause")
 def pause_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
     """Send an endpoint nothing until it is resumed."""
-    _show(with_work(lambda work: webhooks.pause_endpoint(work, Ref(parse_id(endpoint_id)))), as_json=as_json)
+    _show(with_work(lambda work: webhooks.pause_endpoint(work, EndpointRef(parse_id(endpoint_id)))), as_json=as_json)
 
 
 @app.command("resume")
 def resume_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
     """Send a paused or switched-off endpoint events again."""
-    _show(with_work(lambda work: webhooks.resume_endpoint(work, Ref(parse_id(endpoint_id)))), as_json=as_json)
+    _show(with_work(lambda work: webhooks.resume_endpoint(work, EndpointRef(parse_id(endpoint_id)))), as_json=as_json)
 
 
 @app.command("rotate")
 def rotate_secret(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
     """Make a new signing secret and print it once; the old one signs too for 24 hours."""
-    found = with_work(lambda work: webhooks.rotate_secret(work, Ref(parse_id(endpoint_id))))
+    found = with_work(lambda work: webhooks.rotate_secret(work, EndpointRef(parse_id(endpoint_id))))
     _show_with_secret(*found, as_json=as_json)
 
 
 @app.command("remove")
 def remove_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
     """Delete an endpoint together with its log."""
-    with_work(lambda work: webhooks.delete_endpoint(work, Ref(parse_id(endpoint_id))))
+    with_work(lambda work: webhooks.delete_endpoint(work, EndpointRef(parse_id(endpoint_id))))
     if as_json:
         print_json({"removed": endpoint_id})
         return
@@ -151,7 +154,7 @@ def remove_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
 @app.command("test")
 def send_test(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
     """Send a test to an endpoint, in whatever state it is."""
-    endpoint = with_work(lambda work: webhooks.send_test(work, Ref(parse_id(endpoint_id))))
+    endpoint = with_work(lambda work: webhooks.send_test(work, EndpointRef(parse_id(endpoint_id))))
     if as_json:
         print_json({"sent": endpoint.id, "url": endpoint.url})
         return
@@ -167,7 +170,7 @@ def list_deliveries(
     as_json: AsJson = False,
 ) -> None:
     """List the tries at an endpoint, newest first; they are kept for 30 days."""
-    ref = Ref(parse_id(endpoint_id))
+    ref = EndpointRef(parse_id(endpoint_id))
     found, total = with_work(lambda work: webhooks.list_attempts(work, ref, only_failed=failed, page=page, limit=limit))
     if as_json:
         print_json({"deliveries": [shown_attempt(one) for one in found], "total": total})
@@ -205,7 +208,7 @@ def replay(
         if delivery_id is not None:
             await webhooks.replay_delivery(work, parse_id(delivery_id), owner_id=None)
             return 1
-        ref, span = Ref(parse_id(endpoint or "")), read_span(from_, to)
+        ref, span = EndpointRef(parse_id(endpoint or "")), read_span(from_, to)
         return await (webhooks.replay_all if every else webhooks.replay_missed)(work, ref, span)
 
     if (delivery_id is None) == (endpoint is None):

@@ -5,10 +5,10 @@ from functools import partial
 
 from openslot.cli.database import bring_up_to_date
 from openslot.cli.environment import choose, settings
-from openslot.cli.running import with_house
+from openslot.cli.running import with_runtime
 from openslot.cli.signals import ENDINGS, leave_on_signals
 from openslot.core.events import Wiring
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
 from openslot.wiring import WIRING
 
@@ -20,11 +20,11 @@ def work(wiring: Wiring = WIRING) -> None:
     """Work until told to stop; what is under way is finished first."""
     leave_on_signals(0)
     choose(database_wait_seconds=max(settings().database_wait_seconds, SHORTEST_WAIT_SECONDS))
-    with_house(_work, prepare=partial(bring_up_to_date, known=wiring.migrations), wiring=wiring)
+    with_runtime(_work, prepare=partial(bring_up_to_date, known=wiring.migrations), wiring=wiring)
 
 
-async def _work(house: House) -> None:
+async def _work(runtime: Runtime) -> None:
     stop = asyncio.Event()
     for ending in ENDINGS:
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
-    await run_worker(house, stop)
+    await run_worker(runtime, stop)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import asyncpg
 
 from openslot.core.errors import StartupError
-from openslot.core.lending import Lender
+from openslot.core.pool import ConnectionPool
 
 OLDEST_SERVER = 150000
 DOWN = (
@@ -78,7 +78,7 @@ async def open_pool(url: str, *, most: int, wait_seconds: float, through_pooler:
         timeout=10,
         server_settings=POOLED if through_pooler else DIRECT,
     )
-    pool = Lender(connect, most=most, wait_seconds=wait_seconds)
+    pool = ConnectionPool(connect, most=most, wait_seconds=wait_seconds)
     try:
         version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:

@@ -129,7 +129,7 @@ BATCH = 200
 LOOKED_AT = 2_000
 
 
-class Wanted(NamedTuple):
+class NewEffect(NamedTuple):
     """An effect to be: what is done because of which event, where to, and in which order."""
 
     event_id: UUID
@@ -141,7 +141,7 @@ class Wanted(NamedTuple):
 async def insert_events(
     db: Db,
     events: Mapping[UUID, Event],
-    wanted: Sequence[Wanted],
+    wanted: Sequence[NewEffect],
     *,
     changes: Sequence[Change],
     actor: Actor,
@@ -169,7 +169,7 @@ async def insert_events(
     await enqueue(db, [Job(effect_id=head, round=0) for head in row["heads"]])
 
 
-async def insert_effects(db: Db, wanted: Sequence[Wanted], *, now: datetime, parent_id: UUID | None = None) -> None:
+async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
     """Write effects of events that are kept already, with a job for each that heads its lane."""
     if not wanted:
         return
@@ -260,7 +260,7 @@ def _recording(changes: tuple[str, ...]) -> str:
         select array(select id from written where state = 'queued') as heads, {count_parts(len(changes))} as counts"""
 
 
-def _effect_columns(wanted: Sequence[Wanted], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
+def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
     together = Counter(each.lane for each in wanted)
     # In one order, so that two who join the same lanes never wait for each other.
     lanes = sorted(lane for lane in together if lane is not None)

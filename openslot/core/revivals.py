@@ -110,17 +110,17 @@ def judge(dead: Entry, others: Collection[Entry], *, collapses: bool, kept_since
 
 async def revive_effects(work: Work, effect_ids: Sequence[UUID] | None) -> list[Revival]:
     """Give dead effects a fresh set of tries, or all there are; each lane has a transaction of its own."""
-    house = work.house
+    runtime = work.runtime
     lanes: dict[str | None, list[UUID]] = {}
     for row in await work.db.fetch(DEAD, effect_ids):
         lanes.setdefault(row["lane"], []).append(row["id"])
     alone = lanes.pop(None, [])
     told: list[Revival] = []
     for begin in range(0, len(alone), WITHOUT_LANE):
-        async with house.writing(work.actor) as batch:
+        async with runtime.transaction(work.actor) as batch:
             told += await _queue_alone(batch, alone[begin : begin + WITHOUT_LANE])
     for lane, dead in lanes.items():
-        async with house.writing(work.actor) as batch:
+        async with runtime.transaction(work.actor) as batch:
             told += await revive_in_lane(batch, str(lane), dead)
     return told
 
@@ -130,7 +130,7 @@ async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> l
     unfinished: int = await work.db.fetchval(LOCK_LANE, lane)
     entries = await _read_lanes(work, lane, effect_ids)
     dead = [entry for entry in entries if entry.id in effect_ids and entry.state == "dead"]
-    since = kept_since(work.house.settings, now=work.now)
+    since = kept_since(work.runtime.settings, now=work.now)
     told = [judge(each, entries, collapses=_collapses(work, each), kept_since=since) for each in dead]
     for revival in told:
         if revival.verdict is Verdict.SKIPPED:
@@ -163,7 +163,7 @@ async def _line_up(work: Work, lane: str, own: Sequence[Entry], queued: Abstract
 
 
 async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
-    since = kept_since(work.house.settings, now=work.now)
+    since = kept_since(work.runtime.settings, now=work.now)
     queued = await work.db.fetch(QUEUE_ALONE, effect_ids, work.now, since)
     await enqueue_rows(work.db, queued)
     skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD, work.now)
@@ -179,4 +179,4 @@ def _collapses(work: Work, entry: Entry) -> bool:
 
 
 def _reaction(work: Work, entry: Entry) -> Reaction | None:
-    return work.house.wiring.reaction(entry.reaction)
+    return work.runtime.wiring.reaction(entry.reaction)

@@ -40,7 +40,7 @@ class OldSecretKey(Unavailable):
 
 async def seal(work: Work, secret: str) -> bytes:
     """Encrypt a secret in the transaction that writes it."""
-    key = work.house.secrets.find(await work.db.fetchval(HOLD))
+    key = work.runtime.secrets.find(await work.db.fetchval(HOLD))
     if key is None:
         log.error("this process has only old secret keys: restart it with the new one")
         raise OldSecretKey

@@ -9,26 +9,26 @@ from typing import Any, Self, TypeVar, cast
 import asyncpg
 
 from openslot.core.actor import Actor
+from openslot.core.batching import Batcher
 from openslot.core.changes import Change, make
 from openslot.core.clock import Clock
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
-from openslot.core.effects import Wanted, insert_events
+from openslot.core.effects import NewEffect, insert_events
 from openslot.core.events import Event, Wiring
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import Secrets
 from openslot.core.signing import Signer
-from openslot.core.together import Together
 
-Asked = TypeVar("Asked")
-Answer = TypeVar("Answer")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-class House:
+class Runtime:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_lines", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
+    __slots__ = ("_batchers", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
 
     def __init__(
         self,
@@ -48,25 +48,23 @@ class House:
         self.signer = signer
         self.clock = clock
         self.outbound = outbound
-        self._lines: dict[Callable[..., Any], Together[Any, Any]] = {}
+        self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
 
-    def reading(self, actor: Actor) -> "Work":
+    def work(self, actor: Actor) -> "Work":
         """Begin work whose statements each stand alone."""
-        return Work(house=self, actor=actor, db=self.pool, now=self.clock())
+        return Work(runtime=self, actor=actor, db=self.pool, now=self.clock())
 
-    def together(
-        self, ask: Callable[["House", Sequence[Asked]], Awaitable[Sequence[Answer]]]
-    ) -> Together[Asked, Answer]:
-        """Find the line of those who ask for the same at the same time."""
-        if ask not in self._lines:
-            self._lines[ask] = Together(partial(ask, self))
-        return self._lines[ask]
+    def batcher(self, ask: Callable[["Runtime", Sequence[Item]], Awaitable[Sequence[Result]]]) -> Batcher[Item, Result]:
+        """Find the batcher for one kind of question."""
+        if ask not in self._batchers:
+            self._batchers[ask] = Batcher(partial(ask, self))
+        return self._batchers[ask]
 
     @asynccontextmanager
-    async def writing(self, actor: Actor) -> AsyncIterator["Work"]:
+    async def transaction(self, actor: Actor) -> AsyncIterator["Work"]:
         """Begin work in one transaction, committed at the end or not at all."""
         async with transaction(self.pool) as db:
-            work = Work(house=self, actor=actor, db=db, now=self.clock())
+            work = Work(runtime=self, actor=actor, db=db, now=self.clock())
             yield work
             work.check_nothing_is_staged()
 
@@ -74,12 +72,12 @@ class House:
 class Work:
     """The one thing that every verb gets first."""
 
-    __slots__ = ("actor", "db", "house", "now", "staged")
+    __slots__ = ("actor", "db", "now", "runtime", "staged")
 
     def __init__(
-        self, *, house: House, actor: Actor, db: Db, now: datetime, staged: list[Change | Event] | None = None
+        self, *, runtime: Runtime, actor: Actor, db: Db, now: datetime, staged: list[Change | Event] | None = None
     ) -> None:
-        self.house = house
+        self.runtime = runtime
         self.actor = actor
         self.db = db
         self.now = now
@@ -87,7 +85,7 @@ class Work:
 
     def acting_as(self, actor: Actor) -> Self:
         """Do the same work in another's name."""
-        return type(self)(house=self.house, actor=actor, db=self.db, now=self.now, staged=self.staged)
+        return type(self)(runtime=self.runtime, actor=actor, db=self.db, now=self.now, staged=self.staged)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
@@ -96,20 +94,20 @@ class Work:
         Whoever calls someone else in the middle of a request opens one before and one after, and holds no connection
         while waiting.
         """
-        if self.db is not self.house.pool:
+        if self.db is not self.runtime.pool:
             raise RuntimeError("a transaction is open already; a part of it can be tried with work.attempt()")
-        async with transaction(self.house.pool) as connection:
+        async with transaction(self.runtime.pool) as connection:
             self.db = connection
             try:
                 yield
                 self.check_nothing_is_staged()
             finally:
-                self.db = self.house.pool
+                self.db = self.runtime.pool
 
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
         """Try a part of a transaction: whatever is raised undoes this part alone, and goes on to the caller."""
-        if self.db is self.house.pool:
+        if self.db is self.runtime.pool:
             raise RuntimeError("there is no transaction to try a part of; work.transaction() opens one")
         staged_before = len(self.staged)
         try:
@@ -128,11 +126,11 @@ class Work:
 
         Facts, staged changes and effects are one statement: one round trip, and none of them without the others.
         """
-        wiring = self.house.wiring
+        wiring = self.runtime.wiring
         changes, staged = self._take_staged()
         happened = {new_id(): event for event in (*staged, *events)}
         wanted = [
-            Wanted(event_id, reaction, lane=reaction.lane(event) if reaction.lane else None)
+            NewEffect(event_id, reaction, lane=reaction.lane(event) if reaction.lane else None)
             for event_id, event in happened.items()
             for reaction in wiring.reactions
             if type(event) in reaction.on

@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.availability.models import ById
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee, Ref
+from openslot.bookings.models import BookingRef, BookingWanted, Invitee
 from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactChanges
 from openslot.core.moments import Span
@@ -76,7 +76,7 @@ async def _book_one(work: Work, offer: EventType, day: datetime, chance: Random)
     )
     booking = await bookings.create_booking(work, wanted)
     fate = chance.random()
-    ref = Ref(booking.id, booking.host_id)
+    ref = BookingRef(booking.id, booking.host_id)
     if fate < 0.12:
         await bookings.cancel_booking(work, ref, reason=chance.choice(REASONS))
     elif fate < 0.2 and len(slots.starts) > 1:
@@ -96,4 +96,4 @@ async def _add_companies(work: Work, host: User) -> None:
 
 def _as_of(work: Work, now: datetime) -> Work:
     """Work as it would have been done back then."""
-    return Work(house=work.house, actor=work.actor, db=work.db, now=now.astimezone(UTC))
+    return Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))

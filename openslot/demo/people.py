@@ -94,7 +94,7 @@ async def _find_or_add(work: Work, person: DemoPerson) -> User:
 
 async def _sign_in(work: Work, user: User) -> SignIn:
     """Derive the password from the installation's secret: the same at every run, another for every installation."""
-    signature = work.house.signer.sign("demo password", user.email.encode())
+    signature = work.runtime.signer.sign("demo password", user.email.encode())
     letters = base64.b32encode(signature).decode().lower()
     password = f"{letters[:5]}-{letters[5:10]}-{letters[10:15]}"
     if not await is_password(password, await find_password_hash(work.db, user.id)):

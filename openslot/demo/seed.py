@@ -38,7 +38,7 @@ async def seed(work: Work) -> Seeded:
     await make_talks(work, host)
     api_key, scim_token, agent_keys = await make_keys(work, host)
     return Seeded(
-        base_url=work.house.settings.public_url,
+        base_url=work.runtime.settings.public_url,
         user=host_sign_in,
         admin=people[ADMIN.username][1],
         api_key=api_key,

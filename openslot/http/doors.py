@@ -10,7 +10,7 @@ from openslot.access.models import Entry
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 from openslot.routing import RateLimit, Request, Response
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ JSON = "application/json"
 class Enter(Protocol):
     """Turns a request's credential into an actor, or refuses."""
 
-    def __call__(self, house: House, headers: Headers, address: str) -> Awaitable[Entry]:
+    def __call__(self, runtime: Runtime, headers: Headers, address: str) -> Awaitable[Entry]:
         """Authenticate and count."""
 
 
@@ -60,7 +60,7 @@ class Door(Struct, frozen=True, kw_only=True):
 class Exchange(Request):
     """One request between its coming in and its answer."""
 
-    __slots__ = ("door", "entry", "found", "house", "request_id", "template", "work")
+    __slots__ = ("door", "entry", "found", "request_id", "runtime", "template", "work")
 
     work: Work
     """Begins when the caller is in."""
@@ -68,7 +68,7 @@ class Exchange(Request):
     def __init__(
         self,
         *,
-        house: House,
+        runtime: Runtime,
         door: Door,
         found: "Found | None",
         request_id: str,
@@ -79,7 +79,7 @@ class Exchange(Request):
         address: str,
     ) -> None:
         super().__init__(method=method, path=path, query_string=query_string, headers=headers, address=address)
-        self.house = house
+        self.runtime = runtime
         self.door = door
         self.found = found
         """The route of the path, if there is one."""
@@ -102,7 +102,7 @@ def get_user(exchange: Exchange) -> User:
     return user
 
 
-async def enter_freely(house: House, headers: Headers, address: str) -> Entry:
+async def enter_freely(runtime: Runtime, headers: Headers, address: str) -> Entry:
     """Let everyone in."""
     return ANYONE
 

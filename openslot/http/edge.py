@@ -8,7 +8,7 @@ import structlog
 
 from openslot.core.errors import NotFound
 from openslot.core.ids import new_id_text
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.http import metrics
 from openslot.http.doors import Exchange, Scope
 from openslot.http.faults import translate
@@ -41,10 +41,10 @@ log = structlog.get_logger()
 class App:
     """The ASGI app: who, how often, how large, in which transaction, and with which headers back."""
 
-    def __init__(self, router: Router, open_house: Callable[[], AbstractAsyncContextManager[House]]) -> None:
+    def __init__(self, router: Router, open_runtime: Callable[[], AbstractAsyncContextManager[Runtime]]) -> None:
         self.router = router
-        self._open_house = open_house
-        self._house: Callable[[], House] = _not_open
+        self._open_runtime = open_runtime
+        self._runtime: Callable[[], Runtime] = _not_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; whatever breaks, the answer is in the door's own shape."""
@@ -57,8 +57,8 @@ class App:
 
     @asynccontextmanager
     async def _lifetime(self) -> AsyncIterator[None]:
-        async with self._open_house() as house:
-            self._house = lambda: house
+        async with self._open_runtime() as runtime:
+            self._runtime = lambda: runtime
             yield
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,13 +79,13 @@ class App:
         log.debug("request", method=exchange.method, route=exchange.template, status=status)
 
     def _begin(self, scope: Scope) -> Exchange:
-        house = self._house()
+        runtime = self._runtime()
         path = scope["path"]
         if path[:1] != "/" or path[-1] == "/" or "//" in path:
             path = normalize(path)
         door, found = self.router.find(path)
         exchange = Exchange(
-            house=house,
+            runtime=runtime,
             door=door,
             found=found,
             request_id=new_id_text(),
@@ -93,13 +93,13 @@ class App:
             path=path,
             query_string=scope["query_string"],
             headers={name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]},
-            address=address_of(scope, house.settings.trusted_proxies),
+            address=address_of(scope, runtime.settings.trusted_proxies),
         )
         structlog.contextvars.bind_contextvars(request_id=exchange.request_id)
         return exchange
 
 
-def _not_open() -> House:
+def _not_open() -> Runtime:
     raise RuntimeError("the app has not been started")
 
 
@@ -107,7 +107,7 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
     if exchange.method == "OPTIONS":
         return _options(exchange)
     door = exchange.door
-    exchange.entry = await door.enter(exchange.house, exchange.headers, exchange.address)
+    exchange.entry = await door.enter(exchange.runtime, exchange.headers, exchange.address)
     await count(exchange)
     check_target(exchange)
     if exchange.method not in SAFE:

@@ -19,9 +19,9 @@ async def healthz() -> dict[str, str]:
 async def readyz(work: Work) -> Response:
     """Say whether database, migrations and a worker are there; 503 while one is not."""
     checks = {"database": "ok", "migrations": "ok", "worker": "ok"}
-    async with work.house.pool.acquire() as connection:
+    async with work.runtime.pool.acquire() as connection:
         try:
-            missing = await missing_migrations(connection, work.house.wiring.migrations)
+            missing = await missing_migrations(connection, work.runtime.wiring.migrations)
             checks["migrations"] = f"{len(missing)} missing" if missing else "ok"
         except StartupError as fault:
             checks["migrations"] = str(fault)

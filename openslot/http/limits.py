@@ -11,7 +11,7 @@ async def count(exchange: Exchange) -> None:
     """Let an address do this only so often in any minute."""
     limit = limit_of(exchange)
     if limit is not None:
-        verdict = await limits.take(exchange.house.pool, f"{limit.name}:{exchange.address}", limit.most)
+        verdict = await limits.take(exchange.runtime.pool, f"{limit.name}:{exchange.address}", limit.most)
         verdict.check()
 
 

@@ -20,18 +20,18 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
     # An answer is kept together with the change that it tells of: without their transaction it could be either alone.
     if _idempotent_request(handler, exchange) is not None:
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
-    exchange.work = exchange.house.reading(exchange.entry.actor)
+    exchange.work = exchange.runtime.work(exchange.entry.actor)
     return await call(handler, exchange, values)
 
 
 async def _run_in_transaction(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Run a handler that may write: commit when its answer is good, roll everything back when it is not."""
-    house = exchange.house
-    async with house.pool.acquire() as connection:
+    runtime = exchange.runtime
+    async with runtime.pool.acquire() as connection:
         transaction = connection.transaction()
         await transaction.start()
         try:
-            exchange.work = Work(house=house, actor=exchange.entry.actor, db=connection, now=house.clock())
+            exchange.work = Work(runtime=runtime, actor=exchange.entry.actor, db=connection, now=runtime.clock())
             response = await _run_once(handler, exchange, values)
             if response.status < 400:
                 exchange.work.check_nothing_is_staged()
@@ -47,18 +47,18 @@ async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str])
     if request is None:
         return await call(handler, exchange, values)
     work = exchange.work
-    kept = await idempotency.find_answer(work.db, request, now=work.now)
+    kept = await idempotency.find_response(work.db, request, now=work.now)
     if kept is not None:
         return Response(status=kept.status, headers={**kept.headers, "idempotent-replayed": "true"}, body=kept.body)
     response = await call(handler, exchange, values)
     if response.status < 400 and isinstance(response.body, bytes):
         headers = {name: value for name, value in response.headers.items() if name in KEPT_HEADERS}
-        to_keep = idempotency.Answer(status=response.status, headers=headers, body=response.body)
-        await idempotency.keep_answer(work.db, request, to_keep, now=work.now)
+        to_keep = idempotency.StoredResponse(status=response.status, headers=headers, body=response.body)
+        await idempotency.store_response(work.db, request, to_keep, now=work.now)
     return response
 
 
-def _idempotent_request(handler: Handler, exchange: Exchange) -> idempotency.Request | None:
+def _idempotent_request(handler: Handler, exchange: Exchange) -> idempotency.RetriedRequest | None:
     if "idempotency-key" not in exchange.headers or exchange.method not in RETRIED:
         return None
     caller = (handler.declaration.retried_by or exchange.door.retried_by)(exchange)

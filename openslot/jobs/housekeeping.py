@@ -23,12 +23,12 @@ async def sweep_effects(work: Work) -> str:
     """Let held effects go, and give a job to every due effect that has none."""
 
     async def release(_: bool) -> Batch[bool]:
-        async with work.house.writing(SYSTEM) as batch:
+        async with work.runtime.transaction(SYSTEM) as batch:
             released, has_more = await release_held(batch.db, now=work.now)
         return Batch(released, has_more or None)
 
     released = await walk(release, True)
-    async with work.house.writing(SYSTEM) as batch:
+    async with work.runtime.transaction(SYSTEM) as batch:
         forgotten = await enqueue_forgotten(batch.db, due_before=work.now - GRACE)
     return f"{released} released, {forgotten} taken up again"
 
@@ -43,13 +43,13 @@ async def tidy_queue(work: Work) -> str:
 
 async def tidy_events(work: Work) -> str:
     """Remove events that are older than they are kept, with their effects and their places in the feed."""
-    before, uses = kept_since(work.house.settings, now=work.now), work.house.wiring.event_uses
+    before, uses = kept_since(work.runtime.settings, now=work.now), work.runtime.wiring.event_uses
 
     async def delete(behind: int) -> Batch[int]:
         old = await find_old_events(work.db, uses=uses, before=before, behind=behind, limit=EVENTS)
         if not old.ids:
             return Batch(0, old.next)
-        async with work.house.writing(SYSTEM) as batch:
+        async with work.runtime.transaction(SYSTEM) as batch:
             return Batch(await delete_events(batch.db, old.ids, uses=uses), old.next)
 
     return f"{await walk(delete, 0)} events removed"

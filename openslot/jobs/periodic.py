@@ -8,7 +8,7 @@ from croniter import croniter
 from openslot.core.actor import SYSTEM
 from openslot.core.db import Db
 from openslot.core.events import Periodic
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 log = structlog.get_logger()
 
@@ -23,29 +23,29 @@ update periodic_runs set finished_at = $2, status = $3, result = $4, failures = 
 where name = $1"""
 
 
-async def run_periodic(house: House, job: Periodic) -> None:
+async def run_periodic(runtime: Runtime, job: Periodic) -> None:
     """Run a periodic job and keep how it went."""
-    now = house.clock()
-    previous = await house.pool.fetchval("select due_at from periodic_runs where name = $1", job.name)
+    now = runtime.clock()
+    previous = await runtime.pool.fetchval("select due_at from periodic_runs where name = $1", job.name)
     due_at = due_since(job.expression, previous, now=now)
     lateness_ms = int((now - due_at).total_seconds() * 1000)
-    await house.pool.execute(BEGIN, job.name, job.expression, due_at, now, lateness_ms)
+    await runtime.pool.execute(BEGIN, job.name, job.expression, due_at, now, lateness_ms)
     structlog.contextvars.bind_contextvars(periodic=job.name)
     try:
-        result = await run_job(house, job)
+        result = await run_job(runtime, job)
     # Whatever a job raises is a failed run, and is kept.
     except Exception as fault:
         log.exception("periodic job failed")
-        await _end(house.pool, job, "failed", f"{type(fault).__name__}: {fault}", house.clock())
+        await _end(runtime.pool, job, "failed", f"{type(fault).__name__}: {fault}", runtime.clock())
     else:
-        await _end(house.pool, job, "ok", result, house.clock())
+        await _end(runtime.pool, job, "ok", result, runtime.clock())
 
 
-async def run_job(house: House, job: Periodic) -> str:
+async def run_job(runtime: Runtime, job: Periodic) -> str:
     """Do what a periodic job does, in the transactions that it declares."""
     if job.transaction == "none":
-        return await job.run(house.reading(SYSTEM))
-    async with house.writing(SYSTEM) as work:
+        return await job.run(runtime.work(SYSTEM))
+    async with runtime.transaction(SYSTEM) as work:
         return await job.run(work)
 
 

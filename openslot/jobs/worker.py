@@ -18,7 +18,7 @@ from openslot.core.db import DOWN
 from openslot.core.events import Periodic
 from openslot.core.ids import new_id
 from openslot.core.queue import ENTRYPOINT, Job
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
 from openslot.jobs.periodic import run_periodic
 
@@ -34,13 +34,13 @@ on conflict (worker_id) do update set beat_at = excluded.beat_at"""
 log = structlog.get_logger()
 
 
-async def run_worker(house: House, stop: asyncio.Event) -> None:
+async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
     """Work until told to stop, coming back by itself whenever the database was away."""
     worker_id = new_id()
     pause = 0.5
     while not stop.is_set():
         try:
-            await _work(house, worker_id, stop)
+            await _work(runtime, worker_id, stop)
             pause = 0.5
         except (*DOWN, asyncpg.PostgresError, RuntimeError) as fault:
             log.warning("worker lost the database", error=str(fault), next_try_in_seconds=pause)
@@ -48,35 +48,35 @@ async def run_worker(house: House, stop: asyncio.Event) -> None:
                 await asyncio.wait_for(stop.wait(), pause)
             pause = min(pause * 2, LONGEST_PAUSE)
     with suppress(*DOWN):
-        await house.pool.execute("delete from worker_beats where worker_id = $1", worker_id)
+        await runtime.pool.execute("delete from worker_beats where worker_id = $1", worker_id)
 
 
-async def _work(house: House, worker_id: UUID, stop: asyncio.Event) -> None:
-    settings = house.settings
+async def _work(runtime: Runtime, worker_id: UUID, stop: asyncio.Event) -> None:
+    settings = runtime.settings
     connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
     try:
         queuer = PgQueuer.from_asyncpg_connection(connection)
-        _attach(queuer, house)
+        _attach(queuer, runtime)
         lost = asyncio.Event()
         connection.add_termination_listener(lambda _: lost.set())
-        await _run_until(queuer, (stop, lost), _beat(house, worker_id), concurrency=settings.worker_concurrency)
+        await _run_until(queuer, (stop, lost), _beat(runtime, worker_id), concurrency=settings.worker_concurrency)
     finally:
         with suppress(*DOWN):
             await connection.close(timeout=5)
 
 
-def _attach(queuer: PgQueuer, house: House) -> None:
+def _attach(queuer: PgQueuer, runtime: Runtime) -> None:
     @queuer.entrypoint(ENTRYPOINT)
     async def run(job: QueuedJob) -> None:
-        await run_effect(house, Job.unpack(job.payload or b""))
+        await run_effect(runtime, Job.unpack(job.payload or b""))
 
-    for periodic in house.wiring.periodic:
-        queuer.schedule(periodic.name, periodic.expression)(_scheduled(house, periodic))
+    for periodic in runtime.wiring.periodic:
+        queuer.schedule(periodic.name, periodic.expression)(_scheduled(runtime, periodic))
 
 
-def _scheduled(house: House, periodic: Periodic) -> Callable[[Schedule], Awaitable[None]]:
+def _scheduled(runtime: Runtime, periodic: Periodic) -> Callable[[Schedule], Awaitable[None]]:
     async def run(_: Schedule) -> None:
-        await run_periodic(house, periodic)
+        await run_periodic(runtime, periodic)
 
     return run
 
@@ -107,7 +107,7 @@ async def _run_until(
             task.cancel()
 
 
-async def _beat(house: House, worker_id: UUID) -> None:
+async def _beat(runtime: Runtime, worker_id: UUID) -> None:
     while True:
-        await house.pool.execute(BEAT, worker_id, socket.gethostname(), os.getpid(), house.clock())
+        await runtime.pool.execute(BEAT, worker_id, socket.gethostname(), os.getpid(), runtime.clock())
         await asyncio.sleep(BEAT_EVERY.total_seconds())

@@ -8,7 +8,7 @@ from openslot.access.door import enter_with_session
 from openslot.access.models import Entry
 from openslot.core.config import Settings
 from openslot.core.errors import Forbidden, Refusal, Unauthorized
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.http.doors import Door, Exchange, Headers, enter_freely
 from openslot.http.forms import FORMS
 from openslot.http.security import page_headers
@@ -79,7 +79,7 @@ def check_same_origin(exchange: Exchange) -> None:
 
 def _own_hosts(exchange: Exchange) -> set[str]:
     # Some proxies put their own name into Host; the public address is ours in any case.
-    return {exchange.headers.get("host", "").lower(), _host(exchange.house.settings.public_url)} - {""}
+    return {exchange.headers.get("host", "").lower(), _host(exchange.runtime.settings.public_url)} - {""}
 
 
 def _host(origin: str) -> str:
@@ -89,6 +89,6 @@ def _host(origin: str) -> str:
         return ""
 
 
-async def _enter(house: House, headers: Headers, address: str) -> Entry:
+async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
     request = Request(method="GET", path="/", headers=headers, address=address)
-    return await enter_with_session(house, request.cookies.get(COOKIE))
+    return await enter_with_session(runtime, request.cookies.get(COOKIE))

@@ -86,5 +86,5 @@ def _show(form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response
 
 
 def _cookie(work: Work, token: str, *, max_age: int) -> Cookie:
-    secure = work.house.settings.public_url.startswith("https://")
+    secure = work.runtime.settings.public_url.startswith("https://")
     return Cookie(name=COOKIE, value=token, max_age=max_age, secure=secure)

@@ -15,8 +15,8 @@ class State(StrEnum):
     DISABLED = "disabled"
 
 
-class Ref(Struct, frozen=True):
-    """Which endpoint is meant: one of an owner's own, or, for the operator, any."""
+class EndpointRef(Struct, frozen=True):
+    """EventTypeRef endpoint is meant: one of an owner's own, or, for the operator, any."""
 
     id: UUID
     owner_id: UUID | None = None
@@ -59,7 +59,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class Secrets(Struct, frozen=True):
+class SigningSecrets(Struct, frozen=True):
     """What an endpoint's messages are signed with, sealed."""
 
     current: bytes
@@ -73,11 +73,11 @@ class Secrets(Struct, frozen=True):
         return self.current, self.previous
 
 
-class Parcel(Struct, frozen=True, kw_only=True):
+class OutgoingMessage(Struct, frozen=True, kw_only=True):
     """All that one try of a delivery needs to know."""
 
     endpoint: Endpoint
-    secrets: Secrets
+    secrets: SigningSecrets
     body: bytes | None
     """None where it is no longer kept."""
 

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.core.effects import Wanted, insert_effects, replay_lane
+from openslot.core.effects import NewEffect, insert_effects, replay_lane
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
@@ -20,10 +20,10 @@ from openslot.webhooks.models import (
     Attempt,
     Endpoint,
     EndpointChanges,
+    EndpointRef,
     EndpointWanted,
     LoggedAttempt,
     PastEvent,
-    Ref,
     State,
 )
 from openslot.webhooks.rules import (
@@ -43,7 +43,7 @@ DELIVER = "webhooks.deliver"
 
 async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple[Endpoint, str]:
     """Begin to tell a URL of events, and give the secret that signs them, this once."""
-    work.house.outbound.check_url(wanted.url)
+    work.runtime.outbound.check_url(wanted.url)
     endpoint = Endpoint(
         id=new_id(),
         owner_id=owner.id,
@@ -64,7 +64,7 @@ async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple
     return endpoint, secret
 
 
-async def get_endpoint(work: Work, ref: Ref) -> Endpoint:
+async def get_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Read one endpoint."""
     endpoint = await store.find_endpoint(work.db, ref)
     if endpoint is None:
@@ -77,11 +77,11 @@ async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
     return await store.list_endpoints(work.db, owner.id if owner else None)
 
 
-async def change_endpoint(work: Work, ref: Ref, changes: EndpointChanges) -> Endpoint:
+async def change_endpoint(work: Work, ref: EndpointRef, changes: EndpointChanges) -> Endpoint:
     """Change where an endpoint is, what it is told of or how it is described."""
     endpoint = await _get_for_change(work, ref)
     if changes.url is not UNSET:
-        work.house.outbound.check_url(changes.url)
+        work.runtime.outbound.check_url(changes.url)
         endpoint = replace(endpoint, url=changes.url)
     if changes.events is not UNSET:
         endpoint = replace(endpoint, events=check_events(changes.events, PUBLISHED_TYPES))
@@ -90,7 +90,7 @@ async def change_endpoint(work: Work, ref: Ref, changes: EndpointChanges) -> End
     return await _keep(work, endpoint)
 
 
-async def pause_endpoint(work: Work, ref: Ref) -> Endpoint:
+async def pause_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Send an endpoint nothing until it is resumed; what happens meanwhile can be replayed."""
     endpoint = await _get_for_change(work, ref)
     if endpoint.state is State.PAUSED:
@@ -98,7 +98,7 @@ async def pause_endpoint(work: Work, ref: Ref) -> Endpoint:
     return await _keep(work, replace(endpoint, state=State.PAUSED, state_reason=None, state_since=work.now))
 
 
-async def resume_endpoint(work: Work, ref: Ref) -> Endpoint:
+async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
     """Send an endpoint events again, whyever it was sent none."""
     endpoint = await _get_for_change(work, ref)
     if endpoint.state is State.ACTIVE:
@@ -107,7 +107,7 @@ async def resume_endpoint(work: Work, ref: Ref) -> Endpoint:
     return await _keep(work, resumed)
 
 
-async def rotate_secret(work: Work, ref: Ref) -> tuple[Endpoint, str]:
+async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
     """Give an endpoint a new secret, shown this once; the one before signs too for a day."""
     endpoint = await _get_for_change(work, ref)
     secret = new_secret()
@@ -116,13 +116,13 @@ async def rotate_secret(work: Work, ref: Ref) -> tuple[Endpoint, str]:
     return rotated, secret
 
 
-async def delete_endpoint(work: Work, ref: Ref) -> None:
+async def delete_endpoint(work: Work, ref: EndpointRef) -> None:
     """Forget an endpoint together with its log."""
     if not await store.delete_endpoint(work.db, ref):
         raise WebhookNotFound
 
 
-async def send_test(work: Work, ref: Ref) -> Endpoint:
+async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
     """Send a test to one endpoint, in whatever state it is."""
     endpoint = await get_endpoint(work, ref)
     await work.record(WebhookTested(endpoint_id=endpoint.id, owner_id=endpoint.owner_id))
@@ -130,7 +130,7 @@ async def send_test(work: Work, ref: Ref) -> Endpoint:
 
 
 async def list_attempts(
-    work: Work, ref: Ref, *, only_failed: bool = False, page: int = 1, limit: int = 20
+    work: Work, ref: EndpointRef, *, only_failed: bool = False, page: int = 1, limit: int = 20
 ) -> tuple[list[LoggedAttempt], int]:
     """Read one page of the tries at an endpoint, newest first, and how many there are."""
     endpoint = await get_endpoint(work, ref)
@@ -144,18 +144,18 @@ async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None
         raise DeliveryNotFound
     endpoint, event = found
     if event.type == WebhookTested.type:
-        return await send_test(work, Ref(endpoint.id, endpoint.owner_id))
+        return await send_test(work, EndpointRef(endpoint.id, endpoint.owner_id))
     _check_active(endpoint)
     await _send_again(work, endpoint, (event,))
     return endpoint
 
 
-async def replay_missed(work: Work, ref: Ref, span: Span) -> int:
+async def replay_missed(work: Work, ref: EndpointRef, span: Span) -> int:
     """Send every event of a span that has not arrived at an endpoint and is not under way; tell how many."""
     return await _replay(work, ref, span, but=("done", *store.UNDER_WAY))
 
 
-async def replay_all(work: Work, ref: Ref, span: Span) -> int:
+async def replay_all(work: Work, ref: EndpointRef, span: Span) -> int:
     """Send every event of a span that an endpoint wants, arrived or not; tell how many."""
     return await _replay(work, ref, span, but=store.UNDER_WAY)
 
@@ -173,9 +173,9 @@ async def keep_failure(work: Work, attempt: Attempt) -> None:
     if failing_since is None:
         return
     if attempt.status == GONE:
-        await _disable(work, Ref(attempt.endpoint_id), reason="It answered 410: it is gone.")
+        await _disable(work, EndpointRef(attempt.endpoint_id), reason="It answered 410: it is gone.")
     elif is_hopeless(failing_since, now=attempt.at):
-        await _disable(work, Ref(attempt.endpoint_id), reason="Every delivery has failed for 5 days.")
+        await _disable(work, EndpointRef(attempt.endpoint_id), reason="Every delivery has failed for 5 days.")
 
 
 async def list_feed(
@@ -185,13 +185,13 @@ async def list_feed(
     chosen = check_events(types, PUBLISHED_TYPES, field="type")
     found, is_cut = await store.list_feed(work.db, owner.id, after=after, types=chosen, limit=limit + 1)
     if found is None and is_cut:
-        raise EventExpired(work.house.settings.keep_events_days)
+        raise EventExpired(work.runtime.settings.keep_events_days)
     if found is None:
         raise Invalid(details={"after": "is not the id of an event of yours"})
     return found[:limit], len(found) > limit
 
 
-async def _replay(work: Work, ref: Ref, span: Span, *, but: tuple[str, ...]) -> int:
+async def _replay(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
     endpoint = await get_endpoint(work, ref)
     _check_active(endpoint)
     events = await store.list_events_in(work.db, endpoint, span, reaction=DELIVER, but=but, limit=MOST_REPLAYED)
@@ -200,20 +200,20 @@ async def _replay(work: Work, ref: Ref, span: Span, *, but: tuple[str, ...]) -> 
 
 
 async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent]) -> None:
-    reaction = work.house.wiring.reaction(DELIVER)
+    reaction = work.runtime.wiring.reaction(DELIVER)
     if reaction is None:
         raise LookupError(f"no reaction is named {DELIVER}")
     for event in events:
         await store.keep_message(work.db, event.id, write_body(event), now=work.now)
     # Lanes of their own: what is replayed keeps its order, and does not wait behind what is failing.
     wanted = [
-        Wanted(event.id, reaction, str(endpoint.id), lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"))
+        NewEffect(event.id, reaction, str(endpoint.id), lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"))
         for event in events
     ]
     await insert_effects(work.db, wanted, now=work.now)
 
 
-async def _disable(work: Work, ref: Ref, *, reason: str) -> None:
+async def _disable(work: Work, ref: EndpointRef, *, reason: str) -> None:
     endpoint = await _get_for_change(work, ref)
     if endpoint.state is State.DISABLED:
         return
@@ -223,7 +223,7 @@ async def _disable(work: Work, ref: Ref, *, reason: str) -> None:
     )
 
 
-async def _get_for_change(work: Work, ref: Ref) -> Endpoint:
+async def _get_for_change(work: Work, ref: EndpointRef) -> Endpoint:
     endpoint = await store.lock_endpoint(work.db, ref)
     if endpoint is None:
         raise WebhookNotFound

@@ -24,7 +24,7 @@ from openslot.jobs.retry import PutBack
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.gate import Gate
-from openslot.webhooks.models import Attempt, Parcel, Ref, State
+from openslot.webhooks.models import Attempt, EndpointRef, OutgoingMessage, State
 from openslot.webhooks.operations import DELIVER
 from openslot.webhooks.rules import (
     ANSWER_KEPT,
@@ -75,49 +75,49 @@ async def deliver(work: Work, effect: Effect) -> Outcome:
     if wait is not None:
         raise PutBack("others are on their way to this endpoint", after=wait)
     try:
-        return await _deliver(work, effect, Ref(endpoint_id, effect.tenant_id))
+        return await _deliver(work, effect, EndpointRef(endpoint_id, effect.tenant_id))
     finally:
         GATE.leave(endpoint_id, effect.tenant_id)
 
 
-async def _deliver(work: Work, effect: Effect, ref: Ref) -> Outcome:
-    parcel = await store.find_parcel(work.db, ref, event_id=effect.event_id, effect_id=effect.id)
-    if parcel is None:
+async def _deliver(work: Work, effect: Effect, ref: EndpointRef) -> Outcome:
+    message = await store.find_message(work.db, ref, event_id=effect.event_id, effect_id=effect.id)
+    if message is None:
         return Skipped("the endpoint is deleted")
-    if parcel.endpoint.state is not State.ACTIVE and effect.event_type != WebhookTested.type:
-        return Skipped(f"the endpoint is {parcel.endpoint.state}")
-    if parcel.is_delivered:
+    if message.endpoint.state is not State.ACTIVE and effect.event_type != WebhookTested.type:
+        return Skipped(f"the endpoint is {message.endpoint.state}")
+    if message.is_delivered:
         return Skipped("a replay has arrived already")
-    attempt, wished = await _send(work, effect, parcel)
+    attempt, wished = await _send(work, effect, message)
     took = timedelta(milliseconds=attempt.duration_ms)
     GATE.learn(ref.id, took=took, failed=attempt.error is not None)
     if attempt.error is None:
         return Done(write=lambda work: operations.keep_success(work, attempt))
-    async with work.house.writing(SYSTEM) as failed:
+    async with work.runtime.transaction(SYSTEM) as failed:
         await operations.keep_failure(failed, attempt)
     if attempt.status == GONE:
         raise GiveUp(attempt.error)
     raise TryLater(attempt.error, after=wished)
 
 
-async def _send(work: Work, effect: Effect, parcel: Parcel) -> tuple[Attempt, timedelta | None]:
-    if parcel.body is None:
+async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[Attempt, timedelta | None]:
+    if message.body is None:
         raise GiveUp("its body is no longer kept")
-    secrets = [work.house.secrets.open(sealed) for sealed in parcel.secrets.valid(now=work.now)]
+    secrets = [work.runtime.secrets.open(sealed) for sealed in message.secrets.valid(now=work.now)]
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Openslot-Webhooks/1",
-        **signed_headers(effect.event_id, parcel.body, secrets=secrets, at=work.now),
+        **signed_headers(effect.event_id, message.body, secrets=secrets, at=work.now),
     }
     answer: Answer | None = None
     error: str | None
     started = time.monotonic()
     try:
-        answer = await work.house.outbound.send(
+        answer = await work.runtime.outbound.send(
             "POST",
-            parcel.endpoint.url,
+            message.endpoint.url,
             headers=headers,
-            body=parcel.body,
+            body=message.body,
             connect_within=CONNECT_WITHIN,
             within=ANSWER_WITHIN,
             at_most=ANSWER_KEPT,
@@ -127,12 +127,12 @@ async def _send(work: Work, effect: Effect, parcel: Parcel) -> tuple[Attempt, ti
         error = fault.message
     attempt = Attempt(
         id=new_id(),
-        endpoint_id=parcel.endpoint.id,
+        endpoint_id=message.endpoint.id,
         event_id=effect.event_id,
         effect_id=effect.id,
         attempt=effect.attempts,
         at=work.now,
-        url=parcel.endpoint.url,
+        url=message.endpoint.url,
         request_headers=headers,
         status=answer.status if answer else None,
         answer=answer.body if answer else None,

@@ -11,11 +11,11 @@ from openslot.core.moments import Span
 from openslot.webhooks.models import (
     Attempt,
     Endpoint,
+    EndpointRef,
     LoggedAttempt,
-    Parcel,
+    OutgoingMessage,
     PastEvent,
-    Ref,
-    Secrets,
+    SigningSecrets,
     State,
 )
 from openslot.webhooks.rules import FAILS_AT_MOST
@@ -41,7 +41,7 @@ KEEP_MESSAGE = """
 insert into webhook_messages (event_id, body, kept_since) values ($1, $2, $3)
 on conflict (event_id) do update set kept_since = excluded.kept_since"""
 
-PARCEL = f"""
+MESSAGE = f"""
 select {COLUMNS}, e.secret, e.previous_secret, m.body, exists (
     select from webhook_deliveries d join effects f on f.id = $4
     where d.endpoint_id = e.id and d.event_id = $3 and d.error is null and d.effect_id <> $4 and d.at > f.created_at
@@ -153,13 +153,13 @@ async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, most: in
     return True
 
 
-async def find_endpoint(db: Db, ref: Ref) -> Endpoint | None:
+async def find_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
     """Look an endpoint up."""
     row = await db.fetchrow(f"select {COLUMNS} from webhook_endpoints e where {OWN}", ref.id, ref.owner_id)
     return to_endpoint(row) if row else None
 
 
-async def lock_endpoint(db: Db, ref: Ref) -> Endpoint | None:
+async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
     """Look an endpoint up and keep others from changing it until the commit."""
     row = await db.fetchrow(
         f"select {COLUMNS} from webhook_endpoints e where {OWN} for no key update", ref.id, ref.owner_id
@@ -208,7 +208,7 @@ async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
     )
 
 
-async def delete_endpoint(db: Db, ref: Ref) -> bool:
+async def delete_endpoint(db: Db, ref: EndpointRef) -> bool:
     """Delete an endpoint with its log; False where there is none."""
     return (
         await db.fetchval(f"delete from webhook_endpoints e where {OWN} returning e.id", ref.id, ref.owner_id)
@@ -229,13 +229,15 @@ async def keep_message(db: Db, event_id: UUID, body: bytes, *, now: datetime) ->
     await db.execute(KEEP_MESSAGE, event_id, body, now)
 
 
-async def find_parcel(db: Db, ref: Ref, *, event_id: UUID, effect_id: UUID) -> Parcel | None:
+async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
     """Read all that a try needs; None where the endpoint is gone."""
-    row = await db.fetchrow(PARCEL, ref.id, ref.owner_id, event_id, effect_id)
+    row = await db.fetchrow(MESSAGE, ref.id, ref.owner_id, event_id, effect_id)
     if row is None:
         return None
-    secrets = Secrets(row["secret"], row["previous_secret"], row["previous_until"])
-    return Parcel(endpoint=to_endpoint(row), secrets=secrets, body=row["body"], is_delivered=row["is_delivered"])
+    secrets = SigningSecrets(row["secret"], row["previous_secret"], row["previous_until"])
+    return OutgoingMessage(
+        endpoint=to_endpoint(row), secrets=secrets, body=row["body"], is_delivered=row["is_delivered"]
+    )
 
 
 async def insert_attempt(db: Db, attempt: Attempt) -> None:
@@ -288,7 +290,7 @@ async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tu
     )
     if row is None:
         return None
-    endpoint = await find_endpoint(db, Ref(row["endpoint_id"], owner_id))
+    endpoint = await find_endpoint(db, EndpointRef(row["endpoint_id"], owner_id))
     event = await db.fetchrow(f"select {EVENT_COLUMNS} from events v where v.id = $1", row["event_id"])
     return (endpoint, to_past_event(event)) if endpoint and event else None
 

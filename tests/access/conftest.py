@@ -8,7 +8,7 @@ import pytest
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.access.probes import PROBES
 from tests.live import serving
 
@@ -29,11 +29,11 @@ async def pair(settings: Settings) -> AsyncIterator[tuple[httpx2.AsyncClient, ht
 
 
 @pytest.fixture
-def age(house: House) -> Age:
+def age(runtime: Runtime) -> Age:
     """Let seconds pass for every limit, without waiting for them."""
 
     async def let_pass(seconds: float) -> None:
-        await house.pool.execute(
+        await runtime.pool.execute(
             "update rate_log set stamps = array(select s - $1::bigint from unnest(stamps) s)", int(seconds * 1_000_000)
         )
 

@@ -18,60 +18,60 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Forbidden, Invalid, NotFound
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.live import serving
 
 ME = "/api/v1/me"
-Spoil = Callable[[House, User, str], Awaitable[str]]
+Spoil = Callable[[Runtime, User, str], Awaitable[str]]
 
 
 def as_bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-async def _missing(_house: House, _user: User, _key: str) -> str:
+async def _missing(_runtime: Runtime, _user: User, _key: str) -> str:
     return ""
 
 
-async def _malformed(_house: House, _user: User, key: str) -> str:
+async def _malformed(_runtime: Runtime, _user: User, key: str) -> str:
     return f"Bearer {key}x"
 
 
-async def _unknown(_house: House, _user: User, _key: str) -> str:
+async def _unknown(_runtime: Runtime, _user: User, _key: str) -> str:
     return f"Bearer {new_key(CredentialKind.API_KEY)}"
 
 
-async def _other_scheme(_house: House, _user: User, key: str) -> str:
+async def _other_scheme(_runtime: Runtime, _user: User, key: str) -> str:
     return f"Token {key}"
 
 
-async def _expired(house: House, _user: User, key: str) -> str:
-    await house.pool.execute("update api_keys set expires_at = now() - interval '1 second'")
+async def _expired(runtime: Runtime, _user: User, key: str) -> str:
+    await runtime.pool.execute("update api_keys set expires_at = now() - interval '1 second'")
     return f"Bearer {key}"
 
 
-async def _revoked(house: House, user: User, key: str) -> str:
-    async with house.writing(OPERATOR) as work:
+async def _revoked(runtime: Runtime, user: User, key: str) -> str:
+    async with runtime.transaction(OPERATOR) as work:
         (shown,) = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
         await access.revoke_credential(work, CredentialKind.API_KEY, user.id, shown.id)
     return f"Bearer {key}"
 
 
-async def _disabled(house: House, user: User, key: str) -> str:
-    async with house.writing(OPERATOR) as work:
+async def _disabled(runtime: Runtime, user: User, key: str) -> str:
+    async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, user)
     return f"Bearer {key}"
 
 
-async def _downgraded(house: House, user: User, key: str) -> str:
-    async with house.writing(OPERATOR) as work:
+async def _downgraded(runtime: Runtime, user: User, key: str) -> str:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, Plan.FREE)
     return f"Bearer {key}"
 
 
-async def _lapsed(house: House, user: User, key: str) -> str:
-    async with house.writing(OPERATOR) as work:
+async def _lapsed(runtime: Runtime, user: User, key: str) -> str:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, Plan.PRO, until=work.now)
     return f"Bearer {key}"
 
@@ -91,11 +91,11 @@ CAUSES: list[Spoil] = [
 
 @pytest.mark.parametrize("spoil", CAUSES, ids=lambda cause: cause.__name__)
 async def test_every_cause_gets_the_same_401_on_the_next_request(
-    client: httpx2.AsyncClient, house: House, user: User, api_key: str, spoil: Spoil
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, api_key: str, spoil: Spoil
 ) -> None:
     assert (await client.get(ME, headers=as_bearer(api_key))).status_code == 200
 
-    answer = await client.get(ME, headers={"Authorization": await spoil(house, user, api_key)})
+    answer = await client.get(ME, headers={"Authorization": await spoil(runtime, user, api_key)})
 
     assert answer.status_code == 401
     assert answer.content == b'{"error":"Missing or invalid credentials"}'
@@ -116,9 +116,9 @@ async def test_the_scheme_is_read_in_any_letter_case(client: httpx2.AsyncClient,
 
 
 async def test_what_opens_another_door_does_not_open_this_one(
-    client: httpx2.AsyncClient, house: House, user: User
+    client: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         token, _ = await access.create_scim_token(work, organization, name="t")
         agent_key, _ = await access.create_agent_key(work, "orchestrator", name="a")
@@ -133,9 +133,9 @@ async def test_what_opens_another_door_does_not_open_this_one(
 
 @pytest.mark.parametrize("path", ["//api/v1/me", "/api//v1/me", "/api/v1/me/", "/%2Fapi/v1/me"])
 async def test_no_spelling_of_a_path_lets_a_session_in_by_the_door_for_keys(
-    client: httpx2.AsyncClient, house: House, user: User, path: str
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, path: str
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         session = await access.begin_session(work, user, user_agent="test")
     url = httpx2.URL(client.base_url, raw_path=path.encode())
     answer = await client.get(url, headers={"Cookie": f"openslot_session={session}"})
@@ -150,10 +150,10 @@ async def test_an_api_key_does_not_open_the_pages(client: httpx2.AsyncClient, ap
     assert answer.headers["location"].startswith("/login")
 
 
-async def test_a_key_lives_until_its_expiry(settings: Settings, house: House, user: User) -> None:
+async def test_a_key_lives_until_its_expiry(settings: Settings, runtime: Runtime, user: User) -> None:
     shift = timedelta()
     app = create_app(settings, clock=lambda: datetime.now(UTC) + shift)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         expiry = work.now + timedelta(days=30)
         key, _ = await access.create_api_key(work, user, name="k", expires_at=expiry)
     async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
@@ -167,10 +167,10 @@ async def test_a_key_lives_until_its_expiry(settings: Settings, house: House, us
 
 
 async def test_the_last_use_is_known_to_the_minute_and_kept_when_the_log_is_forgotten(
-    client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, bearer: dict[str, str]
 ) -> None:
     async def last_use() -> datetime | None:
-        work = house.reading(OPERATOR)
+        work = runtime.work(OPERATOR)
         (credential,) = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
         return credential.last_used_at
 
@@ -179,23 +179,23 @@ async def test_the_last_use_is_known_to_the_minute_and_kept_when_the_log_is_forg
     used = await last_use()
     assert used is not None
     assert (used.second, used.microsecond) == (0, 0)
-    assert timedelta(0) <= house.clock() - used < timedelta(minutes=2)
+    assert timedelta(0) <= runtime.clock() - used < timedelta(minutes=2)
 
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         await tidy_access(work)
         await work.db.execute("delete from rate_log")
     assert await last_use() == used
 
 
 async def test_a_plan_of_the_organization_opens_the_door_too(
-    client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, bearer: dict[str, str]
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, Plan.FREE)
         organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         await accounts.add_member(work, organization, user)
     inside = await client.get(ME, headers=bearer)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, organization, user)
     outside = await client.get(ME, headers=bearer)
 
@@ -203,23 +203,23 @@ async def test_a_plan_of_the_organization_opens_the_door_too(
     assert outside.status_code == 401
 
 
-async def test_a_key_comes_with_pro_and_business_alone(house: House, user: User) -> None:
+async def test_a_key_comes_with_pro_and_business_alone(runtime: Runtime, user: User) -> None:
     free = msgspec.structs.replace(user, effective_plan=Plan.FREE)
     with pytest.raises(Forbidden):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await access.create_api_key(work, free, name="k")
 
 
-async def test_an_expiry_lies_in_the_future(house: House, user: User) -> None:
+async def test_an_expiry_lies_in_the_future(runtime: Runtime, user: User) -> None:
     with pytest.raises(Invalid) as refused:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await access.create_api_key(work, user, name="k", expires_at=work.now)
 
     assert refused.value.details == {"expiresAt": "must be in the future"}
 
 
-async def test_nobody_revokes_anothers_key(house: House, user: User, admin: User, api_key: str) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_nobody_revokes_anothers_key(runtime: Runtime, user: User, admin: User, api_key: str) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         (key,) = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
         for owner, wanted in ((admin.id, key.id), (user.id, new_id())):
             with pytest.raises(NotFound):

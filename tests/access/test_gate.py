@@ -10,7 +10,7 @@ import pytest
 from openslot.access.keys import CredentialKind, new_key
 from openslot.app import create_app
 from openslot.core.config import Networks, Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.access.conftest import Age
 from tests.live import serving
 
@@ -39,12 +39,12 @@ async def test_what_is_no_key_is_charged_too(client: httpx2.AsyncClient, authori
 
 
 async def test_a_good_key_waits_with_its_address_and_is_not_charged(
-    client: httpx2.AsyncClient, house: House, bearer: dict[str, str], age: Age
+    client: httpx2.AsyncClient, runtime: Runtime, bearer: dict[str, str], age: Age
 ) -> None:
     for _ in range(5):
         await client.get(ME, headers=wrong())
     blocked = await client.get(ME, headers=bearer)
-    counted = await house.pool.fetchval("select count(*) from rate_log where bucket like 'key:%'")
+    counted = await runtime.pool.fetchval("select count(*) from rate_log where bucket like 'key:%'")
     await age(int(blocked.headers["retry-after"]))
     free = await client.get(ME, headers=bearer)
 
@@ -87,7 +87,7 @@ async def test_a_forged_header_gains_no_more_tries(client: httpx2.AsyncClient) -
 
 
 async def test_behind_a_trusted_proxy_each_client_has_its_own_gate_and_an_ipv6_network_one(
-    settings: Settings, house: House
+    settings: Settings, runtime: Runtime
 ) -> None:
     trusting = msgspec.structs.replace(settings, trusted_proxies=Networks.parse("127.0.0.0/8"))
     async with serving(create_app(trusting)) as url, httpx2.AsyncClient(base_url=url) as client:
@@ -100,4 +100,4 @@ async def test_behind_a_trusted_proxy_each_client_has_its_own_gate_and_an_ipv6_n
         assert await tries("203.0.113.8") == [401]
         assert await tries(*(f"2001:db8:1:2::{n}" for n in range(6))) == [401] * 5 + [429]
         assert await tries("2001:db8:1:3::1") == [401]
-    assert await house.pool.fetchval("select count(*) from rate_log where bucket = 'auth:2001:db8:1:2::/64'") == 1
+    assert await runtime.pool.fetchval("select count(*) from rate_log where bucket = 'auth:2001:db8:1:2::/64'") == 1

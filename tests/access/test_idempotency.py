@@ -8,10 +8,16 @@ import httpx2
 import pytest
 
 from openslot.access import operations as access
-from openslot.access.idempotency import Answer, find_answer, forget_old_answers, keep_answer, read_request
+from openslot.access.idempotency import (
+    StoredResponse,
+    delete_old_responses,
+    find_response,
+    read_request,
+    store_response,
+)
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.access.probes import TABLE
 
 SLOW_LOCK = """
@@ -28,9 +34,9 @@ Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
 class Retrying:
     """A client that can send the same thing again, to either server."""
 
-    def __init__(self, pair: Pair, house: House, bearer: dict[str, str]) -> None:
+    def __init__(self, pair: Pair, runtime: Runtime, bearer: dict[str, str]) -> None:
         self.pair = pair
-        self.house = house
+        self.runtime = runtime
         self.bearer = bearer
 
     async def send(
@@ -49,20 +55,20 @@ class Retrying:
 
     async def rows(self) -> int:
         """Count what was written."""
-        count: int = await self.house.pool.fetchval("select count(*) from probe_rows")
+        count: int = await self.runtime.pool.fetchval("select count(*) from probe_rows")
         return count
 
     async def kept(self) -> int:
         """Count the answers that are kept."""
-        count: int = await self.house.pool.fetchval("select count(*) from idempotency")
+        count: int = await self.runtime.pool.fetchval("select count(*) from idempotency")
         return count
 
 
 @pytest.fixture
-async def retrying(pair: Pair, house: House, bearer: dict[str, str]) -> Retrying:
+async def retrying(pair: Pair, runtime: Runtime, bearer: dict[str, str]) -> Retrying:
     """Make a client with a key, and a table to write to."""
-    await house.pool.execute(TABLE)
-    return Retrying(pair, house, bearer)
+    await runtime.pool.execute(TABLE)
+    return Retrying(pair, runtime, bearer)
 
 
 async def test_a_repeat_gets_the_first_answer_again_from_any_server(retrying: Retrying) -> None:
@@ -111,17 +117,17 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
     assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
 
 
-async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(house: House, database_url: str) -> None:
+async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(runtime: Runtime, database_url: str) -> None:
     request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
-    now, answer = house.clock(), Answer(status=200, headers={}, body=b"first")
+    now, answer = runtime.clock(), StoredResponse(status=200, headers={}, body=b"first")
     # A try-lock that takes its time: between the look-up's snapshot and the lock the first request is committed.
     slow = await asyncpg.connect(database_url, server_settings={"search_path": "slow, public, pg_catalog"})
     await slow.execute(SLOW_LOCK)
-    async with house.pool.acquire() as first, first.transaction():
-        assert await find_answer(first, request, now=now) is None
-        await keep_answer(first, request, answer, now=now)
+    async with runtime.pool.acquire() as first, first.transaction():
+        assert await find_response(first, request, now=now) is None
+        await store_response(first, request, answer, now=now)
         async with slow.transaction():
-            looking = asyncio.create_task(find_answer(slow, request, now=now))
+            looking = asyncio.create_task(find_response(slow, request, now=now))
             await asyncio.sleep(0.2)
             await first.execute("commit and chain")
             found = await looking
@@ -162,9 +168,9 @@ async def test_a_wrong_body_is_not_kept(retrying: Retrying) -> None:
 
 
 async def test_the_same_key_is_another_one_for_another_method_path_or_credential(
-    retrying: Retrying, house: House, user: User
+    retrying: Retrying, runtime: Runtime, user: User
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         second, _ = await access.create_api_key(work, user, name="second")
     answers = [
         await retrying.send("k"),
@@ -203,7 +209,7 @@ async def test_any_other_key_is_400(retrying: Retrying) -> None:
 
 async def test_an_answer_is_kept_for_a_day(retrying: Retrying) -> None:
     async def let_pass(hours: float) -> None:
-        await retrying.house.pool.execute(
+        await retrying.runtime.pool.execute(
             "update idempotency set created_at = created_at - $1::float8 * interval '1 hour'", hours
         )
 
@@ -220,11 +226,11 @@ async def test_an_answer_is_kept_for_a_day(retrying: Retrying) -> None:
     assert (await retrying.rows(), await retrying.kept()) == (2, 1)
 
 
-async def test_what_is_kept_for_nobody_is_removed(retrying: Retrying, house: House) -> None:
+async def test_what_is_kept_for_nobody_is_removed(retrying: Retrying, runtime: Runtime) -> None:
     await retrying.send("old")
-    await house.pool.execute("update idempotency set created_at = created_at - interval '25 hours'")
+    await runtime.pool.execute("update idempotency set created_at = created_at - interval '25 hours'")
     await retrying.send("young")
-    forgotten = await forget_old_answers(house.pool, now=house.clock(), limit=10)
+    forgotten = await delete_old_responses(runtime.pool, now=runtime.clock(), limit=10)
 
     assert (forgotten, await retrying.kept()) == (1, 1)
 

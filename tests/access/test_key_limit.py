@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from openslot.access import limits
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.access.conftest import Age
 
 ME = "/api/v1/me"
@@ -39,10 +39,10 @@ async def test_sixty_at_once_pass_and_the_next_is_429(pair: Pair, bearer: dict[s
     assert (await pair[1].get(ME, headers=bearer)).status_code == 200
 
 
-async def test_of_a_hundred_at_once_exactly_sixty_pass(pair: Pair, house: House, bearer: dict[str, str]) -> None:
+async def test_of_a_hundred_at_once_exactly_sixty_pass(pair: Pair, runtime: Runtime, bearer: dict[str, str]) -> None:
     for _ in range(ROUNDS):
         answers = await asyncio.gather(*(pair[n % 2].get(ME, headers=bearer) for n in range(100)))
-        await house.pool.execute("delete from rate_log")
+        await runtime.pool.execute("delete from rate_log")
 
         assert Counter(answer.status_code for answer in answers) == {200: 60, 429: 40}
 
@@ -64,9 +64,9 @@ async def test_an_answer_without_a_key_tells_of_no_limit(client: httpx2.AsyncCli
     assert not [name for answer in answers for name in answer.headers if name.startswith("ratelimit")]
 
 
-async def test_each_key_has_a_limit_of_its_own(house: House) -> None:
+async def test_each_key_has_a_limit_of_its_own(runtime: Runtime) -> None:
     buckets = [f"key:{new_id()}" for _ in range(2)]
-    verdicts = [await limits.take(house.pool, bucket, 1) for bucket in (*buckets, *buckets)]
+    verdicts = [await limits.take(runtime.pool, bucket, 1) for bucket in (*buckets, *buckets)]
 
     assert [verdict.taken for verdict in verdicts] == [True, True, False, False]
 
@@ -79,52 +79,52 @@ def test_retry_after_is_the_first_whole_second_that_is_enough(instant: int, now:
     assert limits.seconds_until(instant, now) == seconds
 
 
-async def test_retry_after_is_right_to_the_second(house: House, age: Age) -> None:
+async def test_retry_after_is_right_to_the_second(runtime: Runtime, age: Age) -> None:
     bucket = f"key:{new_id()}"
     for _ in range(3):
-        await limits.take(house.pool, bucket, 3)
+        await limits.take(runtime.pool, bucket, 3)
         await age(7.3)
-    oldest = await house.pool.fetchval("select stamps[1] from rate_log where bucket = $1", bucket)
-    before = await house.pool.fetchval(NOW)
-    refused = await limits.take(house.pool, bucket, 3)
-    after = await house.pool.fetchval(NOW)
+    oldest = await runtime.pool.fetchval("select stamps[1] from rate_log where bucket = $1", bucket)
+    before = await runtime.pool.fetchval(NOW)
+    refused = await limits.take(runtime.pool, bucket, 3)
+    after = await runtime.pool.fetchval(NOW)
     earliest, latest = (ceil((oldest + limits.WINDOW - now) / 1_000_000) for now in (after, before))
 
     assert earliest <= refused.retry_after <= latest
     await age(refused.retry_after)
-    assert (await limits.take(house.pool, bucket, 3)).taken
+    assert (await limits.take(runtime.pool, bucket, 3)).taken
 
 
-async def test_a_lowered_limit_waits_for_as_many_places_as_it_needs(house: House, age: Age) -> None:
+async def test_a_lowered_limit_waits_for_as_many_places_as_it_needs(runtime: Runtime, age: Age) -> None:
     bucket = f"key:{new_id()}"
     for _ in range(10):
-        await limits.take(house.pool, bucket, 10)
+        await limits.take(runtime.pool, bucket, 10)
         await age(3)
-    refused = await limits.take(house.pool, bucket, 4)
+    refused = await limits.take(runtime.pool, bucket, 4)
     await age(refused.retry_after)
 
     assert not refused.taken
-    assert (await limits.take(house.pool, bucket, 4)).taken
+    assert (await limits.take(runtime.pool, bucket, 4)).taken
 
 
 @fuzzing(max_examples=100 if LONG else 10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(gaps=st.lists(st.sampled_from([0.0, 0.1, 1.0, 9.7, 19.9, 29.5, 30.5, 59.9, 60.1]), max_size=25))
 async def test_never_more_than_the_limit_in_any_minute_and_never_less_without_need(
-    house: House, gaps: list[float]
+    runtime: Runtime, gaps: list[float]
 ) -> None:
     bucket, limit, aged, passed = f"key:{new_id()}", 4, 0, list[int]()
     for gap in gaps:
         aged += int(gap * 1_000_000)
-        await house.pool.execute(
+        await runtime.pool.execute(
             "update rate_log set stamps = array(select s - $2::bigint from unnest(stamps) s) where bucket = $1",
             bucket,
             int(gap * 1_000_000),
         )
-        verdict = await limits.take(house.pool, bucket, limit)
-        now = await house.pool.fetchval(NOW) + aged
+        verdict = await limits.take(runtime.pool, bucket, limit)
+        now = await runtime.pool.fetchval(NOW) + aged
         if verdict.taken:
             passed.append(
-                await house.pool.fetchval("select max(s) from rate_log, unnest(stamps) s where bucket = $1", bucket)
+                await runtime.pool.fetchval("select max(s) from rate_log, unnest(stamps) s where bucket = $1", bucket)
                 + aged
             )
         else:
@@ -134,35 +134,35 @@ async def test_never_more_than_the_limit_in_any_minute_and_never_less_without_ne
 
 
 async def test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for(
-    client: httpx2.AsyncClient, house: House, bearer: dict[str, str]
+    client: httpx2.AsyncClient, runtime: Runtime, bearer: dict[str, str]
 ) -> None:
     await client.get(ME, headers=bearer)
-    async with house.pool.acquire() as holder, holder.transaction():
+    async with runtime.pool.acquire() as holder, holder.transaction():
         await holder.execute("update rate_log set taken = taken")
         waiting = asyncio.create_task(client.get(ME, headers=bearer))
         await asyncio.sleep(0.5)
         still_held = await holder.fetchval(NOW)
     answer = await waiting
-    given_at = await house.pool.fetchval("select stamps[cardinality(stamps)] from rate_log")
+    given_at = await runtime.pool.fetchval("select stamps[cardinality(stamps)] from rate_log")
 
     assert answer.status_code == 200
     assert given_at > still_held
 
 
-async def test_old_logs_are_forgotten_and_young_ones_are_not(house: House, age: Age) -> None:
-    await limits.take(house.pool, "key:old", 5)
+async def test_old_logs_are_forgotten_and_young_ones_are_not(runtime: Runtime, age: Age) -> None:
+    await limits.take(runtime.pool, "key:old", 5)
     await age(121)
-    await limits.take(house.pool, "key:young", 5)
-    forgotten = await limits.forget_old_logs(house.pool, behind="", limit=10)
+    await limits.take(runtime.pool, "key:young", 5)
+    forgotten = await limits.forget_old_logs(runtime.pool, behind="", limit=10)
 
     assert forgotten == (1, None)
-    assert await house.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]
+    assert await runtime.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]
 
 
-async def test_looking_takes_no_place(house: House) -> None:
-    looks = [await limits.look(house.pool, "key:x", 1) for _ in range(3)]
-    taken = await limits.take(house.pool, "key:x", 1)
-    after = await limits.look(house.pool, "key:x", 1)
+async def test_looking_takes_no_place(runtime: Runtime) -> None:
+    looks = [await limits.look(runtime.pool, "key:x", 1) for _ in range(3)]
+    taken = await limits.take(runtime.pool, "key:x", 1)
+    after = await limits.look(runtime.pool, "key:x", 1)
 
     assert [look.taken for look in looks] == [True] * 3
     assert (taken.taken, after.taken) == (True, False)

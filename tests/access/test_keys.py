@@ -15,7 +15,7 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 KEY, TOKEN, AGENT = CredentialKind.API_KEY, CredentialKind.SCIM_TOKEN, CredentialKind.AGENT_KEY
 
@@ -72,8 +72,8 @@ def test_no_kind_passes_for_another() -> None:
     assert not is_wellformed(new_key(AGENT, agent="nobody"), AGENT)
 
 
-async def test_only_the_hash_and_the_last_four_are_kept(house: House, user: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_only_the_hash_and_the_last_four_are_kept(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         made = [
             await access.create_api_key(work, user, name="k"),
@@ -81,23 +81,23 @@ async def test_only_the_hash_and_the_last_four_are_kept(house: House, user: User
             await access.create_agent_key(work, "support", name="a"),
         ]
     for (key, shown), table in zip(made, ("api_keys", "scim_tokens", "agent_keys"), strict=True):
-        row = await house.pool.fetchrow(f"select * from {table} where id = $1", shown.id)
+        row = await runtime.pool.fetchrow(f"select * from {table} where id = $1", shown.id)
         assert row is not None
         assert row["hash"] == hashlib.sha256(key.encode()).digest()
         assert row["last_four"] == shown.last_four == key[-4:]
 
 
-async def test_a_credential_needs_a_name_on_one_line(house: House, user: User) -> None:
+async def test_a_credential_needs_a_name_on_one_line(runtime: Runtime, user: User) -> None:
     for name in ("", " ", "x" * 101, "two\nlines", "nul\x00", "ends\n"):
         with pytest.raises(Invalid) as refused:
-            async with house.writing(OPERATOR) as work:
+            async with runtime.transaction(OPERATOR) as work:
                 await access.create_api_key(work, user, name=name)
 
         assert refused.value.details == {"name": "must be 1 to 100 characters on one line"}, name
 
 
-async def test_there_are_ten_agents_and_no_other(house: House) -> None:
+async def test_there_are_ten_agents_and_no_other(runtime: Runtime) -> None:
     with pytest.raises(Invalid):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await access.create_agent_key(work, "nobody", name="x")
     assert len(AGENTS) == 10

@@ -9,7 +9,7 @@ import pytest
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.live import serving
 
 
@@ -36,10 +36,10 @@ async def test_an_address_may_ask_so_often_in_a_minute_and_no_more(
     assert {answer.headers["access-control-allow-origin"] for answer in answers} == {"*"}
 
 
-async def test_what_is_refused_by_its_body_has_been_counted(client: httpx2.AsyncClient, house: House) -> None:
+async def test_what_is_refused_by_its_body_has_been_counted(client: httpx2.AsyncClient, runtime: Runtime) -> None:
     await client.post("/api/bookings", content=b"{", headers={"Content-Type": "application/json"})
 
-    assert await house.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'book:%'") == 1
+    assert await runtime.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'book:%'") == 1
 
 
 async def test_more_writers_than_connections_all_get_their_answer(settings: Settings) -> None:

@@ -13,7 +13,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 
 SERVE = """
@@ -23,9 +23,9 @@ uvicorn.run(create_app_from_environment, factory=True, port=int(sys.argv[1]), lo
 """
 
 
-async def issue(house: House, user: User) -> dict[str, str]:
+async def issue(runtime: Runtime, user: User) -> dict[str, str]:
     """Issue one credential of every kind."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
         return {
             "api key": (await access.create_api_key(work, user, name="k"))[0],
@@ -36,19 +36,21 @@ async def issue(house: House, user: User) -> dict[str, str]:
         }
 
 
-async def dump(house: House) -> str:
+async def dump(runtime: Runtime) -> str:
     """Write every row of every table as text."""
-    tables = await house.pool.fetch("select format('%I.%I', schemaname, tablename) as name from pg_tables "
+    tables = await runtime.pool.fetch("select format('%I.%I', schemaname, tablename) as name from pg_tables "
                                     "where schemaname not in ('pg_catalog', 'information_schema')")  # fmt: skip
-    rows = [await house.pool.fetch(f"select t::text as row from {table['name']} t") for table in tables]
+    rows = [await runtime.pool.fetch(f"select t::text as row from {table['name']} t") for table in tables]
     return "\n".join(row["row"] for each in rows for row in each)
 
 
-async def test_the_database_holds_no_secret_in_the_clear(client: httpx2.AsyncClient, house: House, user: User) -> None:
-    issued = await issue(house, user)
+async def test_the_database_holds_no_secret_in_the_clear(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    issued = await issue(runtime, user)
     await client.get("/api/v1/me", headers={"Authorization": f"Bearer {issued['api key']}"})
     await client.get("/account", headers={"Cookie": f"openslot_session={issued['session']}"})
-    written = await dump(house)
+    written = await dump(runtime)
 
     assert user.email in written
     for kind, secret in issued.items():
@@ -56,13 +58,13 @@ async def test_the_database_holds_no_secret_in_the_clear(client: httpx2.AsyncCli
         assert secret.encode().hex() not in written, kind
 
 
-async def test_the_most_talkative_logs_hold_no_secret(house: House, user: User, tmp_path: Path) -> None:
-    issued = await issue(house, user)
+async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: User, tmp_path: Path) -> None:
+    issued = await issue(runtime, user)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     environment = {
         **os.environ,
-        "DATABASE_URL": house.settings.database_url or "",
+        "DATABASE_URL": runtime.settings.database_url or "",
         "OPENSLOT_DATA_DIR": str(tmp_path),
         "OPENSLOT_LOG_LEVEL": "debug",
     }

@@ -21,7 +21,7 @@ from openslot.accounts.usernames import RESERVED, find_fault, suggest
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import new_id
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 
 
@@ -29,72 +29,72 @@ def wanted(email: str = "new@person.example", *, name: str = "New Person", usern
     return UserWanted(email=email, name=name, username=username)
 
 
-async def add(house: House, person: UserWanted) -> User:
-    async with house.writing(OPERATOR) as work:
+async def add(runtime: Runtime, person: UserWanted) -> User:
+    async with runtime.transaction(OPERATOR) as work:
         return await accounts.add_user(work, person)
 
 
-async def test_e_mail_address_and_username_are_taken_in_any_letter_case(house: House, user: User) -> None:
+async def test_e_mail_address_and_username_are_taken_in_any_letter_case(runtime: Runtime, user: User) -> None:
     for email in ("mara@lindqvist.example", "Mara@Lindqvist.Example", "MARA@LINDQVIST.EXAMPLE"):
         with pytest.raises(EmailTaken):
-            await add(house, wanted(email))
-        async with house.writing(OPERATOR) as work:
+            await add(runtime, wanted(email))
+        async with runtime.transaction(OPERATOR) as work:
             assert (await accounts.get_user_by_email(work, email)).id == user.id
     for username in ("mara", "MARA", " Mara "):
         with pytest.raises(UsernameTaken):
-            await add(house, wanted(username=username))
+            await add(runtime, wanted(username=username))
 
 
-async def test_of_equal_accounts_at_once_one_is_opened(house: House) -> None:
-    results = await asyncio.gather(*(add(house, wanted(username="one")) for _ in range(8)), return_exceptions=True)
+async def test_of_equal_accounts_at_once_one_is_opened(runtime: Runtime) -> None:
+    results = await asyncio.gather(*(add(runtime, wanted(username="one")) for _ in range(8)), return_exceptions=True)
 
     assert len([result for result in results if isinstance(result, User)]) == 1
     assert all(isinstance(result, User | EmailTaken | UsernameTaken) for result in results)
 
 
-async def test_a_username_that_nobody_chose_is_a_free_one(house: House) -> None:
-    people_added = [await add(house, wanted(f"p{n}@x.example", name="Anna Ek")) for n in range(3)]
+async def test_a_username_that_nobody_chose_is_a_free_one(runtime: Runtime) -> None:
+    people_added = [await add(runtime, wanted(f"p{n}@x.example", name="Anna Ek")) for n in range(3)]
 
     assert [one.username for one in people_added] == ["anna-ek", "anna-ek-2", "anna-ek-3"]
 
 
-async def test_accounts_opened_at_once_get_a_username_each(house: House) -> None:
+async def test_accounts_opened_at_once_get_a_username_each(runtime: Runtime) -> None:
     people_added = await asyncio.gather(
-        *(add(house, wanted(f"p{n}@x.example", name="Anna Ek")) for n in range(8)),
+        *(add(runtime, wanted(f"p{n}@x.example", name="Anna Ek")) for n in range(8)),
     )
 
     names = {"anna-ek", *(f"anna-ek-{n}" for n in range(2, 9))}
     assert {one.username for one in people_added} == names
 
 
-async def test_a_username_that_is_taken_before_the_commit_is_given_to_nobody_else(house: House) -> None:
-    async with house.writing(OPERATOR) as first:
+async def test_a_username_that_is_taken_before_the_commit_is_given_to_nobody_else(runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as first:
         taken = await accounts.add_user(first, wanted("a@x.example", name="Anna Ek"))
-        second = asyncio.create_task(add(house, wanted("b@x.example", name="Anna Ek")))
+        second = asyncio.create_task(add(runtime, wanted("b@x.example", name="Anna Ek")))
         await asyncio.wait([second], timeout=0.2)
         assert not second.done()
     assert (taken.username, (await second).username) == ("anna-ek", "anna-ek-2")
 
 
-async def test_a_username_that_was_given_up_is_free(house: House) -> None:
+async def test_a_username_that_was_given_up_is_free(runtime: Runtime) -> None:
     with pytest.raises(EmailTaken):
-        async with house.writing(OPERATOR) as first:
+        async with runtime.transaction(OPERATOR) as first:
             await accounts.add_user(first, wanted("a@x.example", name="Anna Ek"))
-            second = asyncio.create_task(add(house, wanted("b@x.example", name="Anna Ek")))
+            second = asyncio.create_task(add(runtime, wanted("b@x.example", name="Anna Ek")))
             await asyncio.wait([second], timeout=0.2)
             raise EmailTaken
     assert (await second).username == "anna-ek"
 
 
-async def test_of_equal_accounts_without_a_username_one_is_opened(house: House) -> None:
-    results = await asyncio.gather(*(add(house, wanted()) for _ in range(8)), return_exceptions=True)
+async def test_of_equal_accounts_without_a_username_one_is_opened(runtime: Runtime) -> None:
+    results = await asyncio.gather(*(add(runtime, wanted()) for _ in range(8)), return_exceptions=True)
 
     assert sorted(type(result).__name__ for result in results) == [*["EmailTaken"] * 7, "User"]
 
 
-async def test_every_page_of_users_tells_the_whole_total(house: House) -> None:
-    added = [await add(house, wanted(f"p{n}@x.example", name=f"Person {n}", username=f"p{n}")) for n in range(3)]
-    work = house.reading(OPERATOR)
+async def test_every_page_of_users_tells_the_whole_total(runtime: Runtime) -> None:
+    added = [await add(runtime, wanted(f"p{n}@x.example", name=f"Person {n}", username=f"p{n}")) for n in range(3)]
+    work = runtime.work(OPERATOR)
     pages = [await accounts.list_users(work, page=page, limit=2) for page in (1, 2, 3)]
     searches = [await accounts.list_users(work, search="PERSON 1", page=page, limit=2) for page in (1, 2)]
 
@@ -160,8 +160,8 @@ def test_what_is_no_e_mail_address_is_refused(email: str) -> None:
         check_user(wanted(email))
 
 
-async def test_a_disabled_user_can_be_opened_again(house: House, user: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_a_disabled_user_can_be_opened_again(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, user, reason="left")
         closed = await accounts.get_user(work, user.id)
         again = await accounts.disable_user(work, user, reason="left")
@@ -174,8 +174,10 @@ async def test_a_disabled_user_can_be_opened_again(house: House, user: User) -> 
     assert [event["type"] for event in events] == ["user.disabled", "user.enabled"]
 
 
-async def test_the_last_administrator_can_be_neither_disabled_nor_unmade(house: House, admin: User, user: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_the_last_administrator_can_be_neither_disabled_nor_unmade(
+    runtime: Runtime, admin: User, user: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(LastAdministrator):
             await people.disable_user(work, admin)
         with pytest.raises(LastAdministrator):
@@ -187,23 +189,23 @@ async def test_the_last_administrator_can_be_neither_disabled_nor_unmade(house: 
 
 
 async def test_two_administrators_who_disable_each_other_at_once_leave_one(
-    house: House, admin: User, user: User
+    runtime: Runtime, admin: User, user: User
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         second = await accounts.set_admin(work, user, is_admin=True)
 
     async def disable(one: User) -> None:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await people.disable_user(work, one)
 
     results = await asyncio.gather(disable(admin), disable(second), return_exceptions=True)
 
     assert sorted(type(result).__name__ for result in results) == ["LastAdministrator", "NoneType"]
-    assert await house.pool.fetchval("select count(*) from users where is_admin and disabled_at is null") == 1
+    assert await runtime.pool.fetchval("select count(*) from users where is_admin and disabled_at is null") == 1
 
 
-async def test_slugs_domains_and_memberships_are_had_once(house: House, user: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_slugs_domains_and_memberships_are_had_once(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         first = await accounts.add_organization(work, name="One", slug="one")
         second = await accounts.add_organization(work, name="Two", slug="two")
         await accounts.add_domain(work, first, "Lindqvist.example", verified=True)
@@ -216,5 +218,5 @@ async def test_slugs_domains_and_memberships_are_had_once(house: House, user: Us
     ]
     for refusal, attempt in tries:
         with pytest.raises(refusal):
-            async with house.writing(OPERATOR) as work:
+            async with runtime.transaction(OPERATOR) as work:
                 await attempt(work)

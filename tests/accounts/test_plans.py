@@ -1,4 +1,4 @@
-"""Which plan counts: the highest of one's own, a running trial, and those of active memberships."""
+"""EventTypeRef plan counts: the highest of one's own, a running trial, and those of active memberships."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +8,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan, effective_plan
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 NOW = datetime(2026, 3, 16, 9, tzinfo=UTC)
 BEFORE, AFTER = NOW - timedelta(seconds=1), NOW + timedelta(seconds=1)
@@ -66,8 +66,8 @@ CHANGES = [
 ]
 
 
-async def test_the_database_brings_every_plan_that_may_count(house: House, user: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_the_database_brings_every_plan_that_may_count(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, FREE)
         organization = await accounts.add_organization(work, name="Org", slug="org", plan=BUSINESS)
         await accounts.add_member(work, organization, user)

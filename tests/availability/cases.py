@@ -12,7 +12,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from openslot.availability.models import Busy, Claim, Setting, Slot, Slots, Taken
-from openslot.availability.writing import write_slots
+from openslot.availability.slot_json import write_slots
 from openslot.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,

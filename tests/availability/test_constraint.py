@@ -7,20 +7,20 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 INSERT = """
 insert into claims (id, host_no, kind, starts_at, ends_at, during, active, created_at)
 values ($1, $2, 'booking', $3, $4, tstzrange($3, $4), $5, $3)"""
 
 
-async def test_two_active_claims_of_a_host_never_share_time(house: House, user: User, admin: User) -> None:
-    start, half, hour = house.clock(), timedelta(minutes=30), timedelta(hours=1)
-    await house.pool.execute(INSERT, new_id(), user.no, start, start + hour, True)
+async def test_two_active_claims_of_a_host_never_share_time(runtime: Runtime, user: User, admin: User) -> None:
+    start, half, hour = runtime.clock(), timedelta(minutes=30), timedelta(hours=1)
+    await runtime.pool.execute(INSERT, new_id(), user.no, start, start + hour, True)
 
     with pytest.raises(asyncpg.ExclusionViolationError, match="claims_never_overlap"):
-        await house.pool.execute(INSERT, new_id(), user.no, start + half, start + half + hour, True)
-    await house.pool.execute(INSERT, new_id(), user.no, start + hour, start + 2 * hour, True)
-    await house.pool.execute(INSERT, new_id(), user.no, start, start + hour, False)
-    await house.pool.execute(INSERT, new_id(), admin.no, start, start + hour, True)
-    assert await house.pool.fetchval("select count(*) from claims where active") == 3
+        await runtime.pool.execute(INSERT, new_id(), user.no, start + half, start + half + hour, True)
+    await runtime.pool.execute(INSERT, new_id(), user.no, start + hour, start + 2 * hour, True)
+    await runtime.pool.execute(INSERT, new_id(), user.no, start, start + hour, False)
+    await runtime.pool.execute(INSERT, new_id(), admin.no, start, start + hour, True)
+    assert await runtime.pool.fetchval("select count(*) from claims where active") == 3

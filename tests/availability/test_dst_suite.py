@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from openslot.availability.models import Days, Setting, Taken
-from openslot.availability.slots import list_slots, set_scene
+from openslot.availability.slots import list_slots, make_query
 from openslot.core.zones import get_offsets, get_zone
 from openslot.event_types.models import RollingWindow
 from openslot.schedules.models import DateOverride
@@ -42,7 +42,7 @@ def check_case(case: DstCase) -> None:
     slots = list_slots(setting, days, viewer=zone)
     shown = [(slot.date, slot.time, slot.start_time, slot.end_time) for slot in show_slots(slots, viewer=zone)]
     assert shown == [(slot["date"], slot["time"], slot["startTime"], slot["endTime"]) for slot in case["slots"]]
-    grid = set_scene(setting, asked=(slots.starts[0], slots.starts[-1])).grid
+    grid = make_query(setting, asked=(slots.starts[0], slots.starts[-1])).grid
     assert sum(end - start for start, end in grid.ranges) == case["workedSeconds"]
 
 

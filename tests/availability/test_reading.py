@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from openslot.accounts.models import User
-from openslot.availability.models import Busy, OfOwner
+from openslot.availability.models import Busy, BySlug
 from openslot.availability.slots import judge
-from openslot.availability.store import Found, find_setting
+from openslot.availability.store import SlotContext, find_setting
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 START = datetime(2026, 3, 18, 12, tzinfo=UTC)
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
@@ -19,14 +19,14 @@ insert into claims (id, host_no, kind, starts_at, ends_at, during, created_at)
 values ($1, $2, 'booking', $3, $4, tstzrange($5, $6), $3)"""
 
 
-async def read(house: House, user: User) -> Found:
-    which, until = OfOwner(user.id, "30min"), START + SECOND
-    found = await find_setting(house.pool, which, asked_from=START, asked_until=until, now=START - 24 * HOUR)
+async def read(runtime: Runtime, user: User) -> SlotContext:
+    which, until = BySlug(user.id, "30min"), START + SECOND
+    found = await find_setting(runtime.pool, which, asked_from=START, asked_until=until, now=START - 24 * HOUR)
     assert found is not None
     return found
 
 
-async def test_a_busy_span_is_read_however_long_ago_it_began(house: House, user: User, admin: User) -> None:
+async def test_a_busy_span_is_read_however_long_ago_it_began(runtime: Runtime, user: User, admin: User) -> None:
     spans = {
         "Year": (START - 5000 * HOUR, START + SECOND),
         "Over": (START - HOUR, START),
@@ -34,11 +34,11 @@ async def test_a_busy_span_is_read_however_long_ago_it_began(house: House, user:
         "Later": (START + HOUR, START + 2 * HOUR),
     }
     for source, span in spans.items():
-        await house.pool.execute(BUSY, user.no, source, asyncpg.Range(*span))
-    await house.pool.execute(BUSY, admin.no, "Another's", asyncpg.Range(START, START + HOUR))
+        await runtime.pool.execute(BUSY, user.no, source, asyncpg.Range(*span))
+    await runtime.pool.execute(BUSY, admin.no, "Another's", asyncpg.Range(START, START + HOUR))
     seconds = int(START.timestamp())
 
-    busy = (await read(house, user)).setting.taken.busy
+    busy = (await read(runtime, user)).setting.taken.busy
 
     assert set(busy) == {
         Busy(seconds - 5000 * 3600, seconds + 1, "Year"),
@@ -46,8 +46,8 @@ async def test_a_busy_span_is_read_however_long_ago_it_began(house: House, user:
     }
 
 
-async def test_the_farthest_claims_that_a_meeting_can_touch_are_read(house: House, user: User) -> None:
-    await house.pool.execute(
+async def test_the_farthest_claims_that_a_meeting_can_touch_are_read(runtime: Runtime, user: User) -> None:
+    await runtime.pool.execute(
         "update event_types set duration_minutes = 1440, buffer_before = 480, buffer_after = 480 where owner_id = $1",
         user.id,
     )
@@ -55,9 +55,9 @@ async def test_the_farthest_claims_that_a_meeting_can_touch_are_read(house: Hous
     for starts_at in (before, after, START - 41 * HOUR - 40 * HOUR):
         ends_at = starts_at + 24 * HOUR
         span = (starts_at - 8 * HOUR, ends_at + 8 * HOUR)
-        await house.pool.execute(CLAIM, new_id(), user.no, starts_at, ends_at, *span)
+        await runtime.pool.execute(CLAIM, new_id(), user.no, starts_at, ends_at, *span)
 
-    found = await read(house, user)
+    found = await read(runtime, user)
 
     starts = {claim.start for claim in found.setting.taken.claims}
     assert starts == {int((before - 8 * HOUR).timestamp()), int((after - 8 * HOUR).timestamp())}

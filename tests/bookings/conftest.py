@@ -12,10 +12,10 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.house import open_house
+from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
 from tests.live import serving
 
@@ -43,14 +43,14 @@ class MovingClock:
 
 @pytest.fixture
 def clock() -> MovingClock:
-    """The clock of house and server."""
+    """The clock of runtime and server."""
     return MovingClock()
 
 
 @pytest.fixture
-async def house(settings: Settings, clock: MovingClock) -> AsyncIterator[House]:
-    """An open house on the moving clock."""
-    async with open_house(settings, clock=clock) as opened:
+async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
+    """An open runtime on the moving clock."""
+    async with open_runtime(settings, clock=clock) as opened:
         yield opened
 
 
@@ -62,18 +62,18 @@ async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2
         yield opened
 
 
-async def offer(house: House, owner: User, slug: str, **changes: Any) -> EventType:
+async def offer(runtime: Runtime, owner: User, slug: str, **changes: Any) -> EventType:
     """Offer something of one's own."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         schedule, *_ = await schedules.list_schedules(work, owner)
         draft = event_types.draft(work, schedule, name=slug.title(), slug=slug, duration_minutes=30)
         return await event_types.add_event_type(work, schedule, replace(draft, **changes))
 
 
 @pytest.fixture
-async def meeting(house: House, user: User) -> EventType:
+async def meeting(runtime: Runtime, user: User) -> EventType:
     """A plain meeting of 30 minutes."""
-    return await offer(house, user, "meeting")
+    return await offer(runtime, user, "meeting")
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits, Money, Question, QuestionKind
 from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer, read, slots
 
@@ -55,17 +55,17 @@ async def test_a_booked_slot_is_offered_no_more_and_refused(
 
 
 async def test_another_event_type_of_the_host_is_blocked_too(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House, user: User
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime, user: User
 ) -> None:
-    await offer(house, user, "long", duration_minutes=60)
+    await offer(runtime, user, "long", duration_minutes=60)
     await book("2026-03-16T10:30:00Z")
 
     assert (await book(TEN, eventTypeSlug="long")).json() == TAKEN
     assert TEN not in await slots(client, bearer, "long")
 
 
-async def test_buffers_of_both_sides_keep_meetings_apart(book: Book, house: House, user: User) -> None:
-    await offer(house, user, "padded", buffer_before=15, buffer_after=15)
+async def test_buffers_of_both_sides_keep_meetings_apart(book: Book, runtime: Runtime, user: User) -> None:
+    await offer(runtime, user, "padded", buffer_before=15, buffer_after=15)
     assert (await book("2026-03-16T10:00:00Z", eventTypeSlug="padded")).status_code == 200
 
     assert (await book("2026-03-16T10:30:00Z")).status_code == 409
@@ -89,15 +89,15 @@ async def test_what_is_no_start_is_wrong_not_taken(book: Book, start: str, words
     assert words in answer.json()["details"]["startTime"].lower()
 
 
-async def test_a_start_beyond_the_window_or_notice_is_not_available(book: Book, house: House, user: User) -> None:
-    await offer(house, user, "later", min_notice_minutes=24 * 60)
+async def test_a_start_beyond_the_window_or_notice_is_not_available(book: Book, runtime: Runtime, user: User) -> None:
+    await offer(runtime, user, "later", min_notice_minutes=24 * 60)
 
     assert (await book(TEN, eventTypeSlug="later")).json() == TAKEN
     assert (await book("2026-09-16T10:00:00Z")).json() == TAKEN
 
 
-async def test_limits_count_what_is_booked(book: Book, house: House, user: User) -> None:
-    await offer(house, user, "rare", limits=Limits(per_day=1))
+async def test_limits_count_what_is_booked(book: Book, runtime: Runtime, user: User) -> None:
+    await offer(runtime, user, "rare", limits=Limits(per_day=1))
 
     assert (await book(TEN, eventTypeSlug="rare")).status_code == 200
     assert (await book(ELEVEN, eventTypeSlug="rare")).json() == TAKEN
@@ -126,14 +126,14 @@ async def test_limits_count_what_is_booked(book: Book, house: House, user: User)
     ],
 )
 async def test_a_wrong_field_is_named_and_nothing_is_changed(
-    book: Book, house: House, changes: dict[str, object], field: str
+    book: Book, runtime: Runtime, changes: dict[str, object], field: str
 ) -> None:
     answer = await book(**changes)
 
     assert answer.status_code == 400, answer.text
     assert field in answer.json()["details"]
     for table in ("claims", "bookings", "contacts"):
-        assert await house.pool.fetchval(f"select count(*) from {table}") == 0
+        assert await runtime.pool.fetchval(f"select count(*) from {table}") == 0
 
 
 async def test_every_wrong_field_is_named_at_once(book: Book) -> None:
@@ -143,17 +143,17 @@ async def test_every_wrong_field_is_named_at_once(book: Book) -> None:
 
 
 async def test_an_unknown_foreign_or_inactive_slug_is_not_found(
-    book: Book, house: House, user: User, admin: User
+    book: Book, runtime: Runtime, user: User, admin: User
 ) -> None:
-    await offer(house, admin, "foreign")
-    await offer(house, user, "closed", active=False)
+    await offer(runtime, admin, "foreign")
+    await offer(runtime, user, "closed", active=False)
 
     for slug in ("unknown", "foreign", "closed", "Meeting", "x" * 150):
         assert (await book(eventTypeSlug=slug)).status_code == 404
 
 
 async def test_answers_are_checked_and_the_host_need_not_give_them(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House, user: User
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime, user: User
 ) -> None:
     questions = (
         Question("topic", "Topic?", required=True),
@@ -162,7 +162,7 @@ async def test_answers_are_checked_and_the_host_need_not_give_them(
         Question("phone", "Phone?", QuestionKind.PHONE),
         Question("sure", "Sure?", QuestionKind.CHECKBOX),
     )
-    asking = await offer(house, user, "asking", questions=questions)
+    asking = await offer(runtime, user, "asking", questions=questions)
     wrong = {"size": "xl", "mail": "nobody", "phone": "123", "sure": "yes", "topic": True}
     refused = await book(eventTypeSlug="asking", answers=wrong)
     assert set(refused.json()["details"]) == {f"answers.{key}" for key in wrong}
@@ -184,9 +184,9 @@ async def test_answers_are_checked_and_the_host_need_not_give_them(
 
 
 async def test_a_paid_event_type_is_free_for_the_host_and_closed_to_the_public_without_a_provider(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House, user: User
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime, user: User
 ) -> None:
-    paid = await offer(house, user, "paid", price=Money(8000, "EUR"))
+    paid = await offer(runtime, user, "paid", price=Money(8000, "EUR"))
     made = await book(eventTypeSlug="paid")
     assert (await read(client, bearer, made))["payment"] == {"status": "not_required"}
 
@@ -200,7 +200,7 @@ async def test_a_paid_event_type_is_free_for_the_host_and_closed_to_the_public_w
     answer = await client.post("/api/bookings", json=body)
     assert answer.status_code == 503
     assert "retry-after" in answer.headers
-    assert await house.pool.fetchval("select count(*) from claims") == 1
+    assert await runtime.pool.fetchval("select count(*) from claims") == 1
 
 
 @pytest.mark.parametrize(
@@ -214,12 +214,12 @@ async def test_a_paid_event_type_is_free_for_the_host_and_closed_to_the_public_w
 async def test_a_foreign_booking_looks_like_none(
     client: httpx2.AsyncClient,
     bearer: dict[str, str],
-    house: House,
+    runtime: Runtime,
     admin: User,
     method: str,
     path: str,
 ) -> None:
-    theirs = await offer(house, admin, "theirs")
+    theirs = await offer(runtime, admin, "theirs")
     body = {
         "eventTypeId": str(theirs.id),
         "startTime": TEN,
@@ -240,7 +240,7 @@ async def test_a_foreign_booking_looks_like_none(
 
     assert {status for status, _ in answers} == {404}
     assert answers[0] == answers[1]
-    assert await house.pool.fetchval("select status from bookings") == "CONFIRMED"
+    assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"
 
 
 async def test_the_list_shows_newest_first_and_filters(
@@ -275,7 +275,7 @@ async def test_several_wrong_filters_are_all_named(client: httpx2.AsyncClient, b
 
 
 async def test_a_retry_with_the_same_key_books_once(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime
 ) -> None:
     del client, bearer
     headers = {"Idempotency-Key": "once"}
@@ -283,22 +283,22 @@ async def test_a_retry_with_the_same_key_books_once(
 
     assert first.json() == second.json()
     assert second.headers["idempotent-replayed"] == "true"
-    assert await house.pool.fetchval("select count(*) from bookings") == 1
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 1
     assert (await book(ELEVEN, headers=headers)).status_code == 409
 
 
-async def test_an_invitee_becomes_a_contact_once(book: Book, house: House) -> None:
+async def test_an_invitee_becomes_a_contact_once(book: Book, runtime: Runtime) -> None:
     await book()
     await book(ELEVEN, inviteeEmail="JONAS@okafor.example", inviteeName="J. Okafor")
 
-    assert await house.pool.fetchval("select count(*) from contacts") == 1
-    assert await house.pool.fetchval("select count(*) from events where type = 'contact.created'") == 1
-    assert await house.pool.fetchval("select count(*) from events where type = 'booking.created'") == 2
+    assert await runtime.pool.fetchval("select count(*) from contacts") == 1
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'contact.created'") == 1
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'booking.created'") == 2
 
 
-async def test_an_event_keeps_the_booking_as_it_was(book: Book, house: House, user: User) -> None:
+async def test_an_event_keeps_the_booking_as_it_was(book: Book, runtime: Runtime, user: User) -> None:
     await book()
-    row = await house.pool.fetchrow(
+    row = await runtime.pool.fetchrow(
         "select tenant_id, subject_kind, actor, public from events where type = 'booking.created'"
     )
 

@@ -5,14 +5,14 @@ import json
 import httpx2
 
 from openslot.accounts.models import User
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer, read, slots
 
 TAKEN = {"error": "This time is no longer available"}
 
 
 async def test_cancelling_gives_the_time_back_and_twice_changes_nothing(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime
 ) -> None:
     made = await book()
     path = f"/api/v1/bookings/{made.json()['bookingId']}/cancel"
@@ -23,7 +23,7 @@ async def test_cancelling_gives_the_time_back_and_twice_changes_nothing(
     found = await read(client, bearer, made)
     assert (found["status"], found["cancelReason"], found["cancelledBy"]) == ("CANCELLED", "Ill today", "host")
     assert TEN in await slots(client, bearer)
-    assert await house.pool.fetchval("select count(*) from events where type = 'booking.cancelled'") == 1
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'booking.cancelled'") == 1
     assert (await book()).status_code == 200
 
 
@@ -34,7 +34,7 @@ async def test_a_cancel_needs_no_body(client: httpx2.AsyncClient, bearer: dict[s
 
 
 async def test_a_moved_booking_keeps_its_id_and_its_old_time_is_free(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime
 ) -> None:
     made = await book()
     path = f"/api/v1/bookings/{made.json()['bookingId']}/reschedule"
@@ -46,13 +46,13 @@ async def test_a_moved_booking_keeps_its_id_and_its_old_time_is_free(
     assert found["status"] == "CONFIRMED"
     assert TEN in await slots(client, bearer)
     assert ELEVEN not in await slots(client, bearer)
-    row = await house.pool.fetchrow("select public from events where type = 'booking.rescheduled'")
+    row = await runtime.pool.fetchrow("select public from events where type = 'booking.rescheduled'")
     assert row is not None
     assert json.loads(row["public"])["previous"] == {"startTime": TEN, "endTime": "2026-03-16T10:30:00Z"}
 
 
 async def test_moving_to_the_same_time_changes_nothing(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime
 ) -> None:
     made = await book()
     path = f"/api/v1/bookings/{made.json()['bookingId']}/reschedule"
@@ -60,13 +60,13 @@ async def test_moving_to_the_same_time_changes_nothing(
 
     assert answer.status_code == 200
     assert (await read(client, bearer, made))["rescheduleCount"] == 0
-    assert await house.pool.fetchval("select count(*) from events where type = 'booking.rescheduled'") == 0
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'booking.rescheduled'") == 0
 
 
 async def test_a_booking_can_move_into_time_that_it_overlaps_itself(
-    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, house: House, user: User
+    client: httpx2.AsyncClient, bearer: dict[str, str], book: Book, runtime: Runtime, user: User
 ) -> None:
-    await offer(house, user, "fine", slot_interval_minutes=10, buffer_after=30)
+    await offer(runtime, user, "fine", slot_interval_minutes=10, buffer_after=30)
     made = await book(eventTypeSlug="fine")
     path = f"/api/v1/bookings/{made.json()['bookingId']}/reschedule"
 

@@ -13,14 +13,14 @@ import pytest
 
 from openslot.accounts.models import User, UserWanted
 from openslot.availability.errors import TimeTaken
-from openslot.availability.models import OfOwner
+from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingWanted, Invitee, Ref, Status
+from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Refusal
 from openslot.core.migrate import known_migrations, migrate
 from openslot.core.moments import Span
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.demo.large import make_large
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
@@ -32,13 +32,13 @@ FIRST = datetime(2026, 3, 17, 9, tzinfo=UTC)
 GROWTH = "0017_growth.sql"
 
 
-async def is_exact(house: House) -> bool:
+async def is_exact(runtime: Runtime) -> bool:
     """Tell whether what is kept is what is there."""
-    return bool(await house.pool.fetch(KEPT) == await house.pool.fetch(COUNTED))
+    return bool(await runtime.pool.fetch(KEPT) == await runtime.pool.fetch(COUNTED))
 
 
-async def counts(house: House) -> dict[str, int]:
-    rows = await house.pool.fetch("select status, sum(bookings)::int as bookings from booking_counts group by 1")
+async def counts(runtime: Runtime) -> dict[str, int]:
+    rows = await runtime.pool.fetch("select status, sum(bookings)::int as bookings from booking_counts group by 1")
     return {row["status"]: row["bookings"] for row in rows if row["bookings"]}
 
 
@@ -48,90 +48,90 @@ def starts() -> list[datetime]:
     return [day + timedelta(minutes=30 * n) for day in days if day.weekday() < 5 for n in range(16)]
 
 
-async def book(house: House, user: User, start: datetime) -> UUID:
+async def book(runtime: Runtime, user: User, start: datetime) -> UUID:
     invitee = Invitee(name="Jonas", email="jonas@okafor.example", zone="UTC")
-    async with house.writing(OPERATOR) as work:
-        wanted = BookingWanted(which=OfOwner(user.id, "30min"), starts_at=start, invitee=invitee)
+    async with runtime.transaction(OPERATOR) as work:
+        wanted = BookingWanted(which=BySlug(user.id, "30min"), starts_at=start, invitee=invitee)
         return (await bookings.create_booking(work, wanted)).id
 
 
-async def change(house: House, sql: str, *args: object) -> None:
+async def change(runtime: Runtime, sql: str, *args: object) -> None:
     """Change bookings past the verbs, as a later version or an operator might."""
-    await house.pool.execute(sql, *args)
-    assert await is_exact(house), sql
+    await runtime.pool.execute(sql, *args)
+    assert await is_exact(runtime), sql
 
 
 @pytest.fixture
-async def others(house: House) -> list[User]:
+async def others(runtime: Runtime) -> list[User]:
     """Two more hosts."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         return [
             await people.welcome(work, UserWanted(email=f"{name}@other.example", name=name, username=name))
             for name in ("bo", "cy")
         ]
 
 
-async def test_what_is_kept_follows_every_change(house: House, user: User, others: list[User]) -> None:
-    made = [await book(house, user, start) for start in starts()[:5]]
-    assert await counts(house) == {"CONFIRMED": 5}
-    async with house.writing(OPERATOR) as work:
-        await bookings.cancel_booking(work, Ref(made[0], user.id))
-    async with house.writing(OPERATOR) as work:
-        await bookings.reschedule_booking(work, Ref(made[1], user.id), starts()[9])
-    assert await counts(house) == {"CONFIRMED": 4, "CANCELLED": 1}
-    assert await is_exact(house)
+async def test_what_is_kept_follows_every_change(runtime: Runtime, user: User, others: list[User]) -> None:
+    made = [await book(runtime, user, start) for start in starts()[:5]]
+    assert await counts(runtime) == {"CONFIRMED": 5}
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, BookingRef(made[0], user.id))
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.reschedule_booking(work, BookingRef(made[1], user.id), starts()[9])
+    assert await counts(runtime) == {"CONFIRMED": 4, "CANCELLED": 1}
+    assert await is_exact(runtime)
 
-    await change(house, "update bookings set status = 'PENDING_PAYMENT' where id = $1", made[2])
-    assert await counts(house) == {"CONFIRMED": 3, "CANCELLED": 1, "PENDING_PAYMENT": 1}
-    await change(house, "update bookings set status = 'CONFIRMED' where id = $1", made[2])
-    await change(house, "update bookings set host_id = $2 where id = $1", made[3], others[0].id)
-    await change(house, "update bookings set host_id = $1, notes = 'all of them'", others[1].id)
-    await change(house, "update bookings set status = 'CONFIRMED', cancelled_at = null")
-    await change(house, "delete from bookings where id = $1", made[4])
-    await change(house, "delete from bookings")
-    assert await counts(house) == {}
+    await change(runtime, "update bookings set status = 'PENDING_PAYMENT' where id = $1", made[2])
+    assert await counts(runtime) == {"CONFIRMED": 3, "CANCELLED": 1, "PENDING_PAYMENT": 1}
+    await change(runtime, "update bookings set status = 'CONFIRMED' where id = $1", made[2])
+    await change(runtime, "update bookings set host_id = $2 where id = $1", made[3], others[0].id)
+    await change(runtime, "update bookings set host_id = $1, notes = 'all of them'", others[1].id)
+    await change(runtime, "update bookings set status = 'CONFIRMED', cancelled_at = null")
+    await change(runtime, "delete from bookings where id = $1", made[4])
+    await change(runtime, "delete from bookings")
+    assert await counts(runtime) == {}
 
 
-async def test_several_rows_of_several_hosts_at_once(house: House) -> None:
-    async with house.pool.acquire() as connection:
-        await make_large(connection, hosts=3, bookings=60, now=house.clock(), progress=lambda _: None)
-    assert await counts(house) == {"CONFIRMED": 60}
-    await change(house, "update bookings set status = 'CANCELLED', cancelled_at = now() where starts_at < now()")
+async def test_several_rows_of_several_hosts_at_once(runtime: Runtime) -> None:
+    async with runtime.pool.acquire() as connection:
+        await make_large(connection, hosts=3, bookings=60, now=runtime.clock(), progress=lambda _: None)
+    assert await counts(runtime) == {"CONFIRMED": 60}
+    await change(runtime, "update bookings set status = 'CANCELLED', cancelled_at = now() where starts_at < now()")
     await change(
-        house,
+        runtime,
         """merge into bookings b using (select id, row_number() over () as n from bookings) s on s.id = b.id
         when matched and n % 3 = 0 then delete
         when matched and n % 3 = 1 then update set status = 'PENDING_PAYMENT', cancelled_at = null""",
     )
-    await change(house, "delete from users where no = (select min(no) from users)")
-    await change(house, "truncate bookings cascade")
-    assert await counts(house) == {}
+    await change(runtime, "delete from users where no = (select min(no) from users)")
+    await change(runtime, "truncate bookings cascade")
+    assert await counts(runtime) == {}
 
 
-async def test_a_host_who_is_deleted_takes_the_counts_along(house: House, user: User, others: list[User]) -> None:
-    await book(house, user, starts()[0])
-    await book(house, others[0], starts()[0])
-    await house.pool.execute("delete from users where id = $1", others[0].id)
+async def test_a_host_who_is_deleted_takes_the_counts_along(runtime: Runtime, user: User, others: list[User]) -> None:
+    await book(runtime, user, starts()[0])
+    await book(runtime, others[0], starts()[0])
+    await runtime.pool.execute("delete from users where id = $1", others[0].id)
 
-    assert await is_exact(house)
-    assert await counts(house) == {"CONFIRMED": 1}
+    assert await is_exact(runtime)
+    assert await counts(runtime) == {"CONFIRMED": 1}
 
 
-async def test_what_is_rolled_back_is_not_counted(house: House, user: User) -> None:
+async def test_what_is_rolled_back_is_not_counted(runtime: Runtime, user: User) -> None:
     async def change_my_mind() -> None:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             invitee = Invitee(name="Jonas", email="jonas@okafor.example", zone="UTC")
-            wanted = BookingWanted(which=OfOwner(user.id, "30min"), starts_at=starts()[0], invitee=invitee)
+            wanted = BookingWanted(which=BySlug(user.id, "30min"), starts_at=starts()[0], invitee=invitee)
             await bookings.create_booking(work, wanted)
             raise RuntimeError("changed my mind")
 
     with pytest.raises(RuntimeError, match="changed my mind"):
         await change_my_mind()
 
-    assert await counts(house) == {}
+    assert await counts(runtime) == {}
 
 
-async def test_a_list_and_its_total_are_of_one_moment(house: House, user: User) -> None:
+async def test_a_list_and_its_total_are_of_one_moment(runtime: Runtime, user: User) -> None:
     """While others book and cancel, a first page that is not full has as many rows as it says there are."""
     done = asyncio.Event()
 
@@ -140,16 +140,16 @@ async def test_a_list_and_its_total_are_of_one_moment(house: House, user: User) 
         while not done.is_set():
             for status in (None, Status.CONFIRMED, Status.CANCELLED):
                 found, total = await bookings.list_bookings(
-                    house.reading(OPERATOR), user, status=status, span=Span(None, None), page=1, limit=100
+                    runtime.work(OPERATOR), user, status=status, span=Span(None, None), page=1, limit=100
                 )
                 assert len(found) == total
                 looks += 1
         return looks
 
     async def live(start: datetime) -> None:
-        booking_id = await book(house, user, start)
-        async with house.writing(OPERATOR) as work:
-            await bookings.cancel_booking(work, Ref(booking_id, user.id))
+        booking_id = await book(runtime, user, start)
+        async with runtime.transaction(OPERATOR) as work:
+            await bookings.cancel_booking(work, BookingRef(booking_id, user.id))
 
     reading = [asyncio.create_task(read()) for _ in range(2)]
     await asyncio.gather(*(live(start) for start in starts()[:40]))
@@ -157,7 +157,7 @@ async def test_a_list_and_its_total_are_of_one_moment(house: House, user: User) 
     assert min(await asyncio.gather(*reading)) > 3
 
 
-async def live_wildly(house: House, users: list[User], seed: int) -> None:
+async def live_wildly(runtime: Runtime, users: list[User], seed: int) -> None:
     """Book, move, cancel and change one's mind, whatever the others do."""
     chance = random.Random(seed)
     made: list[tuple[User, UUID]] = []
@@ -166,29 +166,29 @@ async def live_wildly(house: House, users: list[User], seed: int) -> None:
             host = chance.choice(users)
             if made and chance.random() < 0.5:
                 owner, booking_id = chance.choice(made)
-                async with house.writing(OPERATOR) as work:
+                async with runtime.transaction(OPERATOR) as work:
                     if chance.random() < 0.5:
-                        await bookings.cancel_booking(work, Ref(booking_id, owner.id))
+                        await bookings.cancel_booking(work, BookingRef(booking_id, owner.id))
                     else:
-                        await bookings.reschedule_booking(work, Ref(booking_id, owner.id), start)
+                        await bookings.reschedule_booking(work, BookingRef(booking_id, owner.id), start)
                     if chance.random() < 0.3:
                         raise RuntimeError("changed my mind")
             else:
-                made.append((host, await book(house, host, start)))
+                made.append((host, await book(runtime, host, start)))
 
 
-async def test_after_many_at_once_it_is_still_exact(house: House, user: User, others: list[User]) -> None:
+async def test_after_many_at_once_it_is_still_exact(runtime: Runtime, user: User, others: list[User]) -> None:
     users = [user, *others]
-    await asyncio.gather(*(live_wildly(house, users, seed) for seed in range(12)))
+    await asyncio.gather(*(live_wildly(runtime, users, seed) for seed in range(12)))
 
-    assert sum((await counts(house)).values()) > 100
-    assert (await counts(house))["CANCELLED"] > 10
-    assert await is_exact(house)
+    assert sum((await counts(runtime)).values()) > 100
+    assert (await counts(runtime))["CANCELLED"] > 10
+    assert await is_exact(runtime)
 
 
-async def test_two_who_count_for_one_host_wait_for_each_other(house: House, user: User) -> None:
-    first, second = await book(house, user, starts()[0]), await book(house, user, starts()[1])
-    async with house.pool.acquire() as one, house.pool.acquire() as other:
+async def test_two_who_count_for_one_host_wait_for_each_other(runtime: Runtime, user: User) -> None:
+    first, second = await book(runtime, user, starts()[0]), await book(runtime, user, starts()[1])
+    async with runtime.pool.acquire() as one, runtime.pool.acquire() as other:
         transaction = one.transaction()
         await transaction.start()
         await one.execute("delete from bookings where id = $1", first)
@@ -198,8 +198,8 @@ async def test_two_who_count_for_one_host_wait_for_each_other(house: House, user
         await transaction.commit()
         await waiting
 
-    assert await is_exact(house)
-    assert await counts(house) == {}
+    assert await is_exact(runtime)
+    assert await counts(runtime) == {}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ async def test_two_who_count_for_one_host_wait_for_each_other(house: House, user
 async def test_totals_over_http(
     client: httpx2.AsyncClient,
     bearer: dict[str, str],
-    house: House,
+    runtime: Runtime,
     book: Book,
     meeting: EventType,
     query: str,
@@ -228,7 +228,7 @@ async def test_totals_over_http(
     del meeting
     made = [(await book(start=f"2026-03-16T1{hour}:00:00Z")).json()["bookingId"] for hour in range(4)]
     await client.post(f"/api/v1/bookings/{made[1]}/cancel", headers=bearer)
-    await house.pool.execute("update bookings set status = 'PENDING_PAYMENT' where id = $1", UUID(made[3]))
+    await runtime.pool.execute("update bookings set status = 'PENDING_PAYMENT' where id = $1", UUID(made[3]))
 
     page = (await client.get(f"/api/v1/bookings{query}", headers=bearer)).json()
 
@@ -236,43 +236,43 @@ async def test_totals_over_http(
 
 
 @pytest.fixture
-async def uncounted(house: House, user: User, others: list[User]) -> str:
+async def uncounted(runtime: Runtime, user: User, others: list[User]) -> str:
     """A database in which the triggers are there and what was booked before them is not counted yet."""
     for host in (user, *others):
         for start in starts()[:20]:
-            await book(house, host, start)
-    await house.pool.execute("update booking_counts set bookings = 7 where host_id = $1", user.id)
-    await house.pool.execute("delete from booking_counts where host_id = $1", others[0].id)
-    await house.pool.execute("insert into booking_counts values ($1, 'CANCELLED', 3)", others[1].id)
-    await house.pool.execute("delete from migrations where name = $1", GROWTH)
-    assert not await is_exact(house)
-    return house.settings.database_url or ""
+            await book(runtime, host, start)
+    await runtime.pool.execute("update booking_counts set bookings = 7 where host_id = $1", user.id)
+    await runtime.pool.execute("delete from booking_counts where host_id = $1", others[0].id)
+    await runtime.pool.execute("insert into booking_counts values ($1, 'CANCELLED', 3)", others[1].id)
+    await runtime.pool.execute("delete from migrations where name = $1", GROWTH)
+    assert not await is_exact(runtime)
+    return runtime.settings.database_url or ""
 
 
 async def test_what_was_booked_before_is_counted_while_others_go_on_booking(
-    house: House, user: User, others: list[User], uncounted: str
+    runtime: Runtime, user: User, others: list[User], uncounted: str
 ) -> None:
     users = [user, *others]
-    lives = [asyncio.create_task(live_wildly(house, users, seed)) for seed in range(6)]
+    lives = [asyncio.create_task(live_wildly(runtime, users, seed)) for seed in range(6)]
     await asyncio.sleep(0.1)
     assert await migrate(uncounted) == [GROWTH]
     assert not all(life.done() for life in lives), "nobody was booking any more"
     await asyncio.gather(*lives)
 
-    assert await is_exact(house)
+    assert await is_exact(runtime)
 
 
-async def test_counting_waits_for_a_booking_that_is_being_made(house: House, user: User, uncounted: str) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_counting_waits_for_a_booking_that_is_being_made(runtime: Runtime, user: User, uncounted: str) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         invitee = Invitee(name="Jonas", email="jonas@okafor.example", zone="UTC")
-        wanted = BookingWanted(which=OfOwner(user.id, "30min"), starts_at=starts()[30], invitee=invitee)
+        wanted = BookingWanted(which=BySlug(user.id, "30min"), starts_at=starts()[30], invitee=invitee)
         await bookings.create_booking(work, wanted)
         migrating = asyncio.create_task(_count_again(uncounted))
         await asyncio.sleep(0.5)
         assert not migrating.done()
     await migrating
 
-    assert await is_exact(house)
+    assert await is_exact(runtime)
 
 
 async def _count_again(url: str) -> None:
@@ -281,21 +281,21 @@ async def _count_again(url: str) -> None:
     await connection.close()
 
 
-async def test_an_index_that_was_left_half_built_is_built_anew(house: House, uncounted: str) -> None:
-    await house.pool.execute("update pg_index set indisvalid = false where indexrelid = 'lanes_empty'::regclass")
-    await house.pool.execute("drop index claims_type")
+async def test_an_index_that_was_left_half_built_is_built_anew(runtime: Runtime, uncounted: str) -> None:
+    await runtime.pool.execute("update pg_index set indisvalid = false where indexrelid = 'lanes_empty'::regclass")
+    await runtime.pool.execute("drop index claims_type")
 
     assert await migrate(uncounted) == [GROWTH]
-    valid: list[Any] = await house.pool.fetch(
+    valid: list[Any] = await runtime.pool.fetch(
         """select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid
         where c.relname in ('lanes_empty', 'claims_type') and i.indisvalid order by 1"""
     )
     assert [row["relname"] for row in valid] == ["claims_type", "lanes_empty"]
-    assert await is_exact(house)
+    assert await is_exact(runtime)
 
 
-async def test_a_slot_that_is_taken_is_counted_once(house: House, user: User) -> None:
-    outcomes = await asyncio.gather(*(book(house, user, starts()[0]) for _ in range(10)), return_exceptions=True)
+async def test_a_slot_that_is_taken_is_counted_once(runtime: Runtime, user: User) -> None:
+    outcomes = await asyncio.gather(*(book(runtime, user, starts()[0]) for _ in range(10)), return_exceptions=True)
 
     assert sum(isinstance(outcome, TimeTaken) for outcome in outcomes) == 9
-    assert await counts(house) == {"CONFIRMED": 1}
+    assert await counts(runtime) == {"CONFIRMED": 1}

@@ -10,7 +10,7 @@ from openslot.accounts.host_lock import LOCK_HOST
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import ELEVEN, TEN, MovingClock
 from tests.live import serving
@@ -20,7 +20,7 @@ GUEST = {"inviteeName": "Gus", "inviteeEmail": "gus@guest.example", "inviteeTime
 
 
 async def test_a_full_pool_is_answered_503_until_a_connection_is_free(
-    settings: Settings, clock: MovingClock, house: House, user: User, bearer: dict[str, str], meeting: EventType
+    settings: Settings, clock: MovingClock, runtime: Runtime, user: User, bearer: dict[str, str], meeting: EventType
 ) -> None:
     narrow = replace(settings, database_connections=2, database_wait_seconds=1, limit_key=10_000)
     operator = await asyncpg.connect(settings.database_url)
@@ -34,7 +34,7 @@ async def test_a_full_pool_is_answered_503_until_a_connection_is_free(
         wishes = [{**GUEST, "eventTypeSlug": meeting.slug, "startTime": start} for start in (TEN, ELEVEN)]
         booking = [asyncio.create_task(client.post("/api/v1/bookings", json=wish)) for wish in wishes]
         async with asyncio.timeout(30):
-            while await house.pool.fetchval(WAITING) < 2:
+            while await runtime.pool.fetchval(WAITING) < 2:
                 await asyncio.sleep(0.01)
         refused = await asyncio.gather(
             *(client.get("/api/v1/me") for _ in range(20)),

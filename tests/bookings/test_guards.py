@@ -19,10 +19,10 @@ from openslot.availability.errors import HoldNotFound, TimeTaken
 from openslot.availability.jobs import expire_holds
 from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee, Ref
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.ids import new_id
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
@@ -35,35 +35,35 @@ LATER = MONDAY.replace(hour=12)
 
 
 @pytest.fixture
-async def group(house: House, user: User) -> EventType:
+async def group(runtime: Runtime, user: User) -> EventType:
     """A meeting of two."""
-    return await offer(house, user, "group", seats=2)
+    return await offer(runtime, user, "group", seats=2)
 
 
-async def hold(house: House, event_type: EventType, at: datetime = AT) -> Hold:
-    async with house.writing(PUBLIC) as work:
+async def hold(runtime: Runtime, event_type: EventType, at: datetime = AT) -> Hold:
+    async with runtime.transaction(PUBLIC) as work:
         return await claims.hold(work, ById(event_type.id), at, holder=str(new_id()))
 
 
-async def book(house: House, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:
-    async with house.writing(PUBLIC) as work:
+async def book(runtime: Runtime, event_type: EventType, at: datetime = AT, **more: Any) -> Booking:
+    async with runtime.transaction(PUBLIC) as work:
         invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
         wanted = BookingWanted(which=ById(event_type.id), starts_at=at, invitee=invitee, **more)
         return await bookings.create_booking(work, wanted)
 
 
 @asynccontextmanager
-async def locking(house: House, host: User) -> AsyncIterator[None]:
+async def locking(runtime: Runtime, host: User) -> AsyncIterator[None]:
     """Change the host's time for as long as this lasts."""
-    async with house.pool.acquire() as connection, connection.transaction():
+    async with runtime.pool.acquire() as connection, connection.transaction():
         await connection.execute("select pg_advisory_xact_lock($1, $2)", HOSTS, host.no)
         yield
 
 
-async def wait_until_it_waits(house: House, task: asyncio.Task[Any]) -> None:
+async def wait_until_it_waits(runtime: Runtime, task: asyncio.Task[Any]) -> None:
     """Go on as soon as someone waits for a host's lock, which must be before the task is done."""
     waiting = "select exists (select from pg_locks where locktype = 'advisory' and not granted and classid = $1)"
-    while not await house.pool.fetchval(waiting, HOSTS):
+    while not await runtime.pool.fetchval(waiting, HOSTS):
         assert not task.done(), f"did not wait: {task}"
         await asyncio.sleep(0.01)
 
@@ -72,13 +72,13 @@ Deed = Callable[[Work, User, EventType], Awaitable[object]]
 
 
 async def _drop(work: Work, _: User, __: EventType) -> None:
-    hold_id = await work.house.pool.fetchval("select id from claims where kind = 'hold'")
-    seat_id = await work.house.pool.fetchval("select id from claim_seats where holder is not null")
+    hold_id = await work.runtime.pool.fetchval("select id from claims where kind = 'hold'")
+    seat_id = await work.runtime.pool.fetchval("select id from claim_seats where holder is not null")
     await claims.drop_hold(work, seat_id or hold_id)
 
 
-async def _ref(work: Work) -> Ref:
-    return Ref(await work.house.pool.fetchval("select id from bookings"), None)
+async def _ref(work: Work) -> BookingRef:
+    return BookingRef(await work.runtime.pool.fetchval("select id from bookings"), None)
 
 
 async def _book(work: Work, _: User, offered: EventType) -> None:
@@ -119,39 +119,39 @@ async def _leave(work: Work, host: User, _: EventType) -> None:
 
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
 @pytest.mark.parametrize("deed", [_book, _hold, _drop, _reschedule, _cancel, _edit, _delete, _disable, _leave])
-async def test_every_writer_waits_for_the_hosts_lock(house: House, user: User, deed: Deed, seats: int) -> None:
-    offered = await offer(house, user, "offered", seats=seats)
-    await book(house, offered, LATER)
-    await hold(house, offered)
-    async with house.writing(OPERATOR) as work:
+async def test_every_writer_waits_for_the_hosts_lock(runtime: Runtime, user: User, deed: Deed, seats: int) -> None:
+    offered = await offer(runtime, user, "offered", seats=seats)
+    await book(runtime, offered, LATER)
+    await hold(runtime, offered)
+    async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await accounts.add_member(work, organization, user)
 
     async def do() -> None:
-        async with house.writing(PUBLIC) as work:
+        async with runtime.transaction(PUBLIC) as work:
             await deed(work, user, offered)
 
-    async with locking(house, user):
+    async with locking(runtime, user):
         doing = asyncio.create_task(do())
-        await wait_until_it_waits(house, doing)
+        await wait_until_it_waits(runtime, doing)
     await doing
-    assert await find_disorder(house.pool) == {}
+    assert await find_disorder(runtime.pool) == {}
 
 
 async def test_the_minutes_job_leaves_a_host_alone_who_is_being_changed(
-    house: House, user: User, meeting: EventType, clock: MovingClock
+    runtime: Runtime, user: User, meeting: EventType, clock: MovingClock
 ) -> None:
-    await hold(house, meeting)
+    await hold(runtime, meeting)
     clock.pass_time(minutes=11)
 
-    async with locking(house, user):
-        assert await expire_holds(house.reading(SYSTEM)) == "0 holds expired"
-    assert await expire_holds(house.reading(SYSTEM)) == "1 holds expired"
-    assert await house.pool.fetchval("select count(*) from claims where active") == 0
+    async with locking(runtime, user):
+        assert await expire_holds(runtime.work(SYSTEM)) == "0 holds expired"
+    assert await expire_holds(runtime.work(SYSTEM)) == "1 holds expired"
+    assert await runtime.pool.fetchval("select count(*) from claims where active") == 0
 
 
-async def test_the_minutes_job_finds_holds_by_their_expiry(house: House) -> None:
-    rows = await house.pool.fetch(f"explain {claim_store.HOSTS_WITH_EXPIRED_HOLDS}", MONDAY, 1000)
+async def test_the_minutes_job_finds_holds_by_their_expiry(runtime: Runtime) -> None:
+    rows = await runtime.pool.fetch(f"explain {claim_store.HOSTS_WITH_EXPIRED_HOLDS}", MONDAY, 1000)
     plan = "\n".join(row["QUERY PLAN"] for row in rows)
 
     assert "claims_expiry" in plan
@@ -159,48 +159,50 @@ async def test_the_minutes_job_finds_holds_by_their_expiry(house: House) -> None
 
 
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
-async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(house: House, user: User, seats: int) -> None:
-    offered = await offer(house, user, "offered", seats=seats)
-    held = await hold(house, offered)
+async def test_a_hold_that_someone_else_has_switched_off_is_not_booked(
+    runtime: Runtime, user: User, seats: int
+) -> None:
+    offered = await offer(runtime, user, "offered", seats=seats)
+    held = await hold(runtime, offered)
 
-    async with house.writing(PUBLIC) as work:
+    async with runtime.transaction(PUBLIC) as work:
         await claims.claim(work, ById(offered.id), AT, hold_id=held.id)
         # An earlier release drops and expires holds without the lock.
-        await house.pool.execute("update claims set active = false")
-        await house.pool.execute("update claim_seats set active = false")
+        await runtime.pool.execute("update claims set active = false")
+        await runtime.pool.execute("update claim_seats set active = false")
         with pytest.raises(TimeTaken):
             await work.apply()
 
 
-async def test_a_session_that_someone_else_has_closed_is_not_joined(house: House, group: EventType) -> None:
-    booked = await book(house, group)
-    async with house.writing(PUBLIC) as work:
+async def test_a_session_that_someone_else_has_closed_is_not_joined(runtime: Runtime, group: EventType) -> None:
+    booked = await book(runtime, group)
+    async with runtime.transaction(PUBLIC) as work:
         await claims.claim(work, ById(group.id), AT)
-        await _cancel_without_lock(house, booked)
+        await _cancel_without_lock(runtime, booked)
         with pytest.raises(TimeTaken):
             await work.apply()
 
 
-async def test_a_seat_that_someone_else_has_freed_is_not_moved(house: House, group: EventType) -> None:
-    booked, _ = await book(house, group), await book(house, group)
-    async with house.writing(PUBLIC) as work:
+async def test_a_seat_that_someone_else_has_freed_is_not_moved(runtime: Runtime, group: EventType) -> None:
+    booked, _ = await book(runtime, group), await book(runtime, group)
+    async with runtime.transaction(PUBLIC) as work:
         await claims.move(work, booked.claim_id, booked.seat_id, event_type_id=group.id, starts_at=LATER)
-        await _cancel_without_lock(house, booked)
+        await _cancel_without_lock(runtime, booked)
         with pytest.raises(TimeTaken):
             await work.apply()
 
 
-async def test_a_claim_that_someone_else_has_freed_is_not_moved(house: House, meeting: EventType) -> None:
-    booked = await book(house, meeting)
-    async with house.writing(PUBLIC) as work:
+async def test_a_claim_that_someone_else_has_freed_is_not_moved(runtime: Runtime, meeting: EventType) -> None:
+    booked = await book(runtime, meeting)
+    async with runtime.transaction(PUBLIC) as work:
         await claims.move(work, booked.claim_id, None, event_type_id=meeting.id, starts_at=LATER)
-        await _cancel_without_lock(house, booked)
+        await _cancel_without_lock(runtime, booked)
         with pytest.raises(TimeTaken):
             await work.apply()
 
 
-async def _cancel_without_lock(house: House, booked: Booking) -> None:
-    async with house.pool.acquire() as connection, connection.transaction():
+async def _cancel_without_lock(runtime: Runtime, booked: Booking) -> None:
+    async with runtime.pool.acquire() as connection, connection.transaction():
         await connection.execute(
             "update bookings set status = 'CANCELLED', cancelled_at = now() where id = $1", booked.id
         )
@@ -212,116 +214,116 @@ async def _cancel_without_lock(house: House, booked: Booking) -> None:
         )
 
 
-async def test_the_database_keeps_a_confirmed_bookings_time(house: House, meeting: EventType) -> None:
-    booked = await book(house, meeting)
+async def test_the_database_keeps_a_confirmed_bookings_time(runtime: Runtime, meeting: EventType) -> None:
+    booked = await book(runtime, meeting)
 
     with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
-        await house.pool.execute("update claims set active = false where id = $1", booked.claim_id)
+        await runtime.pool.execute("update claims set active = false where id = $1", booked.claim_id)
     assert refused.value.constraint_name == "claims_keep_booked_time"
-    assert await find_disorder(house.pool) == {}
+    assert await find_disorder(runtime.pool) == {}
 
 
-async def test_the_database_keeps_a_confirmed_bookings_seat(house: House, group: EventType) -> None:
-    booked = await book(house, group)
+async def test_the_database_keeps_a_confirmed_bookings_seat(runtime: Runtime, group: EventType) -> None:
+    booked = await book(runtime, group)
 
     with pytest.raises(asyncpg.IntegrityConstraintViolationError) as refused:
-        await house.pool.execute("update claim_seats set active = false where id = $1", booked.seat_id)
+        await runtime.pool.execute("update claim_seats set active = false where id = $1", booked.seat_id)
     assert refused.value.constraint_name == "claim_seats_keep_booked_seat"
 
 
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
-async def test_a_hold_that_has_become_a_booking_can_not_be_dropped(house: House, user: User, seats: int) -> None:
-    offered = await offer(house, user, "offered", seats=seats)
-    held = await hold(house, offered)
-    await book(house, offered, hold_id=held.id)
+async def test_a_hold_that_has_become_a_booking_can_not_be_dropped(runtime: Runtime, user: User, seats: int) -> None:
+    offered = await offer(runtime, user, "offered", seats=seats)
+    held = await hold(runtime, offered)
+    await book(runtime, offered, hold_id=held.id)
 
-    async with house.writing(PUBLIC) as work:
+    async with runtime.transaction(PUBLIC) as work:
         with pytest.raises(HoldNotFound):
             await claims.drop_hold(work, held.id)
-    assert await find_disorder(house.pool) == {}
+    assert await find_disorder(runtime.pool) == {}
 
 
 async def test_a_hold_is_booked_by_who_asked_before_it_expired(
-    house: House, meeting: EventType, clock: MovingClock
+    runtime: Runtime, meeting: EventType, clock: MovingClock
 ) -> None:
-    held = await hold(house, meeting)
-    async with house.writing(PUBLIC) as work:
+    held = await hold(runtime, meeting)
+    async with runtime.transaction(PUBLIC) as work:
         clock.pass_time(minutes=11)
         await claims.claim(work, ById(meeting.id), AT, hold_id=held.id)
-        assert await expire_holds(house.reading(SYSTEM)) == "0 holds expired"
+        assert await expire_holds(runtime.work(SYSTEM)) == "0 holds expired"
         await work.apply()
 
-    assert await house.pool.fetchval("select kind from claims where active") == "booking"
+    assert await runtime.pool.fetchval("select kind from claims where active") == "booking"
 
 
-async def test_of_two_edits_at_once_one_is_refused(house: House, meeting: EventType, clock: MovingClock) -> None:
+async def test_of_two_edits_at_once_one_is_refused(runtime: Runtime, meeting: EventType, clock: MovingClock) -> None:
     clock.pass_time(seconds=1)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await event_types.change_event_type(work, replace(meeting, duration_minutes=15))
 
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(EventTypeChanged):
             await event_types.change_event_type(work, replace(meeting, seats=3))
 
 
-async def test_a_deleted_event_type_takes_its_holds_along(house: House, user: User, meeting: EventType) -> None:
-    other = await offer(house, user, "other")
-    held = await hold(house, meeting)
-    async with house.writing(OPERATOR) as work:
+async def test_a_deleted_event_type_takes_its_holds_along(runtime: Runtime, user: User, meeting: EventType) -> None:
+    other = await offer(runtime, user, "other")
+    held = await hold(runtime, meeting)
+    async with runtime.transaction(OPERATOR) as work:
         await event_types.delete_event_type(work, meeting)
 
     with pytest.raises(EventTypeNotFound):
-        await book(house, meeting, hold_id=held.id)
-    assert (await book(house, other)).starts_at == AT
-    async with house.writing(OPERATOR) as work:
+        await book(runtime, meeting, hold_id=held.id)
+    assert (await book(runtime, other)).starts_at == AT
+    async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(EventTypeNotFound):
             await event_types.change_event_type(work, replace(meeting, duration_minutes=15))
 
 
 async def test_a_disabled_hosts_meeting_that_was_being_made_is_cancelled_or_refused(
-    house: House, user: User, meeting: EventType
+    runtime: Runtime, user: User, meeting: EventType
 ) -> None:
     async def disable() -> None:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await people.disable_user(work, user)
 
-    async with house.writing(PUBLIC) as work:
+    async with runtime.transaction(PUBLIC) as work:
         await _book(work, user, meeting)
         leaving = asyncio.create_task(disable())
-        await wait_until_it_waits(house, leaving)
-        late = asyncio.create_task(book(house, meeting))
+        await wait_until_it_waits(runtime, leaving)
+        late = asyncio.create_task(book(runtime, meeting))
         await asyncio.sleep(0.05)
     await leaving
 
     with pytest.raises(EventTypeNotFound):
         await late
-    assert await find_disorder(house.pool) == {}
-    assert await house.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
+    assert await find_disorder(runtime.pool) == {}
+    assert await runtime.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
 
 
 async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
-    house: House, user: User, meeting: EventType, clock: MovingClock
+    runtime: Runtime, user: User, meeting: EventType, clock: MovingClock
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await accounts.add_member(work, organization, user)
 
     async def leave() -> None:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await people.remove_member(work, organization, user)
 
-    async with house.writing(PUBLIC) as work:
+    async with runtime.transaction(PUBLIC) as work:
         await _book(work, user, meeting)
         leaving = asyncio.create_task(leave())
-        await wait_until_it_waits(house, leaving)
-        late = asyncio.create_task(book(house, meeting, LATER))
+        await wait_until_it_waits(runtime, leaving)
+        late = asyncio.create_task(book(runtime, meeting, LATER))
         await asyncio.sleep(0.05)
         clock.pass_time(seconds=1)
     await leaving
 
     with pytest.raises(TimeTaken):
         await late
-    assert await house.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
+    assert await runtime.pool.fetchval("select count(*) from bookings where status = 'CANCELLED'") == 1
     clock.pass_time(seconds=1)
-    assert (await book(house, meeting)).starts_at == AT
-    assert await find_disorder(house.pool) == {}
+    assert (await book(runtime, meeting)).starts_at == AT
+    assert await find_disorder(runtime.pool) == {}

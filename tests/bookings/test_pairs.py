@@ -28,11 +28,11 @@ from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.instants import iso
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.house import open_house
 from openslot.people import operations as people
+from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
 from tests.racing import find_disorder, web_processes
 
@@ -44,7 +44,7 @@ numbers = count()
 class Round(Struct, kw_only=True):
     """One host, what can be booked there, and what the two who meet want to change."""
 
-    house: House
+    runtime: Runtime
     clients: list[httpx2.AsyncClient]
     host: User
     organization: Organization
@@ -108,47 +108,47 @@ async def drop(at: Round) -> int:
 
 async def expire(at: Round) -> int:
     """Let the hold expire in this very moment, and the minute's job come by."""
-    await at.house.pool.execute(
+    await at.runtime.pool.execute(
         """with seat as (update claim_seats set expires_at = now() where id = $1 and holder is not null)
         update claims set expires_at = now() where id = $1 and kind = 'hold'""",
         at.hold.id,
     )
-    await expire_holds(at.house.reading(SYSTEM))
+    await expire_holds(at.runtime.work(SYSTEM))
     return 200
 
 
 async def reschedule(at: Round) -> int:
-    token = manage_token(at.house, at.booking.id)
+    token = manage_token(at.runtime, at.booking.id)
     return await at.send("POST", f"/api/public/manage/{token}/reschedule", {"newStartTime": iso(at.start)})
 
 
 async def cancel(at: Round) -> int:
-    return await at.send("POST", f"/api/public/manage/{manage_token(at.house, at.booking.id)}/cancel")
+    return await at.send("POST", f"/api/public/manage/{manage_token(at.runtime, at.booking.id)}/cancel")
 
 
 async def edit(at: Round) -> int:
     """Make meetings longer or shorter, and of a group larger, smaller or none."""
     seats = 1 if at.offer.seats == 1 else random.choice([1, 2, 5])
     changed = replace(at.offer, duration_minutes=random.choice([15, 30, 60]), buffer_after=15, seats=seats)
-    async with at.house.writing(OPERATOR) as work:
+    async with at.runtime.transaction(OPERATOR) as work:
         await event_types.change_event_type(work, changed)
     return 200
 
 
 async def delete(at: Round) -> int:
-    async with at.house.writing(OPERATOR) as work:
+    async with at.runtime.transaction(OPERATOR) as work:
         await event_types.delete_event_type(work, at.offer)
     return 200
 
 
 async def leave(at: Round) -> int:
-    async with at.house.writing(OPERATOR) as work:
+    async with at.runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, at.organization, at.host)
     return 200
 
 
 async def disable(at: Round) -> int:
-    async with at.house.writing(OPERATOR) as work:
+    async with at.runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, at.host)
     return 200
 
@@ -172,9 +172,9 @@ NEED_A_BOOKING = {reschedule, cancel}
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    """A house on the real clock, as the web processes have it."""
-    async with open_house(settings) as opened:
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """A runtime on the real clock, as the web processes have it."""
+    async with open_runtime(settings) as opened:
         yield opened
 
 
@@ -186,11 +186,11 @@ async def clients(settings: Settings) -> AsyncIterator[list[httpx2.AsyncClient]]
             yield [await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=60)) for url in urls]
 
 
-async def prepare(house: House, clients: list[httpx2.AsyncClient], pair: set[Writer], *, seats: int) -> Round:
+async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set[Writer], *, seats: int) -> Round:
     """Open an account of its own for each round, with the hold and the booking that the two need."""
     tomorrow = datetime.now(UTC).replace(hour=10, minute=0, second=0, microsecond=0) + timedelta(days=1)
     start = tomorrow + timedelta(days=max(0, 7 - tomorrow.weekday()) if tomorrow.weekday() > 4 else 0)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email=f"{new_id()}@host.example", name="Host", username=f"h{new_id().hex[-20:]}")
         host = await people.welcome(work, wanted)
         organization = await accounts.add_organization(work, name="Harbor", slug=str(new_id()), plan=Plan.BUSINESS)
@@ -199,7 +199,7 @@ async def prepare(house: House, clients: list[httpx2.AsyncClient], pair: set[Wri
         draft = event_types.draft(work, schedule, name="Race", slug="race", duration_minutes=30)
         offer = await event_types.add_event_type(work, schedule, replace(draft, seats=seats))
     at = Round(
-        house=house,
+        runtime=runtime,
         clients=clients,
         host=host,
         organization=organization,
@@ -208,10 +208,10 @@ async def prepare(house: House, clients: list[httpx2.AsyncClient], pair: set[Wri
         other_start=start + timedelta(hours=2),
     )
     if pair & NEED_A_HOLD:
-        async with house.writing(PUBLIC) as work:
+        async with runtime.transaction(PUBLIC) as work:
             at.held = await claims.hold(work, ById(offer.id), at.start, holder=str(new_id()))
     if pair & NEED_A_BOOKING:
-        async with house.writing(PUBLIC) as work:
+        async with runtime.transaction(PUBLIC) as work:
             wish = BookingWanted(which=ById(offer.id), starts_at=at.other_start, invitee=INVITEE)
             at.booked = await bookings.create_booking(work, wish)
     return at
@@ -232,29 +232,29 @@ async def meet(at: Round, one: Writer, other: Writer) -> tuple[int, int]:
 
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
 async def test_no_pair_of_writers_costs_a_booking_its_time(
-    house: House, clients: list[httpx2.AsyncClient], seats: int, postgres_log: Path
+    runtime: Runtime, clients: list[httpx2.AsyncClient], seats: int, postgres_log: Path
 ) -> None:
     for one, other in combinations_with_replacement(WRITERS, 2):
         for _ in range(ROUNDS):
-            at = await prepare(house, clients, {one, other}, seats=seats)
+            at = await prepare(runtime, clients, {one, other}, seats=seats)
             statuses = await meet(at, one, other)
 
             names = f"{one.__name__} and {other.__name__} answered {statuses}"
             assert set(statuses) <= {200, 400, 404, 409}, names
-            assert await find_disorder(house.pool) == {}, names
+            assert await find_disorder(runtime.pool) == {}, names
     assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
 
 
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
 async def test_a_form_that_is_sent_while_its_tab_closes_keeps_its_slot(
-    house: House, clients: list[httpx2.AsyncClient], seats: int
+    runtime: Runtime, clients: list[httpx2.AsyncClient], seats: int
 ) -> None:
     for _ in range(ROUNDS * 8):
-        at = await prepare(house, clients, {book_with_hold, drop}, seats=seats)
+        at = await prepare(runtime, clients, {book_with_hold, drop}, seats=seats)
         booked, dropped = await meet(at, book_with_hold, drop)
 
         assert booked == 200
         assert dropped in {200, 404}
-        assert await find_disorder(house.pool) == {}
+        assert await find_disorder(runtime.pool) == {}
         if seats == 1:
             assert await at.send("POST", "/api/bookings", at.wish(at.start)) == 409

@@ -12,7 +12,7 @@ from openslot.availability.jobs import expire_holds
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer
@@ -63,7 +63,7 @@ async def test_an_unknown_event_type_is_not_found(
 
 
 async def test_a_link_reads_moves_and_cancels_its_booking_alone(
-    client: httpx2.AsyncClient, meeting: EventType, house: House
+    client: httpx2.AsyncClient, meeting: EventType, runtime: Runtime
 ) -> None:
     made = (await client.post("/api/bookings", json=body(meeting))).json()
     path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
@@ -80,7 +80,7 @@ async def test_a_link_reads_moves_and_cancels_its_booking_alone(
     assert cancelled.json() == {"success": True}
     found = (await client.get(path)).json()
     assert (found["status"], found["startTime"], found["canChange"]) == ("CANCELLED", ELEVEN, False)
-    assert await house.pool.fetchval("select cancelled_by from bookings") == "invitee"
+    assert await runtime.pool.fetchval("select cancelled_by from bookings") == "invitee"
 
 
 async def test_a_forged_link_opens_nothing(client: httpx2.AsyncClient, meeting: EventType) -> None:
@@ -103,18 +103,20 @@ async def test_a_forged_link_opens_nothing(client: httpx2.AsyncClient, meeting: 
         assert (await client.post(f"/api/public/manage/{each}/cancel")).status_code == 404
 
 
-async def test_a_held_slot_is_kept_for_its_holder(client: httpx2.AsyncClient, meeting: EventType, house: House) -> None:
+async def test_a_held_slot_is_kept_for_its_holder(
+    client: httpx2.AsyncClient, meeting: EventType, runtime: Runtime
+) -> None:
     held = (await hold(client, meeting)).json()
     assert held["expiresAt"] == "2026-03-16T07:10:00Z"
     assert (await client.post("/api/bookings", json=body(meeting))).json() == TAKEN
 
     mine = await client.post("/api/bookings", json=body(meeting, holdId=held["holdId"]))
     assert mine.status_code == 200, mine.text
-    assert [row["kind"] for row in await house.pool.fetch("select kind from claims where active")] == ["booking"]
+    assert [row["kind"] for row in await runtime.pool.fetch("select kind from claims where active")] == ["booking"]
 
 
 async def test_a_hold_runs_out_without_anyone_looking(
-    client: httpx2.AsyncClient, meeting: EventType, clock: MovingClock, house: House
+    client: httpx2.AsyncClient, meeting: EventType, clock: MovingClock, runtime: Runtime
 ) -> None:
     held = (await hold(client, meeting)).json()
     clock.pass_time(minutes=10)
@@ -122,7 +124,7 @@ async def test_a_hold_runs_out_without_anyone_looking(
     assert (await client.post("/api/bookings", json=body(meeting))).status_code == 200
     late = await client.post("/api/bookings", json=body(meeting, holdId=held["holdId"]))
     assert late.json() == TAKEN
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         assert await expire_holds(work) == "0 holds expired"
 
 
@@ -157,7 +159,7 @@ async def test_an_address_books_ten_times_a_minute(settings: Settings, clock: Mo
     assert int(answers[-1].headers["retry-after"]) >= 1
 
 
-async def test_a_public_retry_books_once(client: httpx2.AsyncClient, meeting: EventType, house: House) -> None:
+async def test_a_public_retry_books_once(client: httpx2.AsyncClient, meeting: EventType, runtime: Runtime) -> None:
     headers = {"Idempotency-Key": "again"}
     first = await client.post("/api/bookings", json=body(meeting), headers=headers)
     second = await client.post("/api/bookings", json=body(meeting), headers=headers)
@@ -168,13 +170,13 @@ async def test_a_public_retry_books_once(client: httpx2.AsyncClient, meeting: Ev
     assert first.json() == second.json()
     assert second.headers["idempotent-replayed"] == "true"
     assert other.status_code == 200
-    assert await house.pool.fetchval("select count(*) from bookings") == 2
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 2
 
 
 async def test_seats_are_filled_to_the_last_and_freed_again(
-    client: httpx2.AsyncClient, house: House, user: User, book: Book, bearer: dict[str, str]
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, bearer: dict[str, str]
 ) -> None:
-    group = await offer(house, user, "group", seats=3)
+    group = await offer(runtime, user, "group", seats=3)
     made = [await client.post("/api/bookings", json=body(group, inviteeEmail=f"p{n}@x.example")) for n in range(4)]
     assert [answer.status_code for answer in made] == [200, 200, 200, 409]
     assert (await book(TEN)).status_code == 409
@@ -182,15 +184,15 @@ async def test_seats_are_filled_to_the_last_and_freed_again(
     first = made[0].json()["bookingId"]
     await client.post(f"/api/v1/bookings/{first}/cancel", headers=bearer)
     assert (await client.post("/api/bookings", json=body(group))).status_code == 200
-    for row in await house.pool.fetch("select id from bookings where status = 'CONFIRMED'"):
+    for row in await runtime.pool.fetch("select id from bookings where status = 'CONFIRMED'"):
         await client.post(f"/api/v1/bookings/{row['id']}/cancel", headers=bearer)
     assert (await book(TEN)).status_code == 200
 
 
 async def test_a_seat_moves_to_another_session_or_takes_its_own_along(
-    client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, bearer: dict[str, str]
 ) -> None:
-    group = await offer(house, user, "group", seats=2, duration_minutes=60, slot_interval_minutes=30)
+    group = await offer(runtime, user, "group", seats=2, duration_minutes=60, slot_interval_minutes=30)
     one = (await client.post("/api/bookings", json=body(group, inviteeEmail="one@x.example"))).json()["bookingId"]
 
     async def move(booking_id: str, start: str) -> int:
@@ -201,29 +203,29 @@ async def test_a_seat_moves_to_another_session_or_takes_its_own_along(
     two = (await client.post("/api/bookings", json=body(group, ELEVEN.replace("11:00", "10:30")))).json()["bookingId"]
     assert await move(two, "2026-03-16T13:00:00Z") == 200
     assert await move(one, "2026-03-16T13:00:00Z") == 200
-    assert await house.pool.fetchval("select count(*) from claims where active") == 1
-    assert await house.pool.fetchval("select count(distinct claim_id) from bookings") == 1
+    assert await runtime.pool.fetchval("select count(*) from claims where active") == 1
+    assert await runtime.pool.fetchval("select count(distinct claim_id) from bookings") == 1
 
 
 async def test_expired_seats_give_the_session_back(
-    client: httpx2.AsyncClient, house: House, user: User, book: Book, clock: MovingClock
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, clock: MovingClock
 ) -> None:
-    group = await offer(house, user, "group", seats=2)
+    group = await offer(runtime, user, "group", seats=2)
     held = await hold(client, group)
     assert held.status_code == 200
     assert (await book(TEN)).status_code == 409
     clock.pass_time(minutes=11)
 
     assert (await book(TEN)).status_code == 200
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         await expire_holds(work)
-    assert await house.pool.fetchval("select count(*) from claims where active") == 1
+    assert await runtime.pool.fetchval("select count(*) from claims where active") == 1
 
 
 async def test_a_private_event_type_is_booked_and_held_with_its_token_alone(
-    client: httpx2.AsyncClient, house: House, meeting: EventType, book: Book
+    client: httpx2.AsyncClient, runtime: Runtime, meeting: EventType, book: Book
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         private = await event_types.make_private(work, meeting)
     token = private.private_token
     held_open = {"eventTypeId": str(meeting.id), "startTime": ELEVEN}
@@ -246,10 +248,10 @@ async def test_a_private_event_type_is_booked_and_held_with_its_token_alone(
 
 
 async def test_a_private_event_types_booking_is_managed_by_its_link_alone(
-    client: httpx2.AsyncClient, house: House, meeting: EventType
+    client: httpx2.AsyncClient, runtime: Runtime, meeting: EventType
 ) -> None:
     made = (await client.post("/api/bookings", json=body(meeting))).json()
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await event_types.make_private(work, meeting)
     path = "/api/public/manage/" + made["manageUrl"].rpartition("/")[2]
 

@@ -16,8 +16,8 @@ from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer
 from tests.racing import find_disorder, web_processes
 
@@ -30,9 +30,9 @@ Clients = list[httpx2.AsyncClient]
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    """A house on the real clock, as the web processes have it."""
-    async with open_house(settings) as opened:
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """A runtime on the real clock, as the web processes have it."""
+    async with open_runtime(settings) as opened:
         yield opened
 
 
@@ -49,9 +49,9 @@ async def clients(settings: Settings) -> AsyncIterator[Clients]:
 
 
 @pytest.fixture
-async def key(house: House, user: User) -> dict[str, str]:
+async def key(runtime: Runtime, user: User) -> dict[str, str]:
     """A key of the host."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         made, _ = await access.create_api_key(work, user, name="race")
         return {"Authorization": f"Bearer {made}"}
 
@@ -77,11 +77,11 @@ def wish(slug: str, start: datetime, number: int) -> dict[str, str]:
     }
 
 
-async def check_order(house: House) -> None:
-    assert await find_disorder(house.pool) == {}
+async def check_order(runtime: Runtime) -> None:
+    assert await find_disorder(runtime.pool) == {}
 
 
-async def test_of_many_clients_one_gets_the_slot(clients: Clients, key: dict[str, str], house: House) -> None:
+async def test_of_many_clients_one_gets_the_slot(clients: Clients, key: dict[str, str], runtime: Runtime) -> None:
     for number in range(ROUNDS):
         start = workday(number // 16 % 40) + timedelta(minutes=30 * (number % 16))
         sent = [
@@ -89,16 +89,16 @@ async def test_of_many_clients_one_gets_the_slot(clients: Clients, key: dict[str
         ]
         statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
         assert statuses == {200: 1, 409: CLIENTS - 1}
-    await check_order(house)
-    assert await house.pool.fetchval("select count(*) from bookings") == ROUNDS
+    await check_order(runtime)
+    assert await runtime.pool.fetchval("select count(*) from bookings") == ROUNDS
 
 
 async def test_shifted_lengths_buffers_moves_and_cancels_never_overlap(
-    clients: Clients, key: dict[str, str], house: House, user: User, postgres_log: Path
+    clients: Clients, key: dict[str, str], runtime: Runtime, user: User, postgres_log: Path
 ) -> None:
-    await offer(house, user, "short", duration_minutes=15, slot_interval_minutes=15)
-    await offer(house, user, "long", duration_minutes=90, slot_interval_minutes=15, buffer_after=15)
-    await offer(house, user, "padded", duration_minutes=30, slot_interval_minutes=15, buffer_before=15)
+    await offer(runtime, user, "short", duration_minutes=15, slot_interval_minutes=15)
+    await offer(runtime, user, "long", duration_minutes=90, slot_interval_minutes=15, buffer_after=15)
+    await offer(runtime, user, "padded", duration_minutes=30, slot_interval_minutes=15, buffer_before=15)
     chance = random.Random(7)
     made: list[str] = []
 
@@ -121,24 +121,24 @@ async def test_shifted_lengths_buffers_moves_and_cancels_never_overlap(
     statuses: Counter[int] = Counter()
     for begin in range(0, MIXED, 40):
         statuses.update(await asyncio.gather(*(act(begin + n) for n in range(40))))
-        await check_order(house)
+        await check_order(runtime)
     assert set(statuses) <= {200, 400, 409}, statuses
     assert statuses[200] > MIXED // 10
     assert "deadlock detected" not in postgres_log.read_text("utf-8", "replace")
 
 
-async def test_seats_are_given_out_exactly(clients: Clients, key: dict[str, str], house: House, user: User) -> None:
-    await offer(house, user, "group", seats=7)
+async def test_seats_are_given_out_exactly(clients: Clients, key: dict[str, str], runtime: Runtime, user: User) -> None:
+    await offer(runtime, user, "group", seats=7)
     for number in range(SEAT_ROUNDS):
         start = workday(number // 8) + timedelta(hours=number % 8)
         sent = [clients[n % 2].post("/api/v1/bookings", json=wish("group", start, n), headers=key) for n in range(100)]
         statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
         assert statuses == {200: 7, 409: 93}
-    await check_order(house)
+    await check_order(runtime)
 
 
 async def test_two_bookings_that_want_each_others_time_hold_one_slot_each(
-    clients: Clients, key: dict[str, str], house: House
+    clients: Clients, key: dict[str, str], runtime: Runtime
 ) -> None:
     starts = [workday(0) + timedelta(minutes=30 * n) for n in range(3)]
     made = []
@@ -155,5 +155,5 @@ async def test_two_bookings_that_want_each_others_time_hold_one_slot_each(
             for n in range(2)
         ]
         assert {answer.status_code for answer in await asyncio.gather(*moves)} <= {200, 409}
-        await check_order(house)
-    assert await house.pool.fetchval("select count(distinct starts_at) from bookings") == 2
+        await check_order(runtime)
+    assert await runtime.pool.fetchval("select count(distinct starts_at) from bookings") == 2

@@ -22,18 +22,18 @@ from openslot.availability.jobs import expire_holds
 from openslot.availability.models import ById, Hold
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingWanted, Invitee, Ref
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.contacts.operations import delete_contact
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.core.zones import at_second
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.house import open_house
 from openslot.people import operations as people
+from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
 from tests.bookings.conftest import MovingClock
 from tests.racing import find_disorder
@@ -49,7 +49,7 @@ which = integers(0, 50)
 class Life(RuleBasedStateMachine):
     """One host's calendar, from all sides."""
 
-    house: ClassVar[House]
+    runtime: ClassVar[Runtime]
     clock: ClassVar[MovingClock]
     runner: ClassVar[asyncio.Runner]
 
@@ -68,7 +68,7 @@ class Life(RuleBasedStateMachine):
         self.host, self.organization, self.offers = self.run(self._move_in())
 
     async def _move_in(self) -> tuple[User, Organization, dict[str, EventType]]:
-        async with self.house.writing(OPERATOR) as work:
+        async with self.runtime.transaction(OPERATOR) as work:
             wanted = UserWanted(email=f"{new_id()}@life.example", name="Life")
             host = await people.welcome(work, wanted)
             organization = await accounts.add_organization(work, name="Life", slug=str(new_id()))
@@ -169,71 +169,71 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def nothing_overlaps(self) -> None:
-        assert self.run(find_disorder(self.house.pool)) == {}
+        assert self.run(find_disorder(self.runtime.pool)) == {}
 
     def _start(self, place: int) -> datetime:
         return MONDAY.replace(hour=9) + timedelta(minutes=30 * place)
 
     async def _book(self, offer: EventType, start: datetime, hold_id: UUID | None) -> Booking:
-        async with self.house.writing(PUBLIC) as work:
+        async with self.runtime.transaction(PUBLIC) as work:
             invitee = Invitee(name="Li", email="li@life.example", zone="UTC")
             wanted = BookingWanted(which=ById(offer.id), starts_at=start, invitee=invitee, hold_id=hold_id)
             return await bookings.create_booking(work, wanted)
 
     async def _hold(self, offer: EventType, start: datetime) -> Hold:
-        async with self.house.writing(PUBLIC) as work:
+        async with self.runtime.transaction(PUBLIC) as work:
             return await claims.hold(work, ById(offer.id), start, holder=str(new_id()))
 
     async def _change(self, booking: Booking, start: datetime | None) -> Booking:
-        async with self.house.writing(PUBLIC) as work:
-            ref = Ref(booking.id, self.host.id)
+        async with self.runtime.transaction(PUBLIC) as work:
+            ref = BookingRef(booking.id, self.host.id)
             if start is None:
                 return await bookings.cancel_booking(work, ref)
             return await bookings.reschedule_booking(work, ref, start)
 
     async def _edit(self, offer: EventType, **changes: Any) -> EventType:
-        async with self.house.writing(OPERATOR) as work:
+        async with self.runtime.transaction(OPERATOR) as work:
             return await event_types.change_event_type(work, replace(offer, **changes))
 
     async def _delete(self, offer: EventType) -> None:
-        async with self.house.writing(OPERATOR) as work:
+        async with self.runtime.transaction(OPERATOR) as work:
             await event_types.delete_event_type(work, offer)
 
     async def _drop(self, hold_id: UUID) -> None:
-        async with self.house.writing(PUBLIC) as work:
+        async with self.runtime.transaction(PUBLIC) as work:
             await claims.drop_hold(work, hold_id)
 
     async def _expire(self) -> None:
-        work = self.house.reading(SYSTEM)
+        work = self.runtime.work(SYSTEM)
         await expire_holds(work)
 
     async def _leave(self) -> None:
-        async with self.house.writing(OPERATOR) as work:
+        async with self.runtime.transaction(OPERATOR) as work:
             await accounts.add_member(work, self.organization, self.host)
             await people.remove_member(work, self.organization, self.host)
 
     async def _disable(self) -> None:
-        async with self.house.writing(OPERATOR) as work:
+        async with self.runtime.transaction(OPERATOR) as work:
             await people.disable_user(work, self.host)
             await accounts.enable_user(work, self.host)
 
     async def _forget(self, contact_id: UUID) -> None:
-        async with self.house.writing(OPERATOR) as work:
+        async with self.runtime.transaction(OPERATOR) as work:
             await delete_contact(work, self.host, contact_id)
 
     async def _list(self, offer: EventType) -> list[datetime]:
-        work = self.house.reading(PUBLIC)
+        work = self.runtime.work(PUBLIC)
         _, slots, _ = await list_open(work, ById(offer.id), timezone="UTC", first=MONDAY.date(), last=MONDAY.date())
         return [at_second(start) for start in slots.starts]
 
 
 @pytest.fixture
 def living(settings: Settings) -> Iterator[type[Life]]:
-    """The machine, in an open house with an event loop of its own."""
+    """The machine, in an open runtime with an event loop of its own."""
     with asyncio.Runner() as runner:
         Life.clock = MovingClock()
-        opened = open_house(settings, clock=Life.clock)
-        Life.runner, Life.house = runner, runner.run(opened.__aenter__())
+        opened = open_runtime(settings, clock=Life.clock)
+        Life.runner, Life.runtime = runner, runner.run(opened.__aenter__())
         yield Life
         runner.run(opened.__aexit__(None, None, None))
 

@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.calls.models import CallDirection, CallStatus, Ending
 from openslot.calls.operations import record_call
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.http.test_openapi import DESCRIPTION
 
 PATH = "/api/v1/calls"
@@ -20,9 +20,9 @@ ENDED = [CallStatus.COMPLETED, CallStatus.FAILED, CallStatus.NO_ANSWER]
 
 
 @pytest.fixture
-async def calls(house: House, user: User) -> None:
+async def calls(runtime: Runtime, user: User) -> None:
     """Record a call of each ending on three days, and one that still runs."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         for number, status in enumerate([*ENDED, None]):
             started_at = NOON + number * DAY
             await record_call(
@@ -107,8 +107,8 @@ async def test_every_wrong_parameter_is_named_at_once(client: httpx2.AsyncClient
 
 
 @pytest.mark.usefixtures("calls")
-async def test_nobody_sees_anothers_calls(client: httpx2.AsyncClient, house: House, admin: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_nobody_sees_anothers_calls(client: httpx2.AsyncClient, runtime: Runtime, admin: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         key, _ = await access.create_api_key(work, admin, name="another's")
 
     body = (await client.get(PATH, headers={"Authorization": f"Bearer {key}"})).json()

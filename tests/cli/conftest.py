@@ -16,7 +16,7 @@ from openslot.cli.backup_create import count_rows, create_backup
 from openslot.cli.backup_restore import Restored, restore_backup
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.cli.installation import Installation, installed
 from tests.conftest import database_at
 
@@ -64,16 +64,18 @@ async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncI
 
 
 @pytest.fixture
-async def sealed(house: House, user: User) -> str:
+async def sealed(runtime: Runtime, user: User) -> str:
     """Seal a secret into the database."""
-    await house.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
-    await house.pool.execute("insert into probe_secrets values ($1, $2)", user.id, house.secrets.seal("open sesame"))
+    await runtime.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
+    await runtime.pool.execute(
+        "insert into probe_secrets values ($1, $2)", user.id, runtime.secrets.seal("open sesame")
+    )
     return "open sesame"
 
 
 @pytest.fixture
 async def backup(settings: Settings, sealed: str) -> Backup:
-    """Make a backup of a house where somebody lives."""
+    """Make a backup of a runtime where somebody lives."""
     assert sealed
     path, _ = await create_backup(settings, None)
     return read_backup(path)

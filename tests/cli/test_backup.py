@@ -20,7 +20,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, rotate_key_file
 from openslot.core.migrate import migrate
 from openslot.core.secrets import SealBroken, load_secrets
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.cli.conftest import restored, rows_of
 from tests.cli.installation import Installation, installed
 
@@ -105,13 +105,13 @@ async def test_another_key_in_the_environment_is_noticed(backup: Backup, elsewhe
 
 
 async def test_a_backup_taken_while_others_write_is_one_moment(
-    settings: Settings, house: House, sealed: str, elsewhere: Settings
+    settings: Settings, runtime: Runtime, sealed: str, elsewhere: Settings
 ) -> None:
     assert sealed
 
     async def write() -> None:
         while True:
-            await house.pool.execute("insert into probe_secrets select user_id, 'x' from probe_secrets limit 10")
+            await runtime.pool.execute("insert into probe_secrets select user_id, 'x' from probe_secrets limit 10")
 
     writing = asyncio.create_task(write())
     path, manifest = await create_backup(settings, None)
@@ -258,7 +258,7 @@ def test_no_password_is_among_a_programs_arguments(
     assert (told.url, told.environment.get("PGPASSWORD")) == (shown, password)
 
 
-def test_an_operator_moves_house_with_two_commands(home: Installation, tmp_path: Path) -> None:
+def test_an_operator_moves_to_another_machine_with_two_commands(home: Installation, tmp_path: Path) -> None:
     made = home.told("backup", "create")
     assert home.told("backup", "list") == {"backups": [made]}
     with installed(tmp_path / "new") as new:

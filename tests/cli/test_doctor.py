@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from openslot.accounts.models import User
-from openslot.availability.models import OfPage
+from openslot.availability.models import ByPage
 from openslot.availability.operations import list_open
 from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.operations import create_booking
@@ -24,13 +24,13 @@ from openslot.cli.doctor_machine import (
     look_at_proxies,
     look_at_space,
 )
-from openslot.cli.finding import Finding, State
+from openslot.cli.finding import Finding, FindingState
 from openslot.core.actor import PUBLIC
 from openslot.core.config import Settings, load_settings
 from openslot.core.ids import new_id
 from openslot.core.key_file import KEY_FILE
 from openslot.core.secrets import load_secrets
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.core.zones import at_second
 
 NOW = datetime(2026, 11, 15, 3, 15, tzinfo=UTC)
@@ -44,62 +44,66 @@ def test_a_mistyped_variable_is_noticed_and_announced_ones_are_not(tmp_path: Pat
     (tmp_path / ".env").write_text("OPENSLOT_PROT=8001\nOTHER=1\n")
     environ = {"OPENSLOT_SMTP_URL": "smtp://", "OPENSLOT_HOST": "::", "PATH": ""}
     finding = find_unknown_variables(environ, tmp_path / ".env")
-    assert finding.state is State.WARNING
+    assert finding.state is FindingState.WARNING
     assert finding.meaning == "Nothing reads OPENSLOT_PROT. Meant was perhaps OPENSLOT_PORT."
-    assert find_unknown_variables(environ, tmp_path / "none").state is State.OK
+    assert find_unknown_variables(environ, tmp_path / "none").state is FindingState.OK
 
 
 @pytest.mark.parametrize(
     ("settings", "state"),
     [
-        ({}, State.OK),
-        ({"host": "0.0.0.0"}, State.WARNING),
-        ({"host": "::1"}, State.OK),
-        ({"base_url": "http://book.example.com"}, State.WARNING),
-        ({"base_url": "http://app.localhost:8000"}, State.OK),
-        ({"host": "0.0.0.0", "base_url": "https://book.example.com"}, State.OK),
+        ({}, FindingState.OK),
+        ({"host": "0.0.0.0"}, FindingState.WARNING),
+        ({"host": "::1"}, FindingState.OK),
+        ({"base_url": "http://book.example.com"}, FindingState.WARNING),
+        ({"base_url": "http://app.localhost:8000"}, FindingState.OK),
+        ({"host": "0.0.0.0", "base_url": "https://book.example.com"}, FindingState.OK),
     ],
 )
-def test_whatever_leaves_the_machine_wants_https(tmp_path: Path, settings: dict[str, object], state: State) -> None:
+def test_whatever_leaves_the_machine_wants_https(
+    tmp_path: Path, settings: dict[str, object], state: FindingState
+) -> None:
     assert look_at_address(chosen(tmp_path, **settings)).state is state
 
 
 @pytest.mark.parametrize(
     ("proxies", "base_url", "state"),
     [
-        ("", None, State.OK),
-        ("", "https://book.example.com", State.WARNING),
-        ("127.0.0.1", "https://book.example.com", State.OK),
-        ("8.8.8.0/24", "https://book.example.com", State.WARNING),
-        ("10.0.0.0/8, 0.0.0.0/0", "https://book.example.com", State.PROBLEM),
-        ("::/0", None, State.PROBLEM),
+        ("", None, FindingState.OK),
+        ("", "https://book.example.com", FindingState.WARNING),
+        ("127.0.0.1", "https://book.example.com", FindingState.OK),
+        ("8.8.8.0/24", "https://book.example.com", FindingState.WARNING),
+        ("10.0.0.0/8, 0.0.0.0/0", "https://book.example.com", FindingState.PROBLEM),
+        ("::/0", None, FindingState.PROBLEM),
     ],
 )
-def test_only_real_proxies_are_believed(tmp_path: Path, proxies: str, base_url: str | None, state: State) -> None:
+def test_only_real_proxies_are_believed(
+    tmp_path: Path, proxies: str, base_url: str | None, state: FindingState
+) -> None:
     assert look_at_proxies(chosen(tmp_path, trusted_proxies=proxies, base_url=base_url)).state is state
 
 
 def test_a_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     settings = chosen(tmp_path)
-    assert look_at_key(settings).state is State.OK
+    assert look_at_key(settings).state is FindingState.OK
     load_secrets(None, tmp_path)
-    assert look_at_key(settings).state is State.OK
+    assert look_at_key(settings).state is FindingState.OK
     (tmp_path / KEY_FILE).chmod(0o644)
     assert look_at_key(settings).mend == f"chmod 600 {tmp_path / KEY_FILE}"
     (tmp_path / KEY_FILE).unlink()
-    assert look_at_key(chosen(tmp_path, database_url="postgresql://x")).state is State.WARNING
-    assert look_at_key(chosen(tmp_path, secret_key="short")).state is State.PROBLEM
-    assert look_at_key(chosen(tmp_path, secret_key=f"{'new' * 20}, {'old' * 20}")).state is State.OK
+    assert look_at_key(chosen(tmp_path, database_url="postgresql://x")).state is FindingState.WARNING
+    assert look_at_key(chosen(tmp_path, secret_key="short")).state is FindingState.PROBLEM
+    assert look_at_key(chosen(tmp_path, secret_key=f"{'new' * 20}, {'old' * 20}")).state is FindingState.OK
 
 
 def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
-    assert look_at_directory(tmp_path).state is State.OK
-    assert look_at_directory(tmp_path / "later").state is State.WARNING
+    assert look_at_directory(tmp_path).state is FindingState.OK
+    assert look_at_directory(tmp_path / "later").state is FindingState.WARNING
     assert not (tmp_path / "later").exists()
     tmp_path.chmod(0o777)
     assert look_at_directory(tmp_path).mend == f"chmod o-w {tmp_path}"
     (tmp_path / "file").touch()
-    assert look_at_directory(tmp_path / "file").state is State.PROBLEM
+    assert look_at_directory(tmp_path / "file").state is FindingState.PROBLEM
     assert look_at_space(tmp_path / "a" / "b").meaning.endswith(f"free at {tmp_path}.")
 
 
@@ -108,11 +112,11 @@ async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
 
     assert look_at_backups(settings, now=NOW).mend == "openslot backup create"
     _, manifest = await create_backup(settings, None)
-    assert look_at_backups(settings, now=manifest.created_at + timedelta(days=7)).state is State.OK
-    assert look_at_backups(settings, now=manifest.created_at + timedelta(days=8)).state is State.WARNING
+    assert look_at_backups(settings, now=manifest.created_at + timedelta(days=7)).state is FindingState.OK
+    assert look_at_backups(settings, now=manifest.created_at + timedelta(days=8)).state is FindingState.WARNING
     with private_file(settings.data_dir / "backups" / "openslot-broken.tar") as file:
         file.write(b"broken")
-    assert look_at_backups(settings, now=manifest.created_at).state is State.OK
+    assert look_at_backups(settings, now=manifest.created_at).state is FindingState.OK
 
 
 async def inside(settings: Settings, *, is_asleep: bool = False) -> dict[str, Finding]:
@@ -130,7 +134,7 @@ async def test_an_empty_service_that_is_not_running_has_no_problem(settings: Set
     found = await inside(settings, is_asleep=True)
     assert found["worker"].mend == "openslot serve"
     assert found["administrator"].mend == "openslot user add EMAIL --name NAME --admin"
-    assert not [finding for finding in found.values() if finding.state is State.PROBLEM]
+    assert not [finding for finding in found.values() if finding.state is FindingState.PROBLEM]
 
 
 @pytest.mark.usefixtures("user")
@@ -164,7 +168,7 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
         """insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status)
            values ('effects.sweep', '* * * * *', now(), now(), 0, 'ok')""",
     )
-    assert {finding.state for finding in (await inside(settings)).values()} == {State.OK}
+    assert {finding.state for finding in (await inside(settings)).values()} == {FindingState.OK}
     await change(settings, "update periodic_runs set started_at = now() - interval '7 minutes'")
     assert (await inside(settings))["periodic jobs"].meaning == "Late: effects.sweep."
 
@@ -182,14 +186,14 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
 async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statement: str, mend: str) -> None:
     await change(settings, statement)
     found = (await inside(settings))["migrations"]
-    assert (found.state, found.mend) == (State.PROBLEM, mend)
+    assert (found.state, found.mend) == (FindingState.PROBLEM, mend)
 
 
 @pytest.mark.usefixtures("user")
 async def test_a_database_that_is_ahead_is_looked_through_with_a_warning(settings: Settings) -> None:
     await change(settings, "insert into migrations (name, checksum) values ('9999_future.sql', '')")
     found = await inside(settings)
-    assert found["migrations"].state is State.WARNING
+    assert found["migrations"].state is FindingState.WARNING
     assert found["migrations"].meaning == (
         "A newer version of Openslot has used the database: 9999_future.sql. This one works on it."
     )
@@ -213,11 +217,11 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
     )
 
 
-@pytest.mark.usefixtures("house")
+@pytest.mark.usefixtures("runtime")
 async def test_a_key_that_does_not_fit_the_database_is_a_problem(settings: Settings) -> None:
-    assert (await inside(settings))["seals"].state is State.OK
+    assert (await inside(settings))["seals"].state is FindingState.OK
     other = msgspec.structs.replace(settings, secret_key="x" * 40)
-    assert (await inside(other))["seals"].state is State.PROBLEM
+    assert (await inside(other))["seals"].state is FindingState.PROBLEM
     (settings.data_dir / KEY_FILE).unlink()
     assert "seals" not in await inside(settings)
     assert not (settings.data_dir / KEY_FILE).exists()
@@ -228,14 +232,14 @@ async def test_a_pooler_is_looked_through_as_well(settings: Settings) -> None:
         settings, direct_database_url=settings.database_url, database_url="postgresql://u:p@127.0.0.1:1/x"
     )
     found = await inside(pooled)
-    assert (found["database"].state, found["pooler"].state) == (State.OK, State.PROBLEM)
+    assert (found["database"].state, found["pooler"].state) == (FindingState.OK, FindingState.PROBLEM)
 
 
 def test_a_wrong_setting_is_the_first_thing_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENSLOT_PORT", "http")
     first = examine()[0]
-    assert (first.name, first.state) == ("settings", State.PROBLEM)
+    assert (first.name, first.state) == ("settings", FindingState.PROBLEM)
 
 
 def test_nothing_is_made_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -246,10 +250,10 @@ def test_nothing_is_made_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_booking_that_may_be_booked_over_is_named(settings: Settings, house: House, user: User) -> None:
-    assert (await inside(settings))["bookings"].state is State.OK
-    async with house.writing(PUBLIC) as work:
-        which = OfPage(user.username, "30min")
+async def test_a_booking_that_may_be_booked_over_is_named(settings: Settings, runtime: Runtime, user: User) -> None:
+    assert (await inside(settings))["bookings"].state is FindingState.OK
+    async with runtime.transaction(PUBLIC) as work:
+        which = ByPage(user.username, "30min")
         _, slots, _ = await list_open(work, which, timezone="UTC")
         invitee = Invitee(name="Li", email="li@wei.example", zone="UTC")
         wanted = BookingWanted(which=which, starts_at=at_second(slots.starts[-1]), invitee=invitee)
@@ -257,5 +261,5 @@ async def test_a_booking_that_may_be_booked_over_is_named(settings: Settings, ho
     await change(settings, "alter table claims disable trigger all; update claims set active = false")
 
     found = (await inside(settings))["bookings"]
-    assert found.state is State.PROBLEM
+    assert found.state is FindingState.PROBLEM
     assert str(booking.id) in found.meaning

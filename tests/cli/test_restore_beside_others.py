@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from openslot.cli.backup_archive import Backup
-from openslot.cli.backup_pour import pour
+from openslot.cli.backup_load import load_dump
 from openslot.cli.backup_programs import ServerKind, address, get_program
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
@@ -189,7 +189,7 @@ async def test_nothing_is_dropped_that_another_has_built_on_ours(elsewhere: Sett
     await connection.close()
     before = dumped(elsewhere)
     with pytest.raises(StartupError, match=r"because other objects depend on them\. Nothing was changed"):
-        await asyncio.to_thread(pour, elsewhere.database_url or "", KIND, backup, in_place_of=ours)
+        await asyncio.to_thread(load_dump, elsewhere.database_url or "", KIND, backup, in_place_of=ours)
     assert dumped(elsewhere) == before
 
 

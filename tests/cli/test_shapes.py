@@ -1,4 +1,4 @@
-"""Which commands bring a database to this version's shape, and what the others say to one of another shape."""
+"""EventTypeRef commands bring a database to this version's shape, and what the others say to one of another shape."""
 
 import asyncio
 from collections.abc import Iterator

@@ -17,7 +17,7 @@ from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.text import EmailAddress, Name
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.people import operations as people
 
 Add = Callable[..., Awaitable[Contact]]
@@ -26,28 +26,28 @@ Events = Callable[[], Awaitable[list[Any]]]
 
 
 @pytest.fixture
-async def stranger(house: House) -> User:
+async def stranger(runtime: Runtime) -> User:
     """Another host."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="bo@other.example", name="Bo Other", username="bo", plan=Plan.PRO)
         return await people.welcome(work, wanted)
 
 
 @pytest.fixture
-async def strange_bearer(house: House, stranger: User) -> dict[str, str]:
+async def strange_bearer(runtime: Runtime, stranger: User) -> dict[str, str]:
     """Give the header that lets the other host in."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         key, _ = await access.create_api_key(work, stranger, name="test")
         return {"Authorization": f"Bearer {key}"}
 
 
 @pytest.fixture
-def add(house: House, user: User) -> Add:
+def add(runtime: Runtime, user: User) -> Add:
     """Add a contact by its verb."""
 
     async def add_one(name: str = "Noor Haddad", email: str = "noor@haddad.example", **more: Any) -> Contact:
         owner = more.pop("owner", user)
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             return await operations.add_contact(
                 work, owner, ContactWanted(name=Name(name), email=EmailAddress(email), **more)
             )
@@ -56,22 +56,22 @@ def add(house: House, user: User) -> Add:
 
 
 @pytest.fixture
-def events(house: House) -> Events:
+def events(runtime: Runtime) -> Events:
     """Read what was recorded about contacts."""
 
     async def read() -> list[Any]:
-        return list(await house.pool.fetch("select * from events where type like 'contact.%' order by no"))
+        return list(await runtime.pool.fetch("select * from events where type like 'contact.%' order by no"))
 
     return read
 
 
 @pytest.fixture
-def book(house: House, user: User) -> Book:
+def book(runtime: Runtime, user: User) -> Book:
     """Write a booking of half an hour, so many hours from now."""
 
     async def write(contact: Contact, *, hours: float, status: str = "CONFIRMED") -> UUID:
         booking_id, starts_at = new_id(), datetime.now(UTC) + timedelta(hours=hours)
-        await house.pool.execute(
+        await runtime.pool.execute(
             """with claim as (
                 insert into claims (id, host_no, kind, starts_at, ends_at, during, active, created_at)
                 values ($1, $2, 'booking', $3, $4, tstzrange($3, $4), false, now()) returning id)

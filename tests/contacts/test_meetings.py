@@ -1,7 +1,7 @@
 """The meetings of a contact: what counts, what is shown, and what stays when the contact is gone."""
 
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.contacts.conftest import Add, Book, Rest
 
 
@@ -64,12 +64,12 @@ async def test_a_change_answers_with_the_meetings(rest: Rest, add: Add, book: Bo
     assert (body["meetingCount"], len(body["upcomingMeetings"])) == (1, 1)
 
 
-async def test_a_booking_outlives_its_contact(house: House, rest: Rest, add: Add, book: Book) -> None:
+async def test_a_booking_outlives_its_contact(runtime: Runtime, rest: Rest, add: Add, book: Book) -> None:
     contact = await add()
     booking_id = await book(contact, hours=5)
 
     assert (await rest("DELETE", f"/{contact.id}")).status_code == 200
 
-    row = await house.reading(OPERATOR).db.fetchrow("select * from bookings where id = $1", booking_id)
+    row = await runtime.work(OPERATOR).db.fetchrow("select * from bookings where id = $1", booking_id)
     assert row is not None
     assert (row["contact_id"], row["invitee_name"], row["invitee_email"]) == (None, "Noor", "noor@haddad.example")

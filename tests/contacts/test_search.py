@@ -11,7 +11,7 @@ from openslot.contacts.folding import fold
 from openslot.contacts.models import Contact
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.contacts.conftest import Add
 
 ONE_HOUSE = settings(
@@ -43,8 +43,8 @@ PEOPLES_SEARCHES: list[tuple[str, set[str]]] = [
 ]
 
 
-async def find(house: House, owner: User, search: str) -> set[str]:
-    found, total = await operations.list_contacts(house.reading(OPERATOR), owner, search=search, limit=100)
+async def find(runtime: Runtime, owner: User, search: str) -> set[str]:
+    found, total = await operations.list_contacts(runtime.work(OPERATOR), owner, search=search, limit=100)
     assert total == len(found)
     return {each.contact.name for each in found}
 
@@ -52,9 +52,9 @@ async def find(house: House, owner: User, search: str) -> set[str]:
 @ONE_HOUSE
 @given(people=PEOPLE, searches=SEARCHES)
 async def test_a_search_finds_what_looking_at_everyone_finds(
-    house: House, user: User, stranger: User, people: list[tuple[str, str, str | None]], searches: list[str]
+    runtime: Runtime, user: User, stranger: User, people: list[tuple[str, str, str | None]], searches: list[str]
 ) -> None:
-    await house.pool.execute("delete from contacts")
+    await runtime.pool.execute("delete from contacts")
     now = datetime.now(UTC)
     everyone = [
         Contact(
@@ -70,52 +70,52 @@ async def test_a_search_finds_what_looking_at_everyone_finds(
         for owner in (user, stranger)
     ]
     for contact in everyone:
-        await store.insert_contact(house.pool, contact)
+        await store.insert_contact(runtime.pool, contact)
 
     for search in [*searches, *(name[1:5] for name, _, _ in people)]:
-        found, total = await operations.list_contacts(house.reading(OPERATOR), user, search=search, limit=100)
+        found, total = await operations.list_contacts(runtime.work(OPERATOR), user, search=search, limit=100)
         naive = [each for each in reversed(everyone) if each.owner_id == user.id and _matches(each, search)]
         assert [each.contact for each in found] == naive, search
         assert total == len(naive)
 
 
-async def test_searches_people_make(house: House, user: User, add: Add) -> None:
+async def test_searches_people_make(runtime: Runtime, user: User, add: Add) -> None:
     await add("Noor Haddad", "n@x.example")
     await add("Jörg Groß", "j@x.example")
     await add("Ayşe", "a@x.example", company="İSTANBUL Ltd")
     await add("100% Co_op", "c@x.example")
 
     for search, names in PEOPLES_SEARCHES:
-        assert await find(house, user, search) == names, search
+        assert await find(runtime, user, search) == names, search
 
 
-async def test_notes_phones_and_tags_are_not_searched(house: House, user: User, add: Add) -> None:
+async def test_notes_phones_and_tags_are_not_searched(runtime: Runtime, user: User, add: Add) -> None:
     await add(notes="secret", tags=("secret",), phone="+493012345678")
 
-    assert await find(house, user, "secret") == set()
-    assert await find(house, user, "+4930") == set()
+    assert await find(runtime, user, "secret") == set()
+    assert await find(runtime, user, "+4930") == set()
 
 
-async def test_an_owners_trigrams_are_like_no_other_owners(house: House, user: User, stranger: User) -> None:
-    shared = await house.pool.fetchval(
+async def test_an_owners_trigrams_are_like_no_other_owners(runtime: Runtime, user: User, stranger: User) -> None:
+    shared = await runtime.pool.fetchval(
         "select contact_grams($1, $3) && contact_grams($2, $3)", user.id, stranger.id, "noor\nhaddad"
     )
-    own = await house.pool.fetchval("select contact_grams($1, $2)", user.id, "noor\nhaddad\nab")
+    own = await runtime.pool.fetchval("select contact_grams($1, $2)", user.id, "noor\nhaddad\nab")
 
     assert shared is False
     assert len(set(own)) == len(own) == 6
 
 
-async def test_a_search_goes_by_the_index_however_many_contacts_an_owner_has(house: House, user: User) -> None:
-    await house.pool.execute(
+async def test_a_search_goes_by_the_index_however_many_contacts_an_owner_has(runtime: Runtime, user: User) -> None:
+    await runtime.pool.execute(
         """insert into contacts (id, owner_id, name, email, search_text, created_at, updated_at)
         select gen_random_uuid(), $1, n::text, n || '@x.example', n || E'\\n' || n || '@x.example\\n', now(), now()
         from generate_series(1, 3000) n""",
         user.id,
     )
-    await house.pool.execute("analyze contacts")
+    await runtime.pool.execute("analyze contacts")
     for plan in ("force_custom_plan", "force_generic_plan"):
-        async with house.pool.acquire() as connection:
+        async with runtime.pool.acquire() as connection:
             await connection.execute(f"set plan_cache_mode = {plan}")
             rows = await connection.fetch(f"explain {store.SEARCH}", user.id, 20, 0, "299@x", ["299", "9@x"])
             await connection.execute("reset plan_cache_mode")

@@ -12,7 +12,7 @@ import pytest
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.demo.seed import Seeded, seed
-from openslot.house import open_house
+from openslot.runtime import open_runtime
 from tests.racing import web_processes
 
 EXAMPLES = "100" if os.environ.get("OPENSLOT_LONG") else "6"
@@ -23,7 +23,7 @@ LEFT_OUT = "positive_data_acceptance"
 @pytest.fixture
 async def seeded(settings: Settings) -> Seeded:
     """A database with demo data in it."""
-    async with open_house(settings) as house, house.writing(OPERATOR) as work:
+    async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
         return await seed(work)
 
 

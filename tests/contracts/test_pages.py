@@ -5,13 +5,13 @@ import httpx2
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.demo.seed import seed
-from openslot.house import open_house
+from openslot.runtime import open_runtime
 
 LISTS = {"bookings", "calls", "contacts", "conversations", "event-types"}
 
 
 async def test_every_list_tells_its_total_past_the_last_page(settings: Settings, client: httpx2.AsyncClient) -> None:
-    async with open_house(settings) as house, house.writing(OPERATOR) as work:
+    async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
         seeded = await seed(work)
     client.headers["Authorization"] = f"Bearer {seeded.api_key}"
     described = (await client.get("/api/openapi.json")).json()["paths"]

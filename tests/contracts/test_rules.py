@@ -8,7 +8,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.bookings.conftest import offer
 
 TESTS = Path(__file__).parents[1]
@@ -108,9 +108,9 @@ def test_every_rule_is_held_by_a_test(rule: str) -> None:
 
 
 async def test_a_foreign_event_type_looks_like_none(
-    client: httpx2.AsyncClient, bearer: dict[str, str], house: House, admin: User
+    client: httpx2.AsyncClient, bearer: dict[str, str], runtime: Runtime, admin: User
 ) -> None:
-    theirs = await offer(house, admin, "theirs")
+    theirs = await offer(runtime, admin, "theirs")
     answers = [await client.get(f"/api/v1/event-types/{each}", headers=bearer) for each in (theirs.id, new_id())]
 
     assert [answer.status_code for answer in answers] == [404, 404]
@@ -118,9 +118,9 @@ async def test_a_foreign_event_type_looks_like_none(
 
 
 async def test_an_event_type_tells_all_that_decides(
-    client: httpx2.AsyncClient, bearer: dict[str, str], house: House, user: User
+    client: httpx2.AsyncClient, bearer: dict[str, str], runtime: Runtime, user: User
 ) -> None:
-    closed = await offer(house, user, "closed", active=False, buffer_after=15)
+    closed = await offer(runtime, user, "closed", active=False, buffer_after=15)
     found = (await client.get(f"/api/v1/event-types/{closed.id}", headers=bearer)).json()
 
     assert (found["active"], found["durationMinutes"], found["bufferAfter"]) == (False, 30, 15)

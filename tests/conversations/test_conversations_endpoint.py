@@ -13,7 +13,7 @@ from openslot.conversations.models import Channel, MessageDirection
 from openslot.conversations.operations import record_message
 from openslot.core.actor import OPERATOR
 from openslot.core.text import EmailAddress, Name
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.http.test_openapi import DESCRIPTION
 
 PATH = "/api/v1/conversations"
@@ -23,9 +23,9 @@ PHONES = ["+493012345670", "+493012345671", "+493012345672"]
 
 
 @pytest.fixture
-async def threads(house: House, user: User) -> None:
+async def threads(runtime: Runtime, user: User) -> None:
     """Begin three threads of the host, the last message of each a day after the one before."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         for number, phone in enumerate(PHONES):
             await record_message(
                 work,
@@ -45,9 +45,9 @@ async def list_phones(client: httpx2.AsyncClient, bearer: dict[str, str], query:
 
 
 async def test_a_thread_is_shown_whole(
-    client: httpx2.AsyncClient, house: House, user: User, bearer: dict[str, str]
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, bearer: dict[str, str]
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = ContactWanted(
             name=Name("Jonas Weber"), email=EmailAddress("jonas@weber.example"), phone=PhoneOrNone(PHONES[0])
         )
@@ -141,8 +141,8 @@ async def test_every_wrong_parameter_is_named_at_once(client: httpx2.AsyncClient
 
 
 @pytest.mark.usefixtures("threads")
-async def test_nobody_sees_anothers_threads(client: httpx2.AsyncClient, house: House, admin: User) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_nobody_sees_anothers_threads(client: httpx2.AsyncClient, runtime: Runtime, admin: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         key, _ = await access.create_api_key(work, admin, name="another's")
 
     body = (await client.get(PATH, params={"phone": PHONES[0]}, headers={"Authorization": f"Bearer {key}"})).json()

@@ -10,7 +10,7 @@ from openslot.core.changes import Change, make, write_parts
 from openslot.core.errors import Conflict
 from openslot.core.events import Event
 from openslot.core.ids import new_id
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 INSERT = "insert into lanes (lane, unfinished) values ($1, $2)"
 UPDATE = "update lanes set unfinished = $2 where lane = $1"
@@ -40,25 +40,25 @@ def test_arguments_are_numbered_on() -> None:
     )
 
 
-async def test_changes_are_made_together_or_not_at_all(house: House) -> None:
-    await make(house.pool, (Change(INSERT, ("a", 1)), Change(INSERT, ("b", 2))))
+async def test_changes_are_made_together_or_not_at_all(runtime: Runtime) -> None:
+    await make(runtime.pool, (Change(INSERT, ("a", 1)), Change(INSERT, ("b", 2))))
     with pytest.raises(asyncpg.UniqueViolationError):
-        await make(house.pool, (Change(UPDATE, ("a", 9)), Change(INSERT, ("b", 3))))
+        await make(runtime.pool, (Change(UPDATE, ("a", 9)), Change(INSERT, ("b", 3))))
 
-    rows = await house.pool.fetch("select lane, unfinished from lanes")
+    rows = await runtime.pool.fetch("select lane, unfinished from lanes")
     assert {row["lane"]: row["unfinished"] for row in rows} == {"a": 1, "b": 2}
 
 
-async def test_a_constraints_name_becomes_the_changes_own_refusal(house: House) -> None:
+async def test_a_constraints_name_becomes_the_changes_own_refusal(runtime: Runtime) -> None:
     change = Change(INSERT, ("a", 1), {"lanes_pkey": Twice})
-    await make(house.pool, (change,))
+    await make(runtime.pool, (change,))
 
     with pytest.raises(Twice):
-        await make(house.pool, (change,))
+        await make(runtime.pool, (change,))
 
 
-async def test_a_fact_is_kept_with_its_changes_or_not_at_all(house: House) -> None:
-    work = house.reading(OPERATOR)
+async def test_a_fact_is_kept_with_its_changes_or_not_at_all(runtime: Runtime) -> None:
+    work = runtime.work(OPERATOR)
     change = Change(INSERT, (str(new_id()), 1), {"lanes_pkey": Twice})
     work.stage(change, Happened())
     await work.record(Happened())
@@ -66,36 +66,36 @@ async def test_a_fact_is_kept_with_its_changes_or_not_at_all(house: House) -> No
     with pytest.raises(Twice):
         await work.record(Happened())
 
-    assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 2
-    assert await house.pool.fetchval("select count(*) from lanes") == 1
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 2
+    assert await runtime.pool.fetchval("select count(*) from lanes") == 1
 
 
-async def test_a_change_that_finds_nothing_refuses_the_rest(house: House) -> None:
+async def test_a_change_that_finds_nothing_refuses_the_rest(runtime: Runtime) -> None:
     lost = Change(UPDATE, ("a", 2), lost=Twice)
     with pytest.raises(Twice):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             work.stage(Change(INSERT, ("b", 1)), lost)
             await work.record(Happened())
     with pytest.raises(Twice):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             work.stage(Change(INSERT, ("b", 1)), lost)
             await work.apply()
 
-    assert await house.pool.fetchval("select count(*) from lanes") == 0
-    assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 0
+    assert await runtime.pool.fetchval("select count(*) from lanes") == 0
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 0
 
 
-async def test_work_is_not_committed_while_something_is_staged(house: House) -> None:
+async def test_work_is_not_committed_while_something_is_staged(runtime: Runtime) -> None:
     with pytest.raises(RuntimeError, match="1 staged"):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await work.record(Happened())
             work.acting_as(OPERATOR).stage(Change(INSERT, ("a", 1)))
 
-    assert await house.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 0
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'probe.happened'") == 0
 
 
-async def test_staged_facts_need_a_record(house: House) -> None:
-    work = house.reading(OPERATOR)
+async def test_staged_facts_need_a_record(runtime: Runtime) -> None:
+    work = runtime.work(OPERATOR)
     work.stage(Happened())
 
     with pytest.raises(RuntimeError, match="record"):

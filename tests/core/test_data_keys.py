@@ -18,8 +18,8 @@ from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.key_file import KEY_FILE, read_key_file, rotate_key_file
 from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
 
 OLD, NEW = "o" * 40, "n" * 40
 BOOKING = new_id()
@@ -37,22 +37,22 @@ async def forget_data_keys(settings: Settings) -> None:
     await connection.close()
 
 
-async def test_a_new_installation_signs_with_a_key_of_its_own(house: House, settings: Settings) -> None:
+async def test_a_new_installation_signs_with_a_key_of_its_own(runtime: Runtime, settings: Settings) -> None:
     (key,) = read_key_file(settings.data_dir / KEY_FILE)
-    (sealed,) = [row["sealed"] for row in await house.pool.fetch("select sealed from data_keys")]
+    (sealed,) = [row["sealed"] for row in await runtime.pool.fetch("select sealed from data_keys")]
     data_key = Secrets((key,)).open(sealed)
 
     assert data_key != key
     assert len(data_key) >= 60
-    assert house.signer.sign(PURPOSE, BOOKING.bytes) == sign_as_before(data_key)
-    assert not house.signer.is_signed(PURPOSE, BOOKING.bytes, sign_as_before(key))
+    assert runtime.signer.sign(PURPOSE, BOOKING.bytes) == sign_as_before(data_key)
+    assert not runtime.signer.is_signed(PURPOSE, BOOKING.bytes, sign_as_before(key))
 
 
 async def test_all_who_start_at_once_on_an_empty_database_have_the_same_key(settings: Settings) -> None:
     read_key_file(settings.data_dir / KEY_FILE)
     async with AsyncExitStack() as stack:
-        opened = await asyncio.gather(*(stack.enter_async_context(open_house(settings)) for _ in range(10)))
-        tokens = {manage_token(house, BOOKING) for house in opened}
+        opened = await asyncio.gather(*(stack.enter_async_context(open_runtime(settings)) for _ in range(10)))
+        tokens = {manage_token(runtime, BOOKING) for runtime in opened}
         count = await opened[0].pool.fetchval("select count(*) from data_keys")
 
     assert (len(tokens), count) == (1, 1)
@@ -63,11 +63,11 @@ async def test_an_installation_from_before_keeps_its_links_and_its_old_processes
     settings: Settings,
 ) -> None:
     await forget_data_keys(settings)
-    async with open_house(msgspec.structs.replace(settings, secret_key=f"{NEW},{OLD}")) as house:
-        sent_before = [house.signer.is_signed(PURPOSE, BOOKING.bytes, sign_as_before(key)) for key in (NEW, OLD)]
-        signed = house.signer.sign(PURPOSE, BOOKING.bytes)
-        token = manage_token(house, BOOKING)
-        numbers = [row["no"] for row in await house.pool.fetch("select no from data_keys order by no")]
+    async with open_runtime(msgspec.structs.replace(settings, secret_key=f"{NEW},{OLD}")) as runtime:
+        sent_before = [runtime.signer.is_signed(PURPOSE, BOOKING.bytes, sign_as_before(key)) for key in (NEW, OLD)]
+        signed = runtime.signer.sign(PURPOSE, BOOKING.bytes)
+        token = manage_token(runtime, BOOKING)
+        numbers = [row["no"] for row in await runtime.pool.fetch("select no from data_keys order by no")]
 
     assert sent_before == [True, True]
     assert signed == sign_as_before(NEW)
@@ -78,43 +78,43 @@ async def test_an_installation_from_before_keeps_its_links_and_its_old_processes
 @pytest.mark.usefixtures("user")
 async def test_links_outlive_the_key_that_sealed_when_they_were_sent(settings: Settings) -> None:
     await forget_data_keys(settings)
-    async with open_house(settings) as house:
-        token = manage_token(house, BOOKING)
+    async with open_runtime(settings) as runtime:
+        token = manage_token(runtime, BOOKING)
     (key,) = rotate_key_file(settings.data_dir / KEY_FILE)[1:]
-    async with open_house(settings) as house:
-        assert read_manage_token(house, token) == BOOKING
-        assert manage_token(house, BOOKING) == token
+    async with open_runtime(settings) as runtime:
+        assert read_manage_token(runtime, token) == BOOKING
+        assert manage_token(runtime, BOOKING) == token
     assert base64.urlsafe_b64decode(f"{token}=") == BOOKING.bytes + sign_as_before(key)[:SIGNATURE_BYTES]
 
 
-async def test_a_key_that_does_not_fit_stops_the_start_with_one_sentence(house: House, settings: Settings) -> None:
+async def test_a_key_that_does_not_fit_stops_the_start_with_one_sentence(runtime: Runtime, settings: Settings) -> None:
     with pytest.raises(StartupError, match="The secret key does not open this database: use the one"):
-        async with open_house(msgspec.structs.replace(settings, secret_key=OLD)):
+        async with open_runtime(msgspec.structs.replace(settings, secret_key=OLD)):
             pass
-    async with open_house(msgspec.structs.replace(settings, secret_key=f"{OLD},{house.secrets.keys[0]}")) as other:
-        assert manage_token(other, BOOKING) == manage_token(house, BOOKING)
+    async with open_runtime(msgspec.structs.replace(settings, secret_key=f"{OLD},{runtime.secrets.keys[0]}")) as other:
+        assert manage_token(other, BOOKING) == manage_token(runtime, BOOKING)
 
 
 async def test_a_start_between_rotation_and_retirement_of_a_key_finds_the_new_one(
-    house: House, settings: Settings, tmp_path: Path
+    runtime: Runtime, settings: Settings, tmp_path: Path
 ) -> None:
     starting = load_secrets(None, settings.data_dir)
     (new, _) = rotate_key_file(tmp_path / KEY_FILE)
     sealed = Secrets((new,)).seal("data key " * 5)
-    await house.pool.execute("update data_keys set sealed = $1", sealed)
+    await runtime.pool.execute("update data_keys set sealed = $1", sealed)
 
     assert starting.keys != (new,)
-    assert starting.open(await house.pool.fetchval("select sealed from data_keys")) == "data key " * 5
+    assert starting.open(await runtime.pool.fetchval("select sealed from data_keys")) == "data key " * 5
 
 
-async def test_after_a_lost_key_a_new_data_key_is_made_and_a_good_one_is_never_given_up(house: House) -> None:
-    before = await house.pool.fetchval("select sealed from data_keys")
-    kept = await replace_lost_data_keys(house.pool, house.secrets, now=system_clock())
-    same = await house.pool.fetchval("select sealed from data_keys")
-    replaced = await replace_lost_data_keys(house.pool, Secrets((OLD,)), now=system_clock())
-    after = await house.pool.fetchval("select sealed from data_keys")
+async def test_after_a_lost_key_a_new_data_key_is_made_and_a_good_one_is_never_given_up(runtime: Runtime) -> None:
+    before = await runtime.pool.fetchval("select sealed from data_keys")
+    kept = await replace_lost_data_keys(runtime.pool, runtime.secrets, now=system_clock())
+    same = await runtime.pool.fetchval("select sealed from data_keys")
+    replaced = await replace_lost_data_keys(runtime.pool, Secrets((OLD,)), now=system_clock())
+    after = await runtime.pool.fetchval("select sealed from data_keys")
 
     assert (kept, before == same, replaced) == (False, True, True)
     assert len(Secrets((OLD,)).open(after)) >= 60
     with pytest.raises(SealBroken):
-        house.secrets.open(after)
+        runtime.secrets.open(after)

@@ -1,6 +1,6 @@
 """Deletes find what refers to them by an index, however large the tables have become."""
 
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 # The first columns of some index, without a condition or with none but "is not null", are the key's.
 WITHOUT_INDEX = """
@@ -15,5 +15,5 @@ order by 1"""
 ALLOWED = ["claims.host_no"]
 
 
-async def test_every_foreign_key_has_an_index(house: House) -> None:
-    assert [row["key"] for row in await house.pool.fetch(WITHOUT_INDEX)] == ALLOWED
+async def test_every_foreign_key_has_an_index(runtime: Runtime) -> None:
+    assert [row["key"] for row in await runtime.pool.fetch(WITHOUT_INDEX)] == ALLOWED

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from openslot.core.instants import iso, iso_of
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 WRITTEN = [
@@ -23,6 +23,6 @@ def test_an_instant_is_written_in_utc_with_the_milliseconds_that_it_has(instant:
     assert iso(instant) == text
 
 
-async def test_the_database_writes_an_instant_just_the_same(house: House) -> None:
+async def test_the_database_writes_an_instant_just_the_same(runtime: Runtime) -> None:
     for instant, text in WRITTEN:
-        assert await house.pool.fetchval(f"select {iso_of('$1::timestamptz')}", instant) == text
+        assert await runtime.pool.fetchval(f"select {iso_of('$1::timestamptz')}", instant) == text

@@ -18,11 +18,11 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.sealing import OldSecretKey, SealedColumn, count_sealed, reseal_all, seal
 from openslot.core.secrets import Secrets, load_secrets
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 from openslot.demo.seed import seed
-from openslot.house import open_house
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointWanted, Ref
+from openslot.webhooks.models import EndpointRef, EndpointWanted
 from openslot.wiring import SEALED
 
 OLD, NEW = "o" * 40, "n" * 40
@@ -52,21 +52,21 @@ async def add_endpoint(work: Work, owner: User) -> tuple[UUID, str]:
 
 
 async def rotate_endpoint(work: Work, endpoint_id: UUID) -> str:
-    _, secret = await webhooks.rotate_secret(work, Ref(endpoint_id))
+    _, secret = await webhooks.rotate_secret(work, EndpointRef(endpoint_id))
     return secret
 
 
-def retire_by(house: House) -> "asyncio.Task[int]":
-    return asyncio.create_task(reseal_all(house.pool, house.secrets, SEALED, advance=lambda _: None))
+def retire_by(runtime: Runtime) -> "asyncio.Task[int]":
+    return asyncio.create_task(reseal_all(runtime.pool, runtime.secrets, SEALED, advance=lambda _: None))
 
 
-async def secrets_of(house: House, key: str) -> list[str]:
+async def secrets_of(runtime: Runtime, key: str) -> list[str]:
     """Open every sealed value with one key alone."""
     alone = Secrets((key,))
     values = [
         row["sealed"]
         for each in (*SEALED, SealedColumn("data_keys", "sealed"))
-        for row in await house.pool.fetch(
+        for row in await runtime.pool.fetch(
             f"select {each.column} as sealed from {each.table} where {each.column} is not null"
         )
     ]
@@ -74,29 +74,29 @@ async def secrets_of(house: House, key: str) -> list[str]:
 
 
 @pytest.fixture
-async def with_old(settings: Settings, house: House) -> AsyncIterator[House]:
-    """A house whose key was set by the setting before a newer one came."""
-    await house.pool.execute("delete from data_keys")
-    async with open_house(msgspec.structs.replace(settings, secret_key=OLD)) as opened:
+async def with_old(settings: Settings, runtime: Runtime) -> AsyncIterator[Runtime]:
+    """A runtime whose key was set by the setting before a newer one came."""
+    await runtime.pool.execute("delete from data_keys")
+    async with open_runtime(msgspec.structs.replace(settings, secret_key=OLD)) as opened:
         yield opened
 
 
 @pytest.fixture
-async def with_both(settings: Settings, with_old: House) -> AsyncIterator[House]:
-    """A house that was restarted with a newer key in front."""
+async def with_both(settings: Settings, with_old: Runtime) -> AsyncIterator[Runtime]:
+    """A runtime that was restarted with a newer key in front."""
     assert with_old.secrets.keys == (OLD,)
-    async with open_house(msgspec.structs.replace(settings, secret_key=f"{NEW},{OLD}")) as opened:
+    async with open_runtime(msgspec.structs.replace(settings, secret_key=f"{NEW},{OLD}")) as opened:
         yield opened
 
 
 async def test_everything_is_sealed_with_the_newest_key_and_still_says_the_same(
-    with_old: House, with_both: House, user: User, monkeypatch: pytest.MonkeyPatch
+    with_old: Runtime, with_both: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sealing, "BITE", 2)
-    async with with_old.writing(OPERATOR) as work:
+    async with with_old.transaction(OPERATOR) as work:
         made = [await add_endpoint(work, user) for _ in range(5)]
         newer = [await rotate_endpoint(work, endpoint_id) for endpoint_id, _ in made[:3]]
-    async with with_both.writing(OPERATOR) as work:
+    async with with_both.transaction(OPERATOR) as work:
         _, latest = await add_endpoint(work, user)
     data_key = Secrets((OLD,)).open(await with_old.pool.fetchval("select sealed from data_keys"))
     seen: list[int] = []
@@ -110,8 +110,8 @@ async def test_everything_is_sealed_with_the_newest_key_and_still_says_the_same(
     assert await retire_by(with_both) == 0
 
 
-async def test_whoever_is_sealing_is_waited_for(with_old: House, with_both: House, user: User) -> None:
-    async with with_old.writing(OPERATOR) as work:
+async def test_whoever_is_sealing_is_waited_for(with_old: Runtime, with_both: Runtime, user: User) -> None:
+    async with with_old.transaction(OPERATOR) as work:
         _, secret = await add_endpoint(work, user)
         retiring = retire_by(with_both)
         await asyncio.wait([retiring], timeout=0.3)
@@ -120,63 +120,65 @@ async def test_whoever_is_sealing_is_waited_for(with_old: House, with_both: Hous
     assert secret in await secrets_of(with_both, NEW)
 
 
-async def test_who_does_not_know_the_new_key_seals_nothing_more(with_old: House, with_both: House, user: User) -> None:
-    async with with_old.writing(OPERATOR) as work:
+async def test_who_does_not_know_the_new_key_seals_nothing_more(
+    with_old: Runtime, with_both: Runtime, user: User
+) -> None:
+    async with with_old.transaction(OPERATOR) as work:
         await add_endpoint(work, user)
     await retire_by(with_both)
     with pytest.raises(OldSecretKey):
-        async with with_old.writing(OPERATOR) as work:
+        async with with_old.transaction(OPERATOR) as work:
             await add_endpoint(work, user)
 
     assert len(await secrets_of(with_both, NEW)) == 2
 
 
 async def test_a_new_key_seals_from_the_moment_when_the_old_one_is_retired(
-    with_old: House, with_both: House, user: User
+    with_old: Runtime, with_both: Runtime, user: User
 ) -> None:
     for opened in (with_both, with_old):
-        async with opened.writing(OPERATOR) as work:
+        async with opened.transaction(OPERATOR) as work:
             await add_endpoint(work, user)
     assert len(await secrets_of(with_old, OLD)) == 3
     await retire_by(with_both)
-    async with with_both.writing(OPERATOR) as work:
+    async with with_both.transaction(OPERATOR) as work:
         await add_endpoint(work, user)
 
     assert len(await secrets_of(with_both, NEW)) == 4
 
 
 async def test_the_order_of_the_keys_of_others_does_not_matter(
-    settings: Settings, with_old: House, with_both: House, user: User
+    settings: Settings, with_old: Runtime, with_both: Runtime, user: User
 ) -> None:
     assert with_old.secrets.keys == (OLD,)
     await retire_by(with_both)
     misordered = msgspec.structs.replace(settings, secret_key=f"{OLD},{NEW}")
-    async with open_house(misordered) as opened, opened.writing(OPERATOR) as work:
+    async with open_runtime(misordered) as opened, opened.transaction(OPERATOR) as work:
         await add_endpoint(work, user)
 
     assert len(await secrets_of(with_both, NEW)) == 2
 
 
-async def test_who_reads_the_key_file_seals_with_the_new_key_without_a_restart(house: House, user: User) -> None:
-    path = house.settings.data_dir / KEY_FILE
+async def test_who_reads_the_key_file_seals_with_the_new_key_without_a_restart(runtime: Runtime, user: User) -> None:
+    path = runtime.settings.data_dir / KEY_FILE
     new, old = rotate_key_file(path)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         _, secret = await add_endpoint(work, user)
-    assert list(house.secrets.keys) == [old]
+    assert list(runtime.secrets.keys) == [old]
     with changing_keys(path, lambda keys: keys[:1]):
-        async with open_house(house.settings) as command:
+        async with open_runtime(runtime.settings) as command:
             assert await retire_by(command) == 2
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         _, later = await add_endpoint(work, user)
 
-    assert list(house.secrets.keys) == [new]
-    assert {secret, later} < set(await secrets_of(house, new))
+    assert list(runtime.secrets.keys) == [new]
+    assert {secret, later} < set(await secrets_of(runtime, new))
 
 
 async def test_a_value_that_was_replaced_meanwhile_stays_replaced(
-    with_old: House, with_both: House, user: User, database_url: str
+    with_old: Runtime, with_both: Runtime, user: User, database_url: str
 ) -> None:
-    async with with_old.writing(OPERATOR) as work:
+    async with with_old.transaction(OPERATOR) as work:
         await add_endpoint(work, user)
     other = await asyncpg.connect(database_url)
     async with other.transaction():
@@ -191,9 +193,9 @@ async def test_a_value_that_was_replaced_meanwhile_stays_replaced(
 
 
 async def test_a_value_that_moves_from_one_column_to_another_is_not_missed(
-    with_old: House, with_both: House, user: User, monkeypatch: pytest.MonkeyPatch
+    with_old: Runtime, with_both: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with with_old.writing(OPERATOR) as work:
+    async with with_old.transaction(OPERATOR) as work:
         await add_endpoint(work, user)
     values = {"secret": with_old.secrets.seal("old"), "previous_secret": with_both.secrets.seal("new")}
     await with_both.pool.execute("update webhook_endpoints set secret = $1, previous_secret = $2", *values.values())
@@ -217,9 +219,9 @@ async def test_a_value_that_moves_from_one_column_to_another_is_not_missed(
 
 
 async def test_a_value_that_no_key_opens_is_named_and_keeps_the_old_keys(
-    with_both: House, user: User, capsys: pytest.CaptureFixture[str]
+    with_both: Runtime, user: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with with_both.writing(OPERATOR) as work:
+    async with with_both.transaction(OPERATOR) as work:
         lost = [await add_endpoint(work, user) for _ in range(2)]
         _, kept = await add_endpoint(work, user)
         for endpoint_id, _ in lost:
@@ -231,35 +233,35 @@ async def test_a_value_that_no_key_opens_is_named_and_keeps_the_old_keys(
     assert kept not in capsys.readouterr().out
 
 
-async def test_sealing_outside_the_list_of_sealed_columns_is_noticed(house: House) -> None:
+async def test_sealing_outside_the_list_of_sealed_columns_is_noticed(runtime: Runtime) -> None:
     """Whoever adds a column of bytes says here or in the wiring which kind it is."""
-    found = {row["name"] for row in await house.pool.fetch(BYTES)}
+    found = {row["name"] for row in await runtime.pool.fetch(BYTES)}
     sealed = {*(str(each) for each in SEALED), "data_keys.sealed"}
 
     assert found == sealed | PLAIN.keys()
     assert not sealed & PLAIN.keys()
 
 
-async def test_what_is_sealed_is_in_the_list(house: House, settings: Settings) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Settings) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await seed(work)
         host = await accounts.get_user_by_email(work, "mara@harbor.example")
         endpoint_id, _ = await add_endpoint(work, host)
         await rotate_endpoint(work, endpoint_id)
     opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens
     holding = set()
-    for found in await house.pool.fetch(BYTES):
+    for found in await runtime.pool.fetch(BYTES):
         name: str = found["name"]
         table, column = name.split(".")
-        rows = await house.pool.fetch(f"select {column} as value from {table} where {column} is not null")
+        rows = await runtime.pool.fetch(f"select {column} as value from {table} where {column} is not null")
         if any(opens(row["value"]) for row in rows):
             holding.add(name)
 
     assert holding == {*(str(each) for each in SEALED), "data_keys.sealed"}
 
 
-async def test_a_secret_that_was_sealed_opens_again(house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_a_secret_that_was_sealed_opens_again(runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         sealed = await seal(work, "open sesame")
 
-    assert house.secrets.open(sealed) == "open sesame"
+    assert runtime.secrets.open(sealed) == "open sesame"

@@ -4,7 +4,7 @@ import pytest
 
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Conflict
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 
 TABLE = "create table notes (note text primary key)"
 
@@ -13,26 +13,26 @@ async def write(work: Work, note: str) -> None:
     await work.db.execute("insert into notes values ($1)", note)
 
 
-async def notes(house: House) -> list[str]:
-    return [row["note"] for row in await house.pool.fetch("select note from notes order by note")]
+async def notes(runtime: Runtime) -> list[str]:
+    return [row["note"] for row in await runtime.pool.fetch("select note from notes order by note")]
 
 
 @pytest.fixture
-async def work(house: House) -> Work:
+async def work(runtime: Runtime) -> Work:
     """Begin work without a transaction, and give it something to write to."""
-    await house.pool.execute(TABLE)
-    return house.reading(OPERATOR)
+    await runtime.pool.execute(TABLE)
+    return runtime.work(OPERATOR)
 
 
-async def test_a_transaction_is_committed_at_its_end_and_not_before(work: Work, house: House) -> None:
+async def test_a_transaction_is_committed_at_its_end_and_not_before(work: Work, runtime: Runtime) -> None:
     async with work.transaction():
         await write(work, "a")
-        assert await notes(house) == []
+        assert await notes(runtime) == []
 
-    assert await notes(house) == ["a"]
+    assert await notes(runtime) == ["a"]
 
 
-async def test_a_refusal_undoes_its_transaction_and_leaves_the_one_before(work: Work, house: House) -> None:
+async def test_a_refusal_undoes_its_transaction_and_leaves_the_one_before(work: Work, runtime: Runtime) -> None:
     async with work.transaction():
         await write(work, "before")
     with pytest.raises(Conflict):
@@ -40,21 +40,21 @@ async def test_a_refusal_undoes_its_transaction_and_leaves_the_one_before(work: 
             await write(work, "after")
             raise Conflict("no")
 
-    assert await notes(house) == ["before"]
+    assert await notes(runtime) == ["before"]
 
 
-async def test_between_transactions_no_connection_is_held(work: Work, house: House) -> None:
+async def test_between_transactions_no_connection_is_held(work: Work, runtime: Runtime) -> None:
     async with work.transaction():
         inside = work.db
-    assert inside is not house.pool
-    assert work.db is house.pool
+    assert inside is not runtime.pool
+    assert work.db is runtime.pool
     with pytest.raises(Conflict):
         async with work.transaction():
             raise Conflict("no")
-    assert work.db is house.pool
+    assert work.db is runtime.pool
 
 
-async def test_a_transaction_inside_another_is_refused(work: Work, house: House) -> None:
+async def test_a_transaction_inside_another_is_refused(work: Work, runtime: Runtime) -> None:
     async with work.transaction():
         await write(work, "a")
         with pytest.raises(RuntimeError, match=r"work\.attempt"):
@@ -62,10 +62,10 @@ async def test_a_transaction_inside_another_is_refused(work: Work, house: House)
                 pass
         await write(work, "b")
 
-    assert await notes(house) == ["a", "b"]
+    assert await notes(runtime) == ["a", "b"]
 
 
-async def test_a_refused_attempt_is_undone_and_the_rest_stays(work: Work, house: House) -> None:
+async def test_a_refused_attempt_is_undone_and_the_rest_stays(work: Work, runtime: Runtime) -> None:
     async with work.transaction():
         await write(work, "audit")
         with pytest.raises(Conflict):
@@ -74,10 +74,10 @@ async def test_a_refused_attempt_is_undone_and_the_rest_stays(work: Work, house:
                 raise Conflict("no")
         await write(work, "later")
 
-    assert await notes(house) == ["audit", "later"]
+    assert await notes(runtime) == ["audit", "later"]
 
 
-async def test_a_statement_that_fails_in_an_attempt_does_not_end_the_transaction(work: Work, house: House) -> None:
+async def test_a_statement_that_fails_in_an_attempt_does_not_end_the_transaction(work: Work, runtime: Runtime) -> None:
     async with work.transaction():
         await write(work, "a")
         with pytest.raises(Exception, match="duplicate key"):
@@ -85,10 +85,10 @@ async def test_a_statement_that_fails_in_an_attempt_does_not_end_the_transaction
                 await write(work, "a")
         await write(work, "b")
 
-    assert await notes(house) == ["a", "b"]
+    assert await notes(runtime) == ["a", "b"]
 
 
-async def test_attempts_can_be_nested_and_a_good_one_stays(work: Work, house: House) -> None:
+async def test_attempts_can_be_nested_and_a_good_one_stays(work: Work, runtime: Runtime) -> None:
     async with work.transaction(), work.attempt():
         await write(work, "outer")
         with pytest.raises(Conflict):
@@ -96,17 +96,17 @@ async def test_attempts_can_be_nested_and_a_good_one_stays(work: Work, house: Ho
                 await write(work, "inner")
                 raise Conflict("no")
 
-    assert await notes(house) == ["outer"]
+    assert await notes(runtime) == ["outer"]
 
 
-async def test_an_attempt_stays_undone_with_its_transaction(work: Work, house: House) -> None:
+async def test_an_attempt_stays_undone_with_its_transaction(work: Work, runtime: Runtime) -> None:
     with pytest.raises(Conflict):
         async with work.transaction():
             async with work.attempt():
                 await write(work, "a")
             raise Conflict("no")
 
-    assert await notes(house) == []
+    assert await notes(runtime) == []
 
 
 async def test_an_attempt_needs_a_transaction(work: Work) -> None:
@@ -115,12 +115,12 @@ async def test_an_attempt_needs_a_transaction(work: Work) -> None:
             pass
 
 
-async def test_work_that_the_edge_began_can_be_tried_in_parts(work: Work, house: House) -> None:
-    async with house.writing(OPERATOR) as writing:
+async def test_work_that_the_edge_began_can_be_tried_in_parts(work: Work, runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as writing:
         with pytest.raises(Conflict):
             async with writing.attempt():
                 await write(writing, "refused")
                 raise Conflict("no")
         await write(writing, "kept")
 
-    assert await notes(house) == ["kept"]
+    assert await notes(runtime) == ["kept"]

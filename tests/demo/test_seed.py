@@ -5,19 +5,19 @@ import httpx2
 
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.demo.large import make_large
 from openslot.demo.seed import Seeded, seed
 from tests.racing import OVERLAPS
 
 
-async def make(house: House) -> Seeded:
-    async with house.writing(OPERATOR) as work:
+async def make(runtime: Runtime) -> Seeded:
+    async with runtime.transaction(OPERATOR) as work:
         return await seed(work)
 
 
-async def test_what_is_seeded_works(client: httpx2.AsyncClient, house: House) -> None:
-    seeded = await make(house)
+async def test_what_is_seeded_works(client: httpx2.AsyncClient, runtime: Runtime) -> None:
+    seeded = await make(runtime)
     headers = {"Authorization": f"Bearer {seeded.api_key}"}
     me = (await client.get("/api/v1/me", headers=headers)).json()
     assert (me["email"], me["plan"], me["effectivePlan"]) == (seeded.user.email, "PRO", "BUSINESS")
@@ -33,25 +33,25 @@ async def test_what_is_seeded_works(client: httpx2.AsyncClient, house: House) ->
         assert found["pagination"]["total"] >= at_least, path
 
 
-async def test_a_second_run_adds_keys_and_nothing_else(house: House) -> None:
-    first = await make(house)
+async def test_a_second_run_adds_keys_and_nothing_else(runtime: Runtime) -> None:
+    first = await make(runtime)
     counted = ("users", "event_types", "bookings", "contacts", "messages", "calls", "memberships")
-    before = [await house.pool.fetchval(f"select count(*) from {table}") for table in counted]
-    second = await make(house)
+    before = [await runtime.pool.fetchval(f"select count(*) from {table}") for table in counted]
+    second = await make(runtime)
 
-    assert [await house.pool.fetchval(f"select count(*) from {table}") for table in counted] == before
+    assert [await runtime.pool.fetchval(f"select count(*) from {table}") for table in counted] == before
     assert (first.user, first.admin, first.event_types) == (second.user, second.admin, second.event_types)
     assert first.api_key != second.api_key
-    assert await house.pool.fetchval("select count(*) from api_keys where revoked_at is null") == 2
+    assert await runtime.pool.fetchval("select count(*) from api_keys where revoked_at is null") == 2
 
 
-async def test_a_large_installation_is_sound(settings: Settings, house: House) -> None:
+async def test_a_large_installation_is_sound(settings: Settings, runtime: Runtime) -> None:
     connection = await asyncpg.connect(settings.database_url)
     told: list[int] = []
-    hosts = await make_large(connection, hosts=4, bookings=800, now=house.clock(), progress=told.append)
+    hosts = await make_large(connection, hosts=4, bookings=800, now=runtime.clock(), progress=told.append)
     await connection.close()
 
     assert sum(told) == 804
     assert len(hosts) == 4
-    assert await house.pool.fetchval("select count(*) from bookings") == 800
-    assert await house.pool.fetchval(OVERLAPS) == 0
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 800
+    assert await runtime.pool.fetchval(OVERLAPS) == 0

@@ -16,8 +16,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import load_settings
 from openslot.core.ids import new_id
 from openslot.core.log import set_up_logging
-from openslot.house import open_house
 from openslot.people import operations as people
+from openslot.runtime import open_runtime
 from tests.conftest import TEMPLATE, database_at
 from tests.http.probes import PROBES
 from tests.live import serving
@@ -42,7 +42,7 @@ async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         dotenv=Path("none"),
     )
     set_up_logging(settings)
-    async with open_house(settings) as house, house.writing(OPERATOR) as work:
+    async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
         user = await people.welcome(work, UserWanted(email="p@probe.example", name="Probe", plan=Plan.PRO))
         key, _ = await access.create_api_key(work, user, name="probe")
     app = create_app(settings, more_routes=PROBES)

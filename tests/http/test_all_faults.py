@@ -6,9 +6,9 @@ import httpx2
 import pytest
 
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import Book, book, client, clock, house, meeting
+from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
 
-__all__ = ["book", "client", "clock", "house", "meeting"]
+__all__ = ["book", "client", "clock", "meeting", "runtime"]
 
 ZONE = "is not a time zone; use a name such as Europe/Berlin"
 EMAIL = "is not a valid e-mail address"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.access.models import Entry
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Forbidden, Refusal, Unauthorized
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 from openslot.http.doors import Door, Exchange, Headers
 from openslot.http.edge import App
 from openslot.http.router import read_mounts
@@ -54,7 +54,7 @@ async def remove_person(name: str, request: Request) -> None:
     assert request.cookies == {"a": "1", "b": "2"}
 
 
-async def enter(house: House, headers: Headers, address: str) -> Entry:
+async def enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
     if headers.get("authorization") != TOKEN["authorization"]:
         raise Unauthorized
     return Entry(actor=Actor(kind=ActorKind.SCIM, agent="a firm"), headers={"X-Seen": "1"})
@@ -85,10 +85,10 @@ DOOR = Door(
 
 
 @pytest.fixture
-async def app(house: House) -> AsyncIterator[App]:
+async def app(runtime: Runtime) -> AsyncIterator[App]:
     """An app with nothing but this door."""
     mount = Mount(prefix="/scim", handlers=[get_person, add_person, replace_person, remove_person])
-    made = App(read_mounts([mount], [DOOR]), lambda: nullcontext(house))
+    made = App(read_mounts([mount], [DOOR]), lambda: nullcontext(runtime))
     async with made._lifetime():
         yield made
 

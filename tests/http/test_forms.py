@@ -57,7 +57,7 @@ def send(body: bytes, content_type: str = FORMS[0]) -> Form[Any]:
 
 def exchange(body: bytes, content_type: str = FORMS[0]) -> Exchange:
     made = Exchange(
-        house=None,  # type: ignore[arg-type]
+        runtime=None,  # type: ignore[arg-type]
         door=PAGES,
         found=None,
         request_id="",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.errors import Conflict
-from openslot.core.work import House, Work
+from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
 from tests.live import serving
 
@@ -80,46 +80,46 @@ PROBES = (refused, refused_softly, in_parts, called_back, calls_out, calls_out_q
 
 
 @pytest.fixture
-async def probe(settings: Settings, house: House, bearer: dict[str, str]) -> AsyncIterator[httpx2.AsyncClient]:
+async def probe(settings: Settings, runtime: Runtime, bearer: dict[str, str]) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve the probes with two connections."""
     SLOW.clear()
-    await house.pool.execute(TABLE)
+    await runtime.pool.execute(TABLE)
     app = create_app(replace(settings, database_connections=2), more_routes=PROBES)
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, headers=bearer, timeout=20) as client:
         yield client
 
 
-async def notes(house: House) -> set[str]:
-    return {row["note"] for row in await house.pool.fetch("select note from notes")}
+async def notes(runtime: Runtime) -> set[str]:
+    return {row["note"] for row in await runtime.pool.fetch("select note from notes")}
 
 
-async def test_what_is_refused_is_undone_however_it_is_said(probe: httpx2.AsyncClient, house: House) -> None:
+async def test_what_is_refused_is_undone_however_it_is_said(probe: httpx2.AsyncClient, runtime: Runtime) -> None:
     answers = [await probe.post(f"/api/v1/probe/{path}") for path in ("refused", "refused-softly")]
 
     assert [answer.status_code for answer in answers] == [409, 400]
-    assert await notes(house) == set()
+    assert await notes(runtime) == set()
 
 
-async def test_a_refused_part_is_undone_and_the_rest_is_committed(probe: httpx2.AsyncClient, house: House) -> None:
+async def test_a_refused_part_is_undone_and_the_rest_is_committed(probe: httpx2.AsyncClient, runtime: Runtime) -> None:
     answer = await probe.post("/api/v1/probe/parts")
 
     assert answer.json() == {"success": True}
-    assert await notes(house) == {"tried", "went on"}
+    assert await notes(runtime) == {"tried", "went on"}
 
 
-async def test_a_read_may_declare_a_transaction(probe: httpx2.AsyncClient, house: House) -> None:
+async def test_a_read_may_declare_a_transaction(probe: httpx2.AsyncClient, runtime: Runtime) -> None:
     answer = await probe.get("/api/v1/probe/called-back")
 
     assert answer.status_code == 200
-    assert await notes(house) == {"called back", "in the same transaction"}
+    assert await notes(runtime) == {"called back", "in the same transaction"}
 
 
 async def test_while_a_handler_waits_for_others_its_connection_serves_others(
-    probe: httpx2.AsyncClient, house: House
+    probe: httpx2.AsyncClient, runtime: Runtime
 ) -> None:
     waiting = [asyncio.create_task(probe.post("/api/v1/probe/calls-out")) for _ in range(3)]
     async with asyncio.timeout(20):
-        while "before" not in await notes(house):
+        while "before" not in await notes(runtime):
             await asyncio.sleep(0.01)
     me = [await probe.get("/api/v1/me") for _ in range(4)]
     SLOW.set()
@@ -128,11 +128,11 @@ async def test_while_a_handler_waits_for_others_its_connection_serves_others(
     assert {answer.status_code for answer in me} == {200}
     # Two of the three meet the first one's note; the first one's second transaction is refused.
     assert sorted(answer.status_code for answer in answers) == [409, 500, 500]
-    assert await notes(house) == {"before"}
+    assert await notes(runtime) == {"before"}
 
 
 async def test_without_one_transaction_no_answer_is_kept_and_the_caller_is_told(
-    probe: httpx2.AsyncClient, house: House
+    probe: httpx2.AsyncClient, runtime: Runtime
 ) -> None:
     refused = await probe.patch("/api/v1/probe/calls-out", headers={"Idempotency-Key": "k"})
     taken = await probe.patch("/api/v1/probe/calls-out")
@@ -140,4 +140,4 @@ async def test_without_one_transaction_no_answer_is_kept_and_the_caller_is_told(
     assert refused.status_code == 400
     assert refused.json()["details"] == {"Idempotency-Key": "is not supported here"}
     assert taken.status_code == 200
-    assert await house.pool.fetchval("select count(*) from idempotency") == 0
+    assert await runtime.pool.fetchval("select count(*) from idempotency") == 0

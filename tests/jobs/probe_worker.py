@@ -9,8 +9,8 @@ from openslot.core.config import load_settings
 from openslot.core.events import Done, Effect, Outcome
 from openslot.core.log import set_up_logging
 from openslot.core.work import Work
-from openslot.house import open_house
 from openslot.jobs.worker import run_worker
+from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, wired
 
 
@@ -32,8 +32,8 @@ async def main(url: str, data_dir: str) -> None:
     set_up_logging(settings)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with open_house(settings, wiring=wired(write, in_lanes=True)) as house:
-        await run_worker(house, stop)
+    async with open_runtime(settings, wiring=wired(write, in_lanes=True)) as runtime:
+        await run_worker(runtime, stop)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.text import EmailAddress, Name
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 UNDONE = "select count(*) from effects where state <> 'done'"
@@ -35,13 +35,13 @@ def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 async def test_a_worker_waits_longer_for_a_connection_than_a_request(
-    settings: Settings, house: House, user: User
+    settings: Settings, runtime: Runtime, user: User
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         for number in range(10):
             wanted = ContactWanted(name=Name("Gus"), email=EmailAddress(f"gus{number}@guest.example"))
             await contacts.add_contact(work, user, wanted)
-    waiting = await house.pool.fetchval(UNDONE)
+    waiting = await runtime.pool.fetchval(UNDONE)
     operator = await asyncpg.connect(settings.database_url)
     held = operator.transaction()
     await held.start()
@@ -49,17 +49,17 @@ async def test_a_worker_waits_longer_for_a_connection_than_a_request(
     worker = start_worker(settings)
     try:
         async with asyncio.timeout(60):
-            while await house.pool.fetchval(BLOCKED) < 2:
+            while await runtime.pool.fetchval(BLOCKED) < 2:
                 await asyncio.sleep(0.05)
         await asyncio.sleep(2)
         await held.rollback()
         # Sooner than the sweep that would take up what was dropped.
         async with asyncio.timeout(30):
-            while await house.pool.fetchval(UNDONE):
+            while await runtime.pool.fetchval(UNDONE):
                 await asyncio.sleep(0.05)
     finally:
         worker.terminate()
         worker.wait(30)
         await operator.close()
     assert waiting >= 10
-    assert await house.pool.fetchval("select max(attempts) from effects") == 1
+    assert await runtime.pool.fetchval("select max(attempts) from effects") == 1

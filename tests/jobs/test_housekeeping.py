@@ -9,13 +9,13 @@ import pytest
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import transaction
-from openslot.core.effects import Wanted, insert_effects, release_held
+from openslot.core.effects import NewEffect, insert_effects, release_held
 from openslot.core.events import Periodic
 from openslot.core.ids import new_id
-from openslot.core.work import House, Work
-from openslot.house import open_house
+from openslot.core.work import Runtime, Work
 from openslot.jobs.batches import Batch, repeat, walk
 from openslot.jobs.periodic import run_job, run_periodic
+from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import Notebook, Poked, wired
 
@@ -23,10 +23,10 @@ SWEEP, TIDY = (next(job for job in WIRING.periodic if job.name == name) for name
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    """A house whose one reaction runs in lanes and holds the next one back for five minutes."""
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """A runtime whose one reaction runs in lanes and holds the next one back for five minutes."""
     wiring = wired(Notebook().write, in_lanes=True, holds_back=timedelta(minutes=5))
-    async with open_house(settings, wiring=wiring) as opened:
+    async with open_runtime(settings, wiring=wiring) as opened:
         yield opened
 
 
@@ -57,10 +57,10 @@ async def test_a_walk_goes_to_the_end_and_counts_only_what_changes() -> None:
     assert seen == [0, 1, 2, 3]
 
 
-async def test_a_job_without_a_transaction_keeps_what_it_did_before_it_failed(house: House) -> None:
+async def test_a_job_without_a_transaction_keeps_what_it_did_before_it_failed(runtime: Runtime) -> None:
     async def half(work: Work) -> str:
         await work.db.execute("create table kept (id int)")
-        async with work.house.writing(SYSTEM) as own:
+        async with work.runtime.transaction(SYSTEM) as own:
             await own.db.execute("insert into kept values (1)")
         raise RuntimeError("out of paper")
 
@@ -68,123 +68,123 @@ async def test_a_job_without_a_transaction_keeps_what_it_did_before_it_failed(ho
         await work.db.execute("create table lost (id int)")
         raise RuntimeError("out of paper")
 
-    await run_periodic(house, Periodic(name="half", expression="* * * * *", run=half, transaction="none"))
-    await run_periodic(house, Periodic(name="whole", expression="* * * * *", run=whole))
+    await run_periodic(runtime, Periodic(name="half", expression="* * * * *", run=half, transaction="none"))
+    await run_periodic(runtime, Periodic(name="whole", expression="* * * * *", run=whole))
 
-    assert await house.pool.fetchval("select count(*) from kept") == 1
-    assert await house.pool.fetchval("select to_regclass('lost') is null")
-    rows = await house.pool.fetch("select status, result from periodic_runs")
+    assert await runtime.pool.fetchval("select count(*) from kept") == 1
+    assert await runtime.pool.fetchval("select to_regclass('lost') is null")
+    rows = await runtime.pool.fetch("select status, result from periodic_runs")
     assert {(row["status"], row["result"]) for row in rows} == {("failed", "RuntimeError: out of paper")}
 
 
-async def fill_lanes(house: House, *, lanes: int, each: int) -> None:
+async def fill_lanes(runtime: Runtime, *, lanes: int, each: int) -> None:
     """Let several things happen to several subjects, of which the first has begun."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         for thing in [new_id() for _ in range(lanes)]:
             await work.record(*(Poked(thing=thing, note=str(n)) for n in range(each)))
 
 
-async def count(house: House, state: str) -> int:
-    found: int = await house.pool.fetchval("select count(*) from effects where state = $1", state)
+async def count(runtime: Runtime, state: str) -> int:
+    found: int = await runtime.pool.fetchval("select count(*) from effects where state = $1", state)
     return found
 
 
-async def test_held_effects_are_let_go_in_batches_one_of_each_lane(house: House) -> None:
-    await fill_lanes(house, lanes=7, each=4)
-    assert (await count(house, "queued"), await count(house, "waiting")) == (7, 21)
-    later = house.clock() + timedelta(minutes=6)
+async def test_held_effects_are_let_go_in_batches_one_of_each_lane(runtime: Runtime) -> None:
+    await fill_lanes(runtime, lanes=7, each=4)
+    assert (await count(runtime, "queued"), await count(runtime, "waiting")) == (7, 21)
+    later = runtime.clock() + timedelta(minutes=6)
     has_more, released = True, 0
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         while has_more:
             number, has_more = await release_held(work.db, now=later, limit=4)
             released += number
 
     assert released == 7
-    first = await house.pool.fetch(
+    first = await runtime.pool.fetch(
         """select v.fact::jsonb ->> 'note' as note from effects f join events v on v.id = f.event_id
         where f.next_try_at = $1""",
         later,
     )
     assert [row["note"] for row in first] == ["1"] * 7
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         assert await release_held(work.db, now=later) == (0, False), "the others wait for the next run"
         assert await release_held(work.db, now=later + timedelta(minutes=1)) == (7, False)
 
 
-async def test_a_held_effect_that_somebody_is_at_is_neither_waited_for_nor_overtaken(house: House) -> None:
-    await fill_lanes(house, lanes=2, each=3)
-    later = house.clock() + timedelta(minutes=6)
-    head = await house.pool.fetchval("select id from effects where state = 'waiting' order by no limit 1")
-    async with transaction(house.pool) as other:
+async def test_a_held_effect_that_somebody_is_at_is_neither_waited_for_nor_overtaken(runtime: Runtime) -> None:
+    await fill_lanes(runtime, lanes=2, each=3)
+    later = runtime.clock() + timedelta(minutes=6)
+    head = await runtime.pool.fetchval("select id from effects where state = 'waiting' order by no limit 1")
+    async with transaction(runtime.pool) as other:
         await other.execute("select from effects where id = $1 for update", head)
-        async with asyncio.timeout(5), house.writing(SYSTEM) as work:
+        async with asyncio.timeout(5), runtime.transaction(SYSTEM) as work:
             assert await release_held(work.db, now=later) == (1, False)
 
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         assert await release_held(work.db, now=later + timedelta(minutes=1)) == (2, False)
-    assert await house.pool.fetchval("select state from effects where id = $1", head) == "queued"
+    assert await runtime.pool.fetchval("select state from effects where id = $1", head) == "queued"
 
 
 async def test_the_sweeper_looks_at_those_that_have_been_due_for_longest(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("openslot.core.effects.LOOKED_AT", 2)
-    await fill_lanes(house, lanes=3, each=1)
-    await house.pool.execute("delete from pgqueuer")
-    await house.pool.execute("update effects set next_try_at = now() - interval '1 hour' - no * interval '1 minute'")
+    await fill_lanes(runtime, lanes=3, each=1)
+    await runtime.pool.execute("delete from pgqueuer")
+    await runtime.pool.execute("update effects set next_try_at = now() - interval '1 hour' - no * interval '1 minute'")
 
-    assert await run_job(house, SWEEP) == "0 released, 2 taken up again"
-    carried = await house.pool.fetch(
+    assert await run_job(runtime, SWEEP) == "0 released, 2 taken up again"
+    carried = await runtime.pool.fetch(
         "select f.no from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round order by 1"
     )
     assert [row["no"] for row in carried] == [2, 3]
 
 
-async def test_an_empty_lane_is_removed_unless_somebody_is_joining_it(house: House) -> None:
-    await house.pool.execute("insert into lanes values ('a', 0), ('b', 0), ('c', 1)")
-    reaction = house.wiring.reactions[0]
-    async with house.writing(OPERATOR) as work:
+async def test_an_empty_lane_is_removed_unless_somebody_is_joining_it(runtime: Runtime) -> None:
+    await runtime.pool.execute("insert into lanes values ('a', 0), ('b', 0), ('c', 1)")
+    reaction = runtime.wiring.reactions[0]
+    async with runtime.transaction(OPERATOR) as work:
         await work.record(Poked(thing=new_id()))
         event_id = await work.db.fetchval("select id from events")
-        await insert_effects(work.db, [Wanted(event_id, reaction, lane="b")], now=work.now)
+        await insert_effects(work.db, [NewEffect(event_id, reaction, lane="b")], now=work.now)
         async with asyncio.timeout(5):
-            assert await run_job(house, TIDY) == "0 job logs, 1 lanes removed"
+            assert await run_job(runtime, TIDY) == "0 job logs, 1 lanes removed"
 
-    rows = await house.pool.fetch("select lane, unfinished from lanes where length(lane) = 1 order by 1")
+    rows = await runtime.pool.fetch("select lane, unfinished from lanes where length(lane) = 1 order by 1")
     assert {row["lane"]: row["unfinished"] for row in rows} == {"b": 1, "c": 1}
-    assert await run_job(house, TIDY) == "0 job logs, 0 lanes removed"
+    assert await run_job(runtime, TIDY) == "0 job logs, 0 lanes removed"
 
 
-async def test_logs_of_jobs_are_removed_in_batches(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_logs_of_jobs_are_removed_in_batches(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openslot.jobs.housekeeping.SLIM", 10)
-    await house.pool.execute(
+    await runtime.pool.execute(
         """insert into pgqueuer_log (created, job_id, status, priority, entrypoint)
         select case when n = 36 then now() else now() - interval '2 hours' end, n, 'successful', 0, 'effect'
         from generate_series(1, 36) n"""
     )
 
-    assert await run_job(house, TIDY) == "35 job logs, 0 lanes removed"
-    assert await house.pool.fetchval("select array_agg(job_id) from pgqueuer_log") == [36]
+    assert await run_job(runtime, TIDY) == "35 job logs, 0 lanes removed"
+    assert await runtime.pool.fetchval("select array_agg(job_id) from pgqueuer_log") == [36]
 
 
-async def test_jobs_that_no_version_has_any_more_are_forgotten(house: House) -> None:
-    now = house.clock()
+async def test_jobs_that_no_version_has_any_more_are_forgotten(runtime: Runtime) -> None:
+    now = runtime.clock()
     for name, age in (("long gone", 31), ("of the version before", 29)):
-        await house.pool.execute(
+        await runtime.pool.execute(
             "insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status) "
             "values ($1, '* * * * *', $2, $2, 0, 'ok')",
             name,
             now - timedelta(days=age),
         )
-        await house.pool.execute(
+        await runtime.pool.execute(
             """insert into pgqueuer_schedules (entrypoint, expression, created, last_run)
             values ($1, '* * * * *', $2, $2)""",
             name,
             now - timedelta(days=age),
         )
-    await run_job(house, TIDY)
+    await run_job(runtime, TIDY)
 
-    assert await house.pool.fetchval("select array_agg(name) from periodic_runs") == ["of the version before"]
-    assert await house.pool.fetchval("select array_agg(entrypoint) from pgqueuer_schedules") == [
+    assert await runtime.pool.fetchval("select array_agg(name) from periodic_runs") == ["of the version before"]
+    assert await runtime.pool.fetchval("select array_agg(entrypoint) from pgqueuer_schedules") == [
         "of the version before"
     ]

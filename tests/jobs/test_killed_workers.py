@@ -11,8 +11,8 @@ from pathlib import Path
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, Poked, wired
 
 THINGS, NOTES, KILLS = 20, 6, 8
@@ -26,25 +26,25 @@ def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=Path(__file__).parents[2])
 
 
-async def record_notes(house: House) -> None:
+async def record_notes(runtime: Runtime) -> None:
     things = [new_id() for _ in range(THINGS)]
     for number in range(NOTES):
         for place, thing in enumerate(things):
-            async with house.writing(OPERATOR) as work:
+            async with runtime.transaction(OPERATOR) as work:
                 await work.record(Poked(thing=thing, note=f"{place:03} {number:03}"))
 
 
-async def count(house: House) -> int:
-    return int(await house.pool.fetchval("select count(*) from notes"))
+async def count(runtime: Runtime) -> int:
+    return int(await runtime.pool.fetchval("select count(*) from notes"))
 
 
 async def test_every_effect_happens_once_and_in_order_though_workers_are_killed(settings: Settings) -> None:
-    async with open_house(settings, wiring=wired(Notebook().write, in_lanes=True)) as house:
-        await house.pool.execute("create table notes (no serial, note text, effect_id uuid)")
-        await house.pool.execute("create table began (note text)")
+    async with open_runtime(settings, wiring=wired(Notebook().write, in_lanes=True)) as runtime:
+        await runtime.pool.execute("create table notes (no serial, note text, effect_id uuid)")
+        await runtime.pool.execute("create table began (note text)")
         workers = [start_worker(settings), start_worker(settings)]
         try:
-            recording = asyncio.create_task(record_notes(house))
+            recording = asyncio.create_task(record_notes(runtime))
             for _ in range(KILLS):
                 await asyncio.sleep(random.uniform(0.3, 1.0))
                 victim = random.choice(workers)
@@ -53,15 +53,15 @@ async def test_every_effect_happens_once_and_in_order_though_workers_are_killed(
                 workers[workers.index(victim)] = start_worker(settings)
             await recording
             async with asyncio.timeout(TAKEN_UP_WITHIN + THINGS * NOTES * 0.1):
-                while await count(house) < THINGS * NOTES:
+                while await count(runtime) < THINGS * NOTES:
                     await asyncio.sleep(0.2)
         finally:
             for worker in workers:
                 worker.terminate()
                 worker.wait(20)
 
-        notes = [row["note"] for row in await house.pool.fetch("select note from notes order by no")]
-        states = await house.pool.fetch("select state, count(*) as n from effects group by state")
+        notes = [row["note"] for row in await runtime.pool.fetch("select note from notes order by no")]
+        states = await runtime.pool.fetch("select state, count(*) as n from effects group by state")
         assert sorted(notes) == [f"{place:03} {number:03}" for place in range(THINGS) for number in range(NOTES)]
         for place in range(THINGS):
             assert [note for note in notes if note.startswith(f"{place:03}")] == sorted(
@@ -71,14 +71,14 @@ async def test_every_effect_happens_once_and_in_order_though_workers_are_killed(
 
 
 async def test_what_a_killed_worker_held_is_taken_up_by_another_within_30_seconds(settings: Settings) -> None:
-    async with open_house(settings, wiring=wired(Notebook().write, in_lanes=True)) as house:
-        await house.pool.execute("create table notes (no serial, note text, effect_id uuid)")
-        await house.pool.execute("create table began (note text)")
-        async with house.writing(OPERATOR) as work:
+    async with open_runtime(settings, wiring=wired(Notebook().write, in_lanes=True)) as runtime:
+        await runtime.pool.execute("create table notes (no serial, note text, effect_id uuid)")
+        await runtime.pool.execute("create table began (note text)")
+        async with runtime.transaction(OPERATOR) as work:
             await work.record(Poked(thing=new_id(), note="slow"))
         victim = start_worker(settings)
         async with asyncio.timeout(20):
-            while not await house.pool.fetchval("select count(*) from began"):
+            while not await runtime.pool.fetchval("select count(*) from began"):
                 await asyncio.sleep(0.05)
         victim.kill()
         victim.wait()
@@ -86,10 +86,10 @@ async def test_what_a_killed_worker_held_is_taken_up_by_another_within_30_second
         heir = start_worker(settings)
         try:
             async with asyncio.timeout(TAKEN_UP_WITHIN):
-                while not await count(house):
+                while not await count(runtime):
                     await asyncio.sleep(0.1)
         finally:
             heir.terminate()
             heir.wait(20)
-        assert await house.pool.fetchval("select count(*) from began") == 2
-        assert await house.pool.fetchval("select attempts from effects") == 2
+        assert await runtime.pool.fetchval("select count(*) from began") == 2
+        assert await runtime.pool.fetchval("select attempts from effects") == 2

@@ -12,9 +12,9 @@ from openslot.core.effects import release_held
 from openslot.core.events import Effect, Expanded, Outcome, Periodic, Reaction, Target, Wiring
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
-from openslot.core.work import House, Work
-from openslot.house import open_house
+from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
+from openslot.runtime import open_runtime
 from tests.bookings.conftest import MovingClock
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.jobs.test_effects import poke, states, until, working
@@ -24,32 +24,34 @@ HELD_FOR = timedelta(minutes=5)
 
 
 @asynccontextmanager
-async def houses(settings: Settings, new: Wiring, old: Wiring = OLD) -> AsyncIterator[tuple[House, House, MovingClock]]:
-    """Open a house of each release on one database and one clock."""
+async def runtimes(
+    settings: Settings, new: Wiring, old: Wiring = OLD
+) -> AsyncIterator[tuple[Runtime, Runtime, MovingClock]]:
+    """Open a runtime of each release on one database and one clock."""
     clock = MovingClock()
     async with (
-        open_house(settings, wiring=new, clock=clock) as newer,
-        open_house(settings, wiring=old, clock=clock) as older,
+        open_runtime(settings, wiring=new, clock=clock) as newer,
+        open_runtime(settings, wiring=old, clock=clock) as older,
     ):
         yield newer, older, clock
 
 
-async def first_effect(house: House) -> Row:
-    row = await house.pool.fetchrow("select * from effects order by no limit 1")
+async def first_effect(runtime: Runtime) -> Row:
+    row = await runtime.pool.fetchrow("select * from effects order by no limit 1")
     assert row is not None
     return row
 
 
-async def take_up(house: House) -> None:
+async def take_up(runtime: Runtime) -> None:
     """Run the first effect that is to be done, as a worker does when its job comes."""
-    row = await house.pool.fetchrow("select id, round from effects where state = 'queued' order by no limit 1")
+    row = await runtime.pool.fetchrow("select id, round from effects where state = 'queued' order by no limit 1")
     assert row is not None
-    await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+    await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
 
 
 async def test_what_a_worker_does_not_know_is_left_to_another_and_says_so(settings: Settings) -> None:
     notebook = Notebook()
-    async with houses(settings, wired(notebook.write)) as (new, old, clock):
+    async with runtimes(settings, wired(notebook.write)) as (new, old, clock):
         await poke(new, "from a newer version")
         await take_up(old)
 
@@ -70,7 +72,7 @@ async def test_what_a_worker_does_not_know_is_left_to_another_and_says_so(settin
 
 
 async def test_it_is_never_given_up_however_long_no_newer_worker_comes(settings: Settings) -> None:
-    async with houses(settings, wired(Notebook().write)) as (new, old, clock):
+    async with runtimes(settings, wired(Notebook().write)) as (new, old, clock):
         await poke(new, "patient")
         for _ in range(40):
             await take_up(old)
@@ -86,14 +88,14 @@ async def test_it_is_never_given_up_however_long_no_newer_worker_comes(settings:
 async def test_its_lane_keeps_its_order_though_it_waits_longer_than_a_lane_is_held_back(settings: Settings) -> None:
     notebook = Notebook()
     thing = new_id()
-    async with houses(settings, wired(notebook.write, in_lanes=True, holds_back=HELD_FOR)) as (new, old, clock):
+    async with runtimes(settings, wired(notebook.write, in_lanes=True, holds_back=HELD_FOR)) as (new, old, clock):
         for note in ("created", "moved", "cancelled"):
             await poke(new, note, thing=thing)
         began = clock.now
         for _ in range(60):
             await take_up(old)
             clock.now = (await first_effect(old))["next_try_at"]
-            async with old.writing(SYSTEM) as work:
+            async with old.transaction(SYSTEM) as work:
                 assert await release_held(work.db, now=work.now) == (0, False)
         assert clock.now - began > 3 * HELD_FOR
         assert await states(new) == ["queued", "waiting", "waiting"]
@@ -115,7 +117,7 @@ async def test_targets_whose_reaction_is_not_known_are_left_to_another_as_a_whol
 
     known = Reaction(name="probe.known", run=notebook.write)
     newer = wired(fan_out, more=(known, Reaction(name="probe.deliver", run=notebook.write)))
-    async with houses(settings, newer, wired(fan_out, more=(known,))) as (new, old, _):
+    async with runtimes(settings, newer, wired(fan_out, more=(known,))) as (new, old, _):
         await poke(new, "for two")
         await take_up(old)
 
@@ -141,11 +143,11 @@ async def test_a_periodic_job_that_a_worker_does_not_know_is_left_alone(settings
 
         return Periodic(name=name, expression="* * * * *", run=run)
 
-    async with open_house(settings, wiring=Wiring(periodic=(job("both"), job("new")))) as new:
+    async with open_runtime(settings, wiring=Wiring(periodic=(job("both"), job("new")))) as new:
         async with working(new):
             await until_scheduled(new, 2)
         await new.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
-        async with open_house(settings, wiring=Wiring(periodic=(job("both"),))) as old, working(old):
+        async with open_runtime(settings, wiring=Wiring(periodic=(job("both"),))) as old, working(old):
             await until(lambda: ran)
         assert ran == ["both"]
         left = "select next_run < now() from pgqueuer_schedules where entrypoint = 'new' and status = 'queued'"
@@ -155,8 +157,8 @@ async def test_a_periodic_job_that_a_worker_does_not_know_is_left_alone(settings
     assert ran == ["both", "new"]
 
 
-async def until_scheduled(house: House, count: int) -> None:
-    while await house.pool.fetchval("select count(*) from pgqueuer_schedules") < count:
+async def until_scheduled(runtime: Runtime, count: int) -> None:
+    while await runtime.pool.fetchval("select count(*) from pgqueuer_schedules") < count:
         pass
 
 

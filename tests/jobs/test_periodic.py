@@ -6,9 +6,9 @@ import pytest
 
 from openslot.core.config import Settings
 from openslot.core.events import Periodic, Wiring
-from openslot.core.work import House, Work
-from openslot.house import open_house
+from openslot.core.work import Runtime, Work
 from openslot.jobs.periodic import due_since, run_job, run_periodic
+from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.test_effects import until, working
 
@@ -25,28 +25,28 @@ async def broken(work: Work) -> str:
     raise RuntimeError("out of paper")
 
 
-async def last_run(house: House, name: str) -> dict[str, object]:
-    row = await house.pool.fetchrow("select * from periodic_runs where name = $1", name)
+async def last_run(runtime: Runtime, name: str) -> dict[str, object]:
+    row = await runtime.pool.fetchrow("select * from periodic_runs where name = $1", name)
     assert row is not None
     return dict(row)
 
 
-async def test_a_run_is_kept_with_its_result(house: House) -> None:
-    await run_periodic(house, Periodic(name="fine", expression="* * * * *", run=fine))
+async def test_a_run_is_kept_with_its_result(runtime: Runtime) -> None:
+    await run_periodic(runtime, Periodic(name="fine", expression="* * * * *", run=fine))
 
-    run = await last_run(house, "fine")
+    run = await last_run(runtime, "fine")
     assert (run["status"], run["result"], run["runs"], run["failures"]) == ("ok", "3 things done", 1, 0)
     assert run["finished_at"] is not None
 
 
-async def test_a_failed_run_changes_nothing_and_says_why(house: House) -> None:
+async def test_a_failed_run_changes_nothing_and_says_why(runtime: Runtime) -> None:
     job = Periodic(name="broken", expression="* * * * *", run=broken)
-    await run_periodic(house, job)
-    await run_periodic(house, job)
+    await run_periodic(runtime, job)
+    await run_periodic(runtime, job)
 
-    run = await last_run(house, "broken")
+    run = await last_run(runtime, "broken")
     assert (run["status"], run["result"], run["failures"]) == ("failed", "RuntimeError: out of paper", 2)
-    assert await house.pool.fetchval("select to_regclass('marks') is null")
+    assert await runtime.pool.fetchval("select to_regclass('marks') is null")
 
 
 @pytest.mark.parametrize(
@@ -69,36 +69,36 @@ async def test_a_worker_runs_what_is_due_though_another_worker_does_too(settings
         return "noted"
 
     wiring = Wiring(periodic=(Periodic(name="probe.clock", expression="* * * * *", run=note),))
-    async with open_house(settings, wiring=wiring) as house:
-        async with working(house):
-            await until_scheduled(house)
-        await house.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
-        async with working(house), working(house):
+    async with open_runtime(settings, wiring=wiring) as runtime:
+        async with working(runtime):
+            await until_scheduled(runtime)
+        await runtime.pool.execute("update pgqueuer_schedules set next_run = now() - interval '1 second'")
+        async with working(runtime), working(runtime):
             await until(lambda: runs)
         assert len(runs) == 1
-        assert (await last_run(house, "probe.clock"))["status"] == "ok"
+        assert (await last_run(runtime, "probe.clock"))["status"] == "ok"
 
 
-async def until_scheduled(house: House) -> None:
-    while not await house.pool.fetchval("select count(*) from pgqueuer_schedules"):
+async def until_scheduled(runtime: Runtime) -> None:
+    while not await runtime.pool.fetchval("select count(*) from pgqueuer_schedules"):
         pass
 
 
 @pytest.mark.parametrize("job", WIRING.periodic, ids=lambda job: job.name)
-async def test_every_periodic_job_runs_on_an_empty_house(house: House, job: Periodic) -> None:
-    assert await run_job(house, job)
+async def test_every_periodic_job_runs_on_an_empty_database(runtime: Runtime, job: Periodic) -> None:
+    assert await run_job(runtime, job)
 
 
-async def test_old_traces_are_tidied_away(house: House) -> None:
-    now = house.clock()
-    await house.pool.execute("insert into lanes values ('empty', 0), ('busy', 1)")
-    await house.pool.execute(
+async def test_old_traces_are_tidied_away(runtime: Runtime) -> None:
+    now = runtime.clock()
+    await runtime.pool.execute("insert into lanes values ('empty', 0), ('busy', 1)")
+    await runtime.pool.execute(
         "insert into worker_beats values (gen_random_uuid(), 'h', 1, $1, $1), (gen_random_uuid(), 'h', 2, $2, $2)",
         now - timedelta(days=1),
         now,
     )
     tidy = next(job for job in WIRING.periodic if job.name == "queue.tidy")
-    await run_job(house, tidy)
+    await run_job(runtime, tidy)
 
-    assert [row["lane"] for row in await house.pool.fetch("select lane from lanes")] == ["busy"]
-    assert await house.pool.fetchval("select count(*) from worker_beats") == 1
+    assert [row["lane"] for row in await runtime.pool.fetch("select lane from lanes")] == ["busy"]
+    assert await runtime.pool.fetchval("select count(*) from worker_beats") == 1

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import Wanted, finish_effect, insert_effects, release_held, replay_lane, start_effect
+from openslot.core.effects import NewEffect, finish_effect, insert_effects, release_held, replay_lane, start_effect
 from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, Entry, Verdict, judge, revive_effects
-from openslot.core.work import House, Work
-from openslot.house import open_house
+from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
+from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, thing_lane, wired
 from tests.jobs.test_effects import poke, settled, working
 
@@ -109,24 +109,24 @@ def target() -> Receiver:
 
 
 @pytest.fixture
-async def house(settings: Settings, target: Receiver) -> AsyncIterator[House]:
-    """A house whose one reaction, in lanes, is tried once."""
+async def runtime(settings: Settings, target: Receiver) -> AsyncIterator[Runtime]:
+    """A runtime whose one reaction, in lanes, is tried once."""
     wiring = wired(target.take, in_lanes=True, delays=(), holds_back=timedelta(minutes=5))
-    async with open_house(settings, wiring=wiring) as opened:
+    async with open_runtime(settings, wiring=wiring) as opened:
         yield opened
 
 
-async def effects(house: House) -> dict[str, str]:
+async def effects(runtime: Runtime) -> dict[str, str]:
     """Tell each note's state."""
-    rows = await house.pool.fetch(
+    rows = await runtime.pool.fetch(
         """select v.fact::jsonb ->> 'note' as note, f.state from effects f join events v on v.id = f.event_id
         order by f.no"""
     )
     return {row["note"]: row["state"] for row in rows}
 
 
-async def job_of(house: House, note: str) -> Job:
-    row = await house.pool.fetchrow(
+async def job_of(runtime: Runtime, note: str) -> Job:
+    row = await runtime.pool.fetchrow(
         "select f.id, f.round from effects f join events v on v.id = f.event_id where v.fact::jsonb ->> 'note' = $1",
         note,
     )
@@ -134,45 +134,45 @@ async def job_of(house: House, note: str) -> Job:
     return Job(effect_id=row["id"], round=row["round"])
 
 
-async def run(house: House, note: str) -> None:
-    await run_effect(house, await job_of(house, note))
+async def run(runtime: Runtime, note: str) -> None:
+    await run_effect(runtime, await job_of(runtime, note))
 
 
-async def has_job_now(house: House, note: str) -> bool:
-    job = await job_of(house, note)
+async def has_job_now(runtime: Runtime, note: str) -> bool:
+    job = await job_of(runtime, note)
     return bool(
-        await house.pool.fetchval(
+        await runtime.pool.fetchval(
             "select count(*) from pgqueuer where dedupe_key = $1 and execute_after <= now()",
             f"{job.effect_id}:{job.round}",
         )
     )
 
 
-async def run_all(house: House) -> None:
+async def run_all(runtime: Runtime) -> None:
     """Run whatever is queued, one after the other, until nothing is."""
-    while rows := await house.pool.fetch(
+    while rows := await runtime.pool.fetch(
         "select id, round from effects where state = 'queued' order by next_try_at, no"
     ):
         for row in rows:
-            await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
 
 
-async def retry(house: House, *notes: str) -> list[tuple[Verdict, str | None]]:
+async def retry(runtime: Runtime, *notes: str) -> list[tuple[Verdict, str | None]]:
     """Retry some, or all."""
-    chosen = [(await job_of(house, note)).effect_id for note in notes] or None
-    told = await revive_effects(house.reading(OPERATOR), chosen)
+    chosen = [(await job_of(runtime, note)).effect_id for note in notes] or None
+    told = await revive_effects(runtime.work(OPERATOR), chosen)
     return [(revival.verdict, revival.reason) for revival in told]
 
 
-async def error_of(house: House, note: str) -> str:
-    error: str = await house.pool.fetchval(
-        "select last_error from effects where id = $1", (await job_of(house, note)).effect_id
+async def error_of(runtime: Runtime, note: str) -> str:
+    error: str = await runtime.pool.fetchval(
+        "select last_error from effects where id = $1", (await job_of(runtime, note)).effect_id
     )
     return error
 
 
-async def is_counted_right(house: House) -> bool:
-    wrong = await house.pool.fetchval(
+async def is_counted_right(runtime: Runtime) -> bool:
+    wrong = await runtime.pool.fetchval(
         """select count(*) from lanes l where unfinished <> (
             select count(*) from effects f where f.lane = l.lane and f.state in ('waiting', 'queued', 'running'))"""
     )
@@ -181,219 +181,221 @@ async def is_counted_right(house: House) -> bool:
 
 @pytest.mark.parametrize("which", [("created",), ()], ids=["one", "all"])
 async def test_a_created_behind_a_cancelled_that_is_done_is_skipped_with_the_reason(
-    house: House, target: Receiver, which: tuple[str, ...]
+    runtime: Runtime, target: Receiver, which: tuple[str, ...]
 ) -> None:
     thing = new_id()
     target.refuses = {"created"}
     for note in ("created", "cancelled"):
-        await poke(house, note, thing=thing)
-        await run_all(house)
-    assert await effects(house) == {"created": "dead", "cancelled": "done"}
+        await poke(runtime, note, thing=thing)
+        await run_all(runtime)
+    assert await effects(runtime) == {"created": "dead", "cancelled": "done"}
     target.refuses = set()
 
-    assert await retry(house, *which) == [(Verdict.SKIPPED, DONE_SINCE)]
-    await run_all(house)
-    assert await effects(house) == {"created": "skipped", "cancelled": "done"}
-    assert await error_of(house, "created") == f"{DONE_SINCE}; it had failed: RuntimeError: no created, thanks"
+    assert await retry(runtime, *which) == [(Verdict.SKIPPED, DONE_SINCE)]
+    await run_all(runtime)
+    assert await effects(runtime) == {"created": "skipped", "cancelled": "done"}
+    assert await error_of(runtime, "created") == f"{DONE_SINCE}; it had failed: RuntimeError: no created, thanks"
     assert target.got == ["cancelled"]
 
 
-async def test_several_dead_ones_of_a_lane_come_back_in_their_order(house: House, target: Receiver) -> None:
+async def test_several_dead_ones_of_a_lane_come_back_in_their_order(runtime: Runtime, target: Receiver) -> None:
     things = [new_id(), new_id()]
     target.refuses = notes = {f"{kind} {n}" for kind in ("created", "moved", "cancelled") for n in (0, 1)}
     for kind in ("created", "moved", "cancelled"):
         for number, thing in enumerate(things):
-            await poke(house, f"{kind} {number}", thing=thing)
-    await run_all(house)
-    assert set((await effects(house)).values()) == {"dead"}
+            await poke(runtime, f"{kind} {number}", thing=thing)
+    await run_all(runtime)
+    assert set((await effects(runtime)).values()) == {"dead"}
     target.refuses = set()
 
-    assert await retry(house) == [(Verdict.QUEUED, None)] * 6
-    assert sorted((await effects(house)).values()) == ["queued"] * 2 + ["waiting"] * 4
-    assert await is_counted_right(house)
-    await run_all(house)
+    assert await retry(runtime) == [(Verdict.QUEUED, None)] * 6
+    assert sorted((await effects(runtime)).values()) == ["queued"] * 2 + ["waiting"] * 4
+    assert await is_counted_right(runtime)
+    await run_all(runtime)
     for number in (0, 1):
         told = [note for note in target.got if note.endswith(str(number))]
         assert told == [f"{kind} {number}" for kind in ("created", "moved", "cancelled")]
     assert len(target.got) == len(notes)
-    assert await is_counted_right(house)
+    assert await is_counted_right(runtime)
 
 
 @pytest.mark.parametrize("tried", [False, True], ids=["not tried", "between two tries"])
-async def test_a_revived_one_goes_before_what_is_planned_behind_it(house: House, target: Receiver, tried: bool) -> None:
+async def test_a_revived_one_goes_before_what_is_planned_behind_it(
+    runtime: Runtime, target: Receiver, tried: bool
+) -> None:
     thing = new_id()
     target.refuses = {"created"}
     for note in ("created", "moved", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run(house, "created")
-    assert await effects(house) == {"created": "dead", "moved": "queued", "cancelled": "waiting"}
+        await poke(runtime, note, thing=thing)
+    await run(runtime, "created")
+    assert await effects(runtime) == {"created": "dead", "moved": "queued", "cancelled": "waiting"}
     if tried:
-        await house.pool.execute("update effects set attempts = 3 where state = 'queued'")
-        await house.pool.execute("update pgqueuer set execute_after = now() + interval '1 day'")
-    outdated = await job_of(house, "moved")
+        await runtime.pool.execute("update effects set attempts = 3 where state = 'queued'")
+        await runtime.pool.execute("update pgqueuer set execute_after = now() + interval '1 day'")
+    outdated = await job_of(runtime, "moved")
     target.refuses = set()
 
-    assert await retry(house) == [(Verdict.QUEUED, None)]
-    assert await effects(house) == {"created": "queued", "moved": "waiting", "cancelled": "waiting"}
-    await run_effect(house, outdated)
+    assert await retry(runtime) == [(Verdict.QUEUED, None)]
+    assert await effects(runtime) == {"created": "queued", "moved": "waiting", "cancelled": "waiting"}
+    await run_effect(runtime, outdated)
     assert target.got == [], "the job that carried it before leaves it alone"
-    await run(house, "created")
-    assert await has_job_now(house, "moved"), "it does not wait for its next try any more"
-    await run_all(house)
+    await run(runtime, "created")
+    assert await has_job_now(runtime, "moved"), "it does not wait for its next try any more"
+    await run_all(runtime)
     assert target.got == ["created", "moved", "cancelled"]
-    assert await is_counted_right(house)
+    assert await is_counted_right(runtime)
 
 
-async def test_what_waits_behind_a_revived_one_is_held_back_anew(house: House, target: Receiver) -> None:
+async def test_what_waits_behind_a_revived_one_is_held_back_anew(runtime: Runtime, target: Receiver) -> None:
     thing = new_id()
     target.refuses = {"created"}
     for note in ("created", "moved", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run(house, "created")
-    await house.pool.execute("update effects set hold_until = now() - interval '1 day'")
-    await retry(house)
+        await poke(runtime, note, thing=thing)
+    await run(runtime, "created")
+    await runtime.pool.execute("update effects set hold_until = now() - interval '1 day'")
+    await retry(runtime)
 
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         assert await release_held(work.db, now=work.now + timedelta(minutes=4)) == (0, False)
         assert await release_held(work.db, now=work.now + timedelta(minutes=6)) == (1, False)
-    assert await effects(house) == {"created": "queued", "moved": "queued", "cancelled": "waiting"}
+    assert await effects(runtime) == {"created": "queued", "moved": "queued", "cancelled": "waiting"}
 
 
-async def test_a_revived_one_waits_for_what_came_before_it(house: House, target: Receiver) -> None:
+async def test_a_revived_one_waits_for_what_came_before_it(runtime: Runtime, target: Receiver) -> None:
     thing = new_id()
     target.refuses = {"moved"}
     for note in ("created", "moved", "cancelled"):
-        await poke(house, note, thing=thing)
+        await poke(runtime, note, thing=thing)
     # The first one is slow; the second was let go, and died.
-    async with house.writing(SYSTEM) as work:
+    async with runtime.transaction(SYSTEM) as work:
         await release_held(work.db, now=work.now + timedelta(minutes=6))
-    await start_effect(house.pool, await job_of(house, "created"))
-    await run(house, "moved")
-    assert await effects(house) == {"created": "running", "moved": "dead", "cancelled": "queued"}
+    await start_effect(runtime.pool, await job_of(runtime, "created"))
+    await run(runtime, "moved")
+    assert await effects(runtime) == {"created": "running", "moved": "dead", "cancelled": "queued"}
     target.refuses = set()
 
-    assert await retry(house) == [(Verdict.QUEUED, None)]
-    assert await effects(house) == {"created": "running", "moved": "waiting", "cancelled": "waiting"}
-    await run(house, "created")
-    await run_all(house)
+    assert await retry(runtime) == [(Verdict.QUEUED, None)]
+    assert await effects(runtime) == {"created": "running", "moved": "waiting", "cancelled": "waiting"}
+    await run(runtime, "created")
+    await run_all(runtime)
     assert target.got == ["created", "moved", "cancelled"]
-    assert await is_counted_right(house)
+    assert await is_counted_right(runtime)
 
 
-async def test_while_a_later_one_is_carried_out_a_dead_one_is_left(house: House, target: Receiver) -> None:
+async def test_while_a_later_one_is_carried_out_a_dead_one_is_left(runtime: Runtime, target: Receiver) -> None:
     thing = new_id()
     target.refuses = {"created"}
     for note in ("created", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run(house, "created")
-    await start_effect(house.pool, await job_of(house, "cancelled"))
+        await poke(runtime, note, thing=thing)
+    await run(runtime, "created")
+    await start_effect(runtime.pool, await job_of(runtime, "cancelled"))
 
-    assert await retry(house) == [(Verdict.LEFT, UNDER_WAY)]
-    assert await effects(house) == {"created": "dead", "cancelled": "running"}
-    await run(house, "cancelled")
-    assert await retry(house) == [(Verdict.SKIPPED, DONE_SINCE)]
+    assert await retry(runtime) == [(Verdict.LEFT, UNDER_WAY)]
+    assert await effects(runtime) == {"created": "dead", "cancelled": "running"}
+    await run(runtime, "cancelled")
+    assert await retry(runtime) == [(Verdict.SKIPPED, DONE_SINCE)]
 
 
 async def test_a_later_one_that_is_being_taken_up_is_not_waited_for_and_not_overtaken(
-    house: House, target: Receiver
+    runtime: Runtime, target: Receiver
 ) -> None:
     thing = new_id()
     target.refuses = {"created"}
     for note in ("created", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run(house, "created")
+        await poke(runtime, note, thing=thing)
+    await run(runtime, "created")
 
-    async with house.writing(SYSTEM) as worker:
-        assert await start_effect(worker.db, await job_of(house, "cancelled"))
+    async with runtime.transaction(SYSTEM) as worker:
+        assert await start_effect(worker.db, await job_of(runtime, "cancelled"))
         async with asyncio.timeout(5):
-            assert await retry(house) == [(Verdict.LEFT, UNDER_WAY)]
-    assert await effects(house) == {"created": "dead", "cancelled": "running"}
+            assert await retry(runtime) == [(Verdict.LEFT, UNDER_WAY)]
+    assert await effects(runtime) == {"created": "dead", "cancelled": "running"}
 
 
-async def finishing(house: House, stack: AsyncExitStack, note: str) -> None:
+async def finishing(runtime: Runtime, stack: AsyncExitStack, note: str) -> None:
     """Finish an effect in a transaction that is not committed yet."""
-    effect = await start_effect(house.pool, await job_of(house, note))
+    effect = await start_effect(runtime.pool, await job_of(runtime, note))
     assert effect is not None
-    work = await stack.enter_async_context(house.writing(SYSTEM))
-    reaction = house.wiring.reaction(effect.reaction)
+    work = await stack.enter_async_context(runtime.transaction(SYSTEM))
+    reaction = runtime.wiring.reaction(effect.reaction)
     assert await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction)
 
 
-async def test_a_later_one_that_is_finished_at_the_same_moment_is_seen(house: House, target: Receiver) -> None:
+async def test_a_later_one_that_is_finished_at_the_same_moment_is_seen(runtime: Runtime, target: Receiver) -> None:
     thing = new_id()
     target.refuses = {"created"}
     for note in ("created", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run(house, "created")
+        await poke(runtime, note, thing=thing)
+    await run(runtime, "created")
 
     async with AsyncExitStack() as stack:
-        await finishing(house, stack, "cancelled")
-        retrying = asyncio.create_task(retry(house))
+        await finishing(runtime, stack, "cancelled")
+        retrying = asyncio.create_task(retry(runtime))
         await asyncio.sleep(0.3)
         assert not retrying.done()
     assert await retrying == [(Verdict.SKIPPED, DONE_SINCE)]
 
 
 async def test_an_earlier_one_that_is_finished_at_the_same_moment_leaves_nobody_waiting(
-    house: House, target: Receiver
+    runtime: Runtime, target: Receiver
 ) -> None:
     thing = new_id()
     target.refuses = {"moved"}
     for note in ("created", "moved"):
-        await poke(house, note, thing=thing)
-    async with house.writing(SYSTEM) as work:
+        await poke(runtime, note, thing=thing)
+    async with runtime.transaction(SYSTEM) as work:
         await release_held(work.db, now=work.now + timedelta(minutes=6))
-    await run(house, "moved")
+    await run(runtime, "moved")
     target.refuses = set()
 
     async with AsyncExitStack() as stack:
-        await finishing(house, stack, "created")
-        retrying = asyncio.create_task(retry(house))
+        await finishing(runtime, stack, "created")
+        retrying = asyncio.create_task(retry(runtime))
         await asyncio.sleep(0.3)
     assert await retrying == [(Verdict.QUEUED, None)]
-    assert (await effects(house))["moved"] == "queued"
-    await run_all(house)
+    assert (await effects(runtime))["moved"] == "queued"
+    await run_all(runtime)
     assert target.got == ["moved"]
-    assert await is_counted_right(house)
+    assert await is_counted_right(runtime)
 
 
-async def test_two_who_retry_at_once_revive_it_once(house: House, target: Receiver) -> None:
+async def test_two_who_retry_at_once_revive_it_once(runtime: Runtime, target: Receiver) -> None:
     target.refuses = {"created"}
-    await poke(house, "created", thing=new_id())
-    await run(house, "created")
+    await poke(runtime, "created", thing=new_id())
+    await run(runtime, "created")
     target.refuses = set()
 
-    told = await asyncio.gather(*(retry(house) for _ in range(8)))
+    told = await asyncio.gather(*(retry(runtime) for _ in range(8)))
 
     assert sorted(map(len, told)) == [0] * 7 + [1]
-    assert await is_counted_right(house)
-    await run_all(house)
+    assert await is_counted_right(runtime)
+    await run_all(runtime)
     assert target.got == ["created"]
 
 
 async def test_in_a_collapsing_lane_only_the_newest_dead_one_comes_back(settings: Settings, target: Receiver) -> None:
     thing = new_id()
     target.refuses = {"created", "moved", "cancelled"}
-    async with open_house(settings, wiring=wired(target.take, in_lanes=True, delays=(), collapses=True)) as house:
+    async with open_runtime(settings, wiring=wired(target.take, in_lanes=True, delays=(), collapses=True)) as runtime:
         for note in ("created", "moved", "cancelled"):
-            await poke(house, note, thing=thing)
-            await run_all(house)
+            await poke(runtime, note, thing=thing)
+            await run_all(runtime)
         target.refuses = set()
 
-        assert await retry(house) == [(Verdict.SKIPPED, REPLACED)] * 2 + [(Verdict.QUEUED, None)]
-        await run_all(house)
+        assert await retry(runtime) == [(Verdict.SKIPPED, REPLACED)] * 2 + [(Verdict.QUEUED, None)]
+        await run_all(runtime)
         assert target.got == ["cancelled"]
-        assert await is_counted_right(house)
+        assert await is_counted_right(runtime)
 
 
-async def repeat_in_replay_lane(house: House, note: str) -> None:
-    event = await house.pool.fetchrow("select id, subject_id from events where fact::jsonb ->> 'note' = $1", note)
-    reaction = house.wiring.reaction("probe.write")
+async def repeat_in_replay_lane(runtime: Runtime, note: str) -> None:
+    event = await runtime.pool.fetchrow("select id, subject_id from events where fact::jsonb ->> 'note' = $1", note)
+    reaction = runtime.wiring.reaction("probe.write")
     assert event is not None
     assert reaction is not None
     lane = replay_lane(f"thing:{event['subject_id']}")
-    async with house.writing(OPERATOR) as work:
-        await insert_effects(work.db, [Wanted(event["id"], reaction, lane=lane)], now=work.now)
+    async with runtime.transaction(OPERATOR) as work:
+        await insert_effects(work.db, [NewEffect(event["id"], reaction, lane=lane)], now=work.now)
 
 
 @pytest.mark.parametrize(
@@ -404,34 +406,34 @@ async def repeat_in_replay_lane(house: House, note: str) -> None:
     ],
 )
 async def test_what_a_replay_has_brought_since_is_known(
-    house: House, target: Receiver, repeated: str, expected: list[tuple[Verdict, str | None]]
+    runtime: Runtime, target: Receiver, repeated: str, expected: list[tuple[Verdict, str | None]]
 ) -> None:
     thing = new_id()
     target.refuses = {"created", "cancelled"}
     for note in ("created", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run_all(house)
+        await poke(runtime, note, thing=thing)
+    await run_all(runtime)
     target.refuses = set()
-    await repeat_in_replay_lane(house, repeated)
-    await run_all(house)
+    await repeat_in_replay_lane(runtime, repeated)
+    await run_all(runtime)
 
-    assert await retry(house) == expected
-    await run_all(house)
+    assert await retry(runtime) == expected
+    await run_all(runtime)
     assert target.got == ["created", "cancelled"][["created", "cancelled"].index(repeated) :]
 
 
-async def test_a_dead_replay_is_compared_with_its_own_lane_alone(house: House, target: Receiver) -> None:
+async def test_a_dead_replay_is_compared_with_its_own_lane_alone(runtime: Runtime, target: Receiver) -> None:
     thing = new_id()
     for note in ("created", "cancelled"):
-        await poke(house, note, thing=thing)
-    await run_all(house)
+        await poke(runtime, note, thing=thing)
+    await run_all(runtime)
     target.refuses = {"created"}
-    await repeat_in_replay_lane(house, "created")
-    await run_all(house)
+    await repeat_in_replay_lane(runtime, "created")
+    await run_all(runtime)
     target.refuses = set()
 
-    assert await retry(house) == [(Verdict.QUEUED, None)]
-    await run_all(house)
+    assert await retry(runtime) == [(Verdict.QUEUED, None)]
+    await run_all(runtime)
     assert target.got == ["created", "cancelled", "created"]
 
 
@@ -445,33 +447,35 @@ async def test_a_revived_fan_out_does_not_overtake_and_is_not_overtaken(settings
         return Expanded((Target(reaction="probe.deliver", target="a", lane=f"{effect.lane}@a"),))
 
     wiring = wired(fan_out, in_lanes=True, delays=(), more=(Reaction(name="probe.deliver", run=target.take),))
-    async with open_house(settings, wiring=wiring) as house:
+    async with open_runtime(settings, wiring=wiring) as runtime:
         queued, done = new_id(), new_id()
         for thing, notes in ((queued, ("created", "moved")), (done, ("created", "cancelled"))):
             for note in notes:
-                await poke(house, note, thing=thing)
-        heads = await house.pool.fetch("select id, round from effects where state = 'queued' order by no")
+                await poke(runtime, note, thing=thing)
+        heads = await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no")
         for row in heads:
-            await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
-        await run(house, "cancelled")
+            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+        await run(runtime, "cancelled")
         broken.clear()
 
-        assert sorted(await retry(house)) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, DONE_SINCE)]
-        await run_all(house)
+        assert sorted(await retry(runtime)) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, DONE_SINCE)]
+        await run_all(runtime)
     assert [note for note in target.got if note != "cancelled"] == ["created", "moved"]
 
 
 async def test_effects_without_a_lane_are_simply_tried_again(settings: Settings, target: Receiver) -> None:
     target.refuses = {"old", "young"}
-    async with open_house(settings, wiring=wired(target.take, delays=())) as house:
+    async with open_runtime(settings, wiring=wired(target.take, delays=())) as runtime:
         for note in ("old", "young"):
-            await poke(house, note)
-        await run_all(house)
-        await house.pool.execute("update events set at = at - interval '91 days' where fact::jsonb ->> 'note' = 'old'")
+            await poke(runtime, note)
+        await run_all(runtime)
+        await runtime.pool.execute(
+            "update events set at = at - interval '91 days' where fact::jsonb ->> 'note' = 'old'"
+        )
         target.refuses = set()
 
-        assert sorted(await retry(house), key=str) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, TOO_OLD)]
-        await run_all(house)
+        assert sorted(await retry(runtime), key=str) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, TOO_OLD)]
+        await run_all(runtime)
     assert target.got == ["young"]
 
 
@@ -494,7 +498,7 @@ async def test_whatever_is_retried_whenever_a_lane_keeps_its_order_and_is_never_
         return Done()
 
     wiring = wired(take, in_lanes=True, delays=())
-    async with open_house(replace(settings, database_connections=20), wiring=wiring) as busy:
+    async with open_runtime(replace(settings, database_connections=20), wiring=wiring) as busy:
         async with working(busy), working(busy):
             operators = [asyncio.create_task(keep_retrying(busy, chance)) for _ in range(2)]
             await asyncio.gather(*(keep_poking(busy, thing, chance) for thing in things))
@@ -503,7 +507,7 @@ async def test_whatever_is_retried_whenever_a_lane_keeps_its_order_and_is_never_
             for operator in operators:
                 operator.cancel()
             await asyncio.gather(*operators, return_exceptions=True)
-            await revive_effects(busy.reading(OPERATOR), None)
+            await revive_effects(busy.work(OPERATOR), None)
             states = await settled(busy)
 
         assert "dead" not in states
@@ -513,15 +517,15 @@ async def test_whatever_is_retried_whenever_a_lane_keeps_its_order_and_is_never_
         assert await busy.pool.fetchval("select count(*) from lanes where unfinished <> 0") == 0
 
 
-async def keep_poking(house: House, thing: UUID, chance: random.Random) -> None:
+async def keep_poking(runtime: Runtime, thing: UUID, chance: random.Random) -> None:
     for number in range(25):
-        await poke(house, str(number), thing=thing)
+        await poke(runtime, str(number), thing=thing)
         await asyncio.sleep(chance.random() * 0.02)
 
 
-async def keep_retrying(house: House, chance: random.Random) -> None:
+async def keep_retrying(runtime: Runtime, chance: random.Random) -> None:
     while True:
-        await revive_effects(house.reading(OPERATOR), None)
+        await revive_effects(runtime.work(OPERATOR), None)
         await asyncio.sleep(chance.random() * 0.01)
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types.models import RollingWindow
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
@@ -150,11 +150,11 @@ async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def until_found(house: House, sql: str, is_enough: Callable[[int], bool]) -> None:
+async def until_found(runtime: Runtime, sql: str, is_enough: Callable[[int], bool]) -> None:
     """Wait until the database counts enough."""
 
     async def look() -> bool:
-        return is_enough(await house.pool.fetchval(sql))
+        return is_enough(await runtime.pool.fetchval(sql))
 
     await until(look)
 
@@ -185,17 +185,17 @@ def settings(settings: Settings) -> Settings:
 
 
 @pytest.fixture
-async def receiver(house: House, user: User) -> AsyncIterator[Receiver]:
+async def receiver(runtime: Runtime, user: User) -> AsyncIterator[Receiver]:
     """Somebody who is told of every booking of the host."""
-    await offer(house, user, "visit", booking_window=RollingWindow(365))
+    await offer(runtime, user, "visit", booking_window=RollingWindow(365))
     async with receiving() as opened:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await webhooks.add_endpoint(work, user, EndpointWanted(url=opened.url, events=()))
         yield opened
 
 
 async def test_a_release_is_rolled_out_while_people_book(
-    settings: Settings, house: House, bearer: dict[str, str], receiver: Receiver
+    settings: Settings, runtime: Runtime, bearer: dict[str, str], receiver: Receiver
 ) -> None:
     async with rolling_out(settings, bearer) as rollout:
         old_worker = rollout.start_worker("old")
@@ -204,59 +204,59 @@ async def test_a_release_is_rolled_out_while_people_book(
             await rollout.more_rounds(5)
             # The new release migrates under the old one's feet; the old one stays ready, and can be started again.
             await rollout.start_web("new")
-            assert await applied(house) >= set(MORE_MIGRATIONS)
+            assert await applied(runtime) >= set(MORE_MIGRATIONS)
             again = await rollout.start_web("old")
             second_worker = rollout.start_worker("old")
-            await until_found(house, AT_WORK, lambda count: count == 2)
-            await until_found(house, HANDED_OVER, lambda count: count >= 5)
+            await until_found(runtime, AT_WORK, lambda count: count == 2)
+            await until_found(runtime, HANDED_OVER, lambda count: count >= 5)
             assert [await is_ready(web) for web in rollout.webs] == [True, True, True]
             rollout.start_worker("new")
-            await until_found(house, AT_WORK, lambda count: count == 3)
+            await until_found(runtime, AT_WORK, lambda count: count == 3)
             await rollout.more_rounds(20)
             for web in (old_web, again):
                 await rollout.stop_web(web)
             await rollout.more_rounds(5)
             for worker in (old_worker, second_worker):
-                assert await house.pool.fetchval(DEAD) == 0
+                assert await runtime.pool.fetchval(DEAD) == 0
                 await end(worker)
             await rollout.more_rounds(5)
-        await until_found(house, UNFINISHED, lambda count: count == 0)
+        await until_found(runtime, UNFINISHED, lambda count: count == 0)
 
     assert set(rollout.statuses) == {200}
     assert min(rollout.accepted["old"], rollout.accepted["new"]) > 20
-    assert await house.pool.fetchval("select count(*) from effects where state <> 'done'") == 0
-    assert await house.pool.fetchval("select max(attempts) from effects") == 1
-    await check_order(house)
-    await check_notes(house, rollout)
-    await check_deliveries(house, receiver)
+    assert await runtime.pool.fetchval("select count(*) from effects where state <> 'done'") == 0
+    assert await runtime.pool.fetchval("select max(attempts) from effects") == 1
+    await check_order(runtime)
+    await check_notes(runtime, rollout)
+    await check_deliveries(runtime, receiver)
 
 
 async def test_workers_that_bury_what_they_do_not_know_would_lose_it(
-    settings: Settings, house: House, bearer: dict[str, str], receiver: Receiver
+    settings: Settings, runtime: Runtime, bearer: dict[str, str], receiver: Receiver
 ) -> None:
     """The journey sees what it is there to see: the same with a worker as it must not be."""
     async with rolling_out(settings, bearer) as rollout:
         rollout.start_worker("burying")
         await rollout.start_web("new")
         async with booking(rollout):
-            await until_found(house, DEAD, lambda count: count >= 1)
+            await until_found(runtime, DEAD, lambda count: count >= 1)
         rollout.start_worker("new")
-        await until_found(house, UNFINISHED, lambda count: count == 0)
+        await until_found(runtime, UNFINISHED, lambda count: count == 0)
 
-    noted = await house.pool.fetchval("select count(*) from rollout_notes")
-    lost = await house.pool.fetchval(DEAD)
+    noted = await runtime.pool.fetchval("select count(*) from rollout_notes")
+    lost = await runtime.pool.fetchval(DEAD)
     assert lost > 0
     assert noted == rollout.accepted["new"] - lost
     assert receiver.got
 
 
-async def applied(house: House) -> set[str]:
-    return {row["name"] for row in await house.pool.fetch("select name from migrations")}
+async def applied(runtime: Runtime) -> set[str]:
+    return {row["name"] for row in await runtime.pool.fetch("select name from migrations")}
 
 
-async def check_notes(house: House, rollout: Rollout) -> None:
+async def check_notes(runtime: Runtime, rollout: Rollout) -> None:
     """Every change that a new process has accepted was noted once, and those of one booking in their order."""
-    rows = await house.pool.fetch("select booking_id, event_type from rollout_notes order by no")
+    rows = await runtime.pool.fetch("select booking_id, event_type from rollout_notes order by no")
     assert len(rows) == rollout.accepted["new"]
     noted: dict[str, list[str]] = {}
     for row in rows:
@@ -264,10 +264,10 @@ async def check_notes(house: House, rollout: Rollout) -> None:
     order = ["booking.created", "booking.rescheduled", "booking.cancelled"]
     assert all(types == [each for each in order if each in types] for types in noted.values())
     wanted = f"select count(*) from effects where reaction = '{TAKE_NOTE.name}' and state = 'done'"
-    assert await house.pool.fetchval(wanted) == rollout.accepted["new"]
+    assert await runtime.pool.fetchval(wanted) == rollout.accepted["new"]
 
 
-async def check_deliveries(house: House, receiver: Receiver) -> None:
+async def check_deliveries(runtime: Runtime, receiver: Receiver) -> None:
     """Every event of a booking, whoever has accepted it, has reached the one who is told of them."""
-    rows = await house.pool.fetch("select id from events where public is not null")
+    rows = await runtime.pool.fetch("select id from events where public is not null")
     assert {str(row["id"]) for row in rows} == {received.id for received in receiver.got}

@@ -8,13 +8,13 @@ from datetime import timedelta
 import httpx2
 
 from openslot.core.config import Settings
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.bookings.test_races import wish, workday
 from tests.racing import web_processes
 
 
 async def test_limits_and_retries_hold_across_processes(
-    settings: Settings, house: House, bearer: dict[str, str]
+    settings: Settings, runtime: Runtime, bearer: dict[str, str]
 ) -> None:
     with web_processes(settings, limit_key=60, limit_failed_auth=5) as urls:
         async with AsyncExitStack() as stack:
@@ -24,11 +24,11 @@ async def test_limits_and_retries_hold_across_processes(
             sent = [clients[n % 2].post("/api/v1/bookings", json=body, headers=headers) for n in range(20)]
             statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
             assert set(statuses) <= {200, 409}
-            assert await house.pool.fetchval("select count(*) from bookings") == 1
+            assert await runtime.pool.fetchval("select count(*) from bookings") == 1
             again = await clients[1].post("/api/v1/bookings", json=body, headers=headers)
             assert (again.status_code, again.headers["idempotent-replayed"]) == (200, "true")
 
-            await house.pool.execute("delete from rate_log")
+            await runtime.pool.execute("delete from rate_log")
             asked = [clients[n % 2].get("/api/v1/me", headers=bearer) for n in range(100)]
             assert Counter(answer.status_code for answer in await asyncio.gather(*asked)) == {200: 60, 429: 40}
             wrong = [clients[n % 2].get("/api/v1/me", headers={"Authorization": "Bearer x"}) for n in range(40)]

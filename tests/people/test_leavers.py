@@ -6,82 +6,82 @@ from openslot.access import operations as access
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import Plan
-from openslot.availability.models import OfPage
+from openslot.availability.models import ByPage
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee, Status
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import NotFound
 from openslot.core.moments import Span
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.core.zones import at_second
 from openslot.event_types.errors import EventTypeNotFound
 from openslot.people import operations as people
 
-PAGE = OfPage("mara", "30min")
+PAGE = ByPage("mara", "30min")
 
 
-async def book_one(house: House) -> None:
-    async with house.writing(PUBLIC) as work:
+async def book_one(runtime: Runtime) -> None:
+    async with runtime.transaction(PUBLIC) as work:
         _, slots, _ = await list_open(work, PAGE, timezone="UTC")
         invitee = Invitee(name="Li", email="li@x.example", zone="UTC")
         wanted = BookingWanted(which=PAGE, starts_at=at_second(slots.starts[-1]), invitee=invitee)
         await bookings.create_booking(work, wanted)
 
 
-async def statuses(house: House, user: User) -> list[Status]:
-    work = house.reading(OPERATOR)
+async def statuses(runtime: Runtime, user: User) -> list[Status]:
+    work = runtime.work(OPERATOR)
     found, _ = await bookings.list_bookings(work, user, status=None, span=Span(), page=1, limit=100)
     return [each.status for each in found]
 
 
-async def join(house: House, user: User) -> Organization:
-    async with house.writing(OPERATOR) as work:
+async def join(runtime: Runtime, user: User) -> Organization:
+    async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await accounts.add_member(work, organization, user)
         return organization
 
 
-async def test_a_new_host_can_be_booked_at_once(house: House, user: User) -> None:
+async def test_a_new_host_can_be_booked_at_once(runtime: Runtime, user: User) -> None:
     del user
-    _, slots, _ = await list_open(house.reading(PUBLIC), PAGE, timezone="Asia/Tokyo")
+    _, slots, _ = await list_open(runtime.work(PUBLIC), PAGE, timezone="Asia/Tokyo")
 
     assert slots.starts
 
 
-async def test_a_disabled_users_meetings_are_cancelled_and_the_page_is_shut(house: House, user: User) -> None:
-    await book_one(house)
-    async with house.writing(OPERATOR) as work:
+async def test_a_disabled_users_meetings_are_cancelled_and_the_page_is_shut(runtime: Runtime, user: User) -> None:
+    await book_one(runtime)
+    async with runtime.transaction(OPERATOR) as work:
         await access.begin_session(work, user, user_agent="test")
         await people.disable_user(work, user, reason="left")
 
-    assert await statuses(house, user) == [Status.CANCELLED]
-    assert await house.pool.fetchval("select count(*) from sessions") == 0
-    assert await house.pool.fetchval("select count(*) from claims where active") == 0
-    assert await house.pool.fetchval("select count(*) from events where type = 'booking.cancelled'") == 1
+    assert await statuses(runtime, user) == [Status.CANCELLED]
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 0
+    assert await runtime.pool.fetchval("select count(*) from claims where active") == 0
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'booking.cancelled'") == 1
     with pytest.raises(EventTypeNotFound):
-        await list_open(house.reading(PUBLIC), PAGE, timezone="UTC")
+        await list_open(runtime.work(PUBLIC), PAGE, timezone="UTC")
 
 
-async def test_who_leaves_an_organization_keeps_the_account(house: House, user: User) -> None:
-    organization = await join(house, user)
-    await book_one(house)
-    async with house.writing(OPERATOR) as work:
+async def test_who_leaves_an_organization_keeps_the_account(runtime: Runtime, user: User) -> None:
+    organization = await join(runtime, user)
+    await book_one(runtime)
+    async with runtime.transaction(OPERATOR) as work:
         await people.remove_member(work, organization, user)
 
-    assert await statuses(house, user) == [Status.CANCELLED]
-    assert (await accounts.get_user(house.reading(OPERATOR), user.id)).disabled_at is None
-    async with house.writing(OPERATOR) as work:
+    assert await statuses(runtime, user) == [Status.CANCELLED]
+    assert (await accounts.get_user(runtime.work(OPERATOR), user.id)).disabled_at is None
+    async with runtime.transaction(OPERATOR) as work:
         with pytest.raises(NotFound):
             await people.remove_member(work, organization, user)
 
 
-async def test_when_something_fails_nobody_has_left(house: House, user: User) -> None:
-    organization = await join(house, user)
-    await book_one(house)
+async def test_when_something_fails_nobody_has_left(runtime: Runtime, user: User) -> None:
+    organization = await join(runtime, user)
+    await book_one(runtime)
     with pytest.raises(RuntimeError):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await people.remove_member(work, organization, user)
             raise RuntimeError("the power went")
 
-    assert await statuses(house, user) == [Status.CONFIRMED]
+    assert await statuses(runtime, user) == [Status.CONFIRMED]

@@ -10,7 +10,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.events import Event
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.event_types.models import (
     BusinessDaysWindow,
     Limits,
@@ -95,10 +95,10 @@ def with_more(value: Any, name: str = "") -> Any:
 
 
 async def test_what_is_written_today_is_read_back_as_it_was(
-    house: House, user: User, client: httpx2.AsyncClient, bearer: dict[str, str]
+    runtime: Runtime, user: User, client: httpx2.AsyncClient, bearer: dict[str, str]
 ) -> None:
     for slug, shape in SHAPES.items():
-        await offer(house, user, slug, **shape)
+        await offer(runtime, user, slug, **shape)
         first, second = await open_starts(client, bearer, slug)
         made = await client.post(
             "/api/v1/bookings",
@@ -117,10 +117,10 @@ async def test_what_is_written_today_is_read_back_as_it_was(
         path = f"/api/v1/bookings/{made.json()['bookingId']}"
         moved = await client.patch(f"{path}/reschedule", json={"newStartTime": second}, headers=bearer)
         assert moved.status_code == 200, moved.text
-        await house.pool.execute("delete from contacts where email like 'private@%'")
+        await runtime.pool.execute("delete from contacts where email like 'private@%'")
         assert (await client.post(f"{path}/cancel", headers=bearer)).status_code == 200
 
-    rows = await house.pool.fetch("select type, fact, public from events")
+    rows = await runtime.pool.fetch("select type, fact, public from events")
     assert len(rows) >= 3 * len(SHAPES)
     for row in rows:
         event = read(row["type"], msgspec.json.decode(row["fact"]))

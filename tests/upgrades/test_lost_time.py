@@ -3,7 +3,7 @@
 import pytest
 
 from openslot.accounts.models import User
-from openslot.availability.models import OfPage
+from openslot.availability.models import ByPage
 from openslot.availability.operations import list_open
 from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.bookings.operations import create_booking, list_without_time
@@ -11,15 +11,15 @@ from openslot.core.actor import PUBLIC
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
 from openslot.core.sql_script import split_statements
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.core.zones import at_second
 from tests.bookings.conftest import offer
 from tests.racing import find_disorder
 
 
-async def book(house: House, slug: str, place: int = -1) -> Booking:
-    which = OfPage("mara", slug)
-    async with house.writing(PUBLIC) as work:
+async def book(runtime: Runtime, slug: str, place: int = -1) -> Booking:
+    which = ByPage("mara", slug)
+    async with runtime.transaction(PUBLIC) as work:
         _, slots, _ = await list_open(work, which, timezone="UTC")
         invitee = Invitee(name="Li", email=f"{new_id()}@wei.example", zone="UTC")
         return await create_booking(
@@ -27,39 +27,39 @@ async def book(house: House, slug: str, place: int = -1) -> Booking:
         )
 
 
-async def lose(house: House, booking: Booking) -> None:
+async def lose(runtime: Runtime, booking: Booking) -> None:
     """Switch a booking's time off, as a hold that was dropped while it was booked once did."""
-    async with house.pool.acquire() as connection, connection.transaction():
+    async with runtime.pool.acquire() as connection, connection.transaction():
         await connection.execute("set local session_replication_role = replica")
         await connection.execute("update claims set active = false where id = $1", booking.claim_id)
         await connection.execute("update claim_seats set active = false where id = $1", booking.seat_id)
 
 
-async def upgrade(house: House) -> None:
+async def upgrade(runtime: Runtime) -> None:
     *_, repair = split_statements(known_migrations()["0014_time.sql"])
-    await house.pool.execute(repair)
+    await runtime.pool.execute(repair)
 
 
 @pytest.mark.parametrize("seats", [1, 2], ids=["single", "group"])
-async def test_lost_time_is_given_back(house: House, user: User, seats: int) -> None:
-    await offer(house, user, "race", seats=seats)
-    booking = await book(house, "race")
-    await lose(house, booking)
-    assert await list_without_time(house.pool, now=house.clock()) == [booking.id]
+async def test_lost_time_is_given_back(runtime: Runtime, user: User, seats: int) -> None:
+    await offer(runtime, user, "race", seats=seats)
+    booking = await book(runtime, "race")
+    await lose(runtime, booking)
+    assert await list_without_time(runtime.pool, now=runtime.clock()) == [booking.id]
 
-    await upgrade(house)
+    await upgrade(runtime)
 
-    assert await find_disorder(house.pool) == {}
+    assert await find_disorder(runtime.pool) == {}
 
 
-async def test_time_that_is_taken_stays_with_who_took_it(house: House, user: User) -> None:
-    await offer(house, user, "race")
-    lost = await book(house, "race")
-    await lose(house, lost)
-    taker, other = await book(house, "race"), await book(house, "race", 0)
-    await lose(house, other)
+async def test_time_that_is_taken_stays_with_who_took_it(runtime: Runtime, user: User) -> None:
+    await offer(runtime, user, "race")
+    lost = await book(runtime, "race")
+    await lose(runtime, lost)
+    taker, other = await book(runtime, "race"), await book(runtime, "race", 0)
+    await lose(runtime, other)
 
-    await upgrade(house)
+    await upgrade(runtime)
 
     assert taker.starts_at == lost.starts_at
-    assert await list_without_time(house.pool, now=house.clock()) == [lost.id]
+    assert await list_without_time(runtime.pool, now=runtime.clock()) == [lost.id]

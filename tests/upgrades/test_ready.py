@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.migrate import known_migrations
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.wiring import WIRING
 from tests.live import serving
 
@@ -26,10 +26,10 @@ async def ask(settings: Settings, migrations: Mapping[str, str]) -> tuple[int, s
 
 
 @pytest.fixture(autouse=True)
-async def worker(house: House) -> None:
+async def worker(runtime: Runtime) -> None:
     """A worker that was heard of a moment ago."""
     beat = "insert into worker_beats values (gen_random_uuid(), 'here', 1, $1, $1)"
-    await house.pool.execute(beat, house.clock())
+    await runtime.pool.execute(beat, runtime.clock())
 
 
 async def test_a_process_that_knows_a_migration_less_is_ready(settings: Settings) -> None:

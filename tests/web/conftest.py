@@ -10,7 +10,7 @@ from playwright.async_api import Browser, async_playwright
 from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 
 ARGUMENTS = (
@@ -40,9 +40,9 @@ async def member(client: httpx2.AsyncClient, user: User) -> httpx2.AsyncClient:
 
 
 @pytest.fixture
-async def link(house: House) -> str:
+async def link(runtime: Runtime) -> str:
     """Make a fresh set-up link."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         token = await access.create_setup_link(work)
     return f"/setup?token={token}"
 

@@ -13,7 +13,7 @@ from openslot.access.passwords import hash_password
 from openslot.accounts.models import UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.conftest import PASSWORD
 
@@ -26,14 +26,14 @@ TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, te
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 
 
-async def visit(page: Page, house: House) -> AsyncIterator[str]:
+async def visit(page: Page, runtime: Runtime) -> AsyncIterator[str]:
     """Go through every page and every state of it that looks different."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         token = await access.create_setup_link(work)
     for path in (f"/setup?token={token}", "/setup?token=x", "/nothing", "/api/docs"):
         await page.goto(path)
         yield path
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", plan=Plan.PRO)
         user = await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
     await page.goto("/login")
@@ -66,22 +66,22 @@ async def visit(page: Page, house: House) -> AsyncIterator[str]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser, client: httpx2.AsyncClient, house: House, scheme: Literal["light", "dark"]
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, scheme: Literal["light", "dark"]
 ) -> None:
     context = await browser.new_context(base_url=str(client.base_url), color_scheme=scheme, viewport=WIDE)
     page = await context.new_page()
-    async for name in visit(page, house):
+    async for name in visit(page, runtime):
         found = await Axe().run(page, options={"rules": {"target-size": {"enabled": True}}})
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
 async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, house: House, direction: str
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, direction: str
 ) -> None:
     context = await browser.new_context(base_url=str(client.base_url), viewport=PHONE)
     page = await context.new_page()
-    async for name in visit(page, house):
+    async for name in visit(page, runtime):
         await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
         assert await page.evaluate(OVERFLOW) <= 0, name
         assert await page.evaluate(TOO_SMALL) == [], name

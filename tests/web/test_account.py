@@ -9,7 +9,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.conftest import PASSWORD
 from tests.web.conftest import sign_in
@@ -41,8 +41,8 @@ async def test_the_page_says_who_one_is_and_is_kept_nowhere(member: httpx2.Async
     assert answer.headers["cache-control"] == "no-store"
 
 
-async def test_names_are_shown_as_text(client: httpx2.AsyncClient, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_names_are_shown_as_text(client: httpx2.AsyncClient, runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="x@lindqvist.example", name="<img src=x onerror=alert(1)>", plan=Plan.PRO)
         user = await accounts.add_user(work, wanted)
         token = await access.begin_session(work, user, user_agent="")
@@ -62,16 +62,16 @@ async def test_a_cookie_is_found_beside_strange_neighbours(member: httpx2.AsyncC
     assert (await member.get("/account", headers={"cookie": cookie})).status_code == 200
 
 
-async def test_an_organizations_plan_is_named_with_it(member: httpx2.AsyncClient, user: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_an_organizations_plan_is_named_with_it(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         studio = await accounts.add_organization(work, name="Studio & Sons", slug="studio", plan=Plan.BUSINESS)
         await accounts.add_member(work, studio, user)
 
     assert "Business, through Studio &amp; Sons" in (await member.get("/account")).text
 
 
-async def test_a_lapsed_plan_says_when_it_ended(member: httpx2.AsyncClient, user: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_a_lapsed_plan_says_when_it_ended(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, Plan.PRO, until=work.now - timedelta(days=1))
     answer = await member.get("/account")
 
@@ -79,8 +79,10 @@ async def test_a_lapsed_plan_says_when_it_ended(member: httpx2.AsyncClient, user
     assert "API keys are available on the Pro and Business plans" in answer.text
 
 
-async def test_a_new_password_ends_every_other_session(member: httpx2.AsyncClient, user: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_a_new_password_ends_every_other_session(
+    member: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         other = await access.begin_session(work, user, user_agent="")
     answer = await member.post("/account/password", data={"current": PASSWORD, "password": NEW})
     shown = await member.get(answer.headers["location"])
@@ -111,8 +113,10 @@ async def test_guessing_the_present_password_is_limited_as_signing_in_is(member:
     assert codes == [400] * 5 + [429]
 
 
-async def test_leaving_an_organization_ends_the_session(member: httpx2.AsyncClient, user: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_leaving_an_organization_ends_the_session(
+    member: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         studio = await accounts.add_organization(work, name="Studio", slug="studio", plan=Plan.PRO)
         await accounts.add_member(work, studio, user)
         await people.remove_member(work, studio, user)

@@ -10,7 +10,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 
 WRONG_KEYS = (
     ({"name": "", "expires": "never"}, "Give the key a name"),
@@ -49,10 +49,10 @@ async def test_where_a_key_was_made_leads_back_to_the_list(member: httpx2.AsyncC
     assert (await member.get("/account/keys")).headers["location"] == "/account#keys"
 
 
-async def test_a_key_expires_when_it_was_chosen_to(member: httpx2.AsyncClient, user: User, house: House) -> None:
+async def test_a_key_expires_when_it_was_chosen_to(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     for choice in ("never", "30", "90", "365"):
         await make(member, expires=choice)
-    keys = await access.list_credentials(house.reading(OPERATOR), CredentialKind.API_KEY, user.id)
+    keys = await access.list_credentials(runtime.work(OPERATOR), CredentialKind.API_KEY, user.id)
 
     lives = [(key.expires_at - key.created_at).days if key.expires_at else None for key in keys]
     assert lives == [365, 90, 30, None]
@@ -65,18 +65,18 @@ async def test_keys_are_listed_newest_first(member: httpx2.AsyncClient) -> None:
     assert 0 < text.index("Second") < text.index("First")
 
 
-async def test_a_wrong_field_is_told_at_the_field(member: httpx2.AsyncClient, house: House) -> None:
+async def test_a_wrong_field_is_told_at_the_field(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     for sent, words in WRONG_KEYS:
         answer = await member.post("/account/keys", data=sent)
 
         assert answer.status_code == 400, words
         assert words in answer.text
-    assert await house.pool.fetchval("select count(*) from api_keys") == 0
+    assert await runtime.pool.fetchval("select count(*) from api_keys") == 0
 
 
-async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient, house: House) -> None:
+async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     key = KEY.findall((await make(member)).text)[0]
-    address = f"/account/keys/{await house.pool.fetchval('select id from api_keys')}/revoke"
+    address = f"/account/keys/{await runtime.pool.fetchval('select id from api_keys')}/revoke"
     asked = await member.get(address)
     still = await member.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})
     done = await member.post(address)
@@ -97,18 +97,18 @@ async def test_a_key_that_is_not_there_is_404(member: httpx2.AsyncClient) -> Non
             assert (await member.request(method, f"/account/keys/{key_id}/revoke")).status_code == 404, key_id
 
 
-async def test_anothers_key_is_404_and_stays_open(member: httpx2.AsyncClient, admin: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_anothers_key_is_404_and_stays_open(member: httpx2.AsyncClient, admin: User, runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         _, key = await access.create_api_key(work, admin, name="Not yours")
     answer = await member.post(f"/account/keys/{key.id}/revoke")
 
     assert answer.status_code == 404
-    assert await house.pool.fetchval("select revoked_at from api_keys") is None
+    assert await runtime.pool.fetchval("select revoked_at from api_keys") is None
 
 
-async def test_free_accounts_make_no_keys_and_see_why(member: httpx2.AsyncClient, user: User, house: House) -> None:
+async def test_free_accounts_make_no_keys_and_see_why(member: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     await make(member)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.change_plan(work, user, Plan.FREE)
     shown, refused = await member.get("/account"), await make(member)
 
@@ -118,10 +118,10 @@ async def test_free_accounts_make_no_keys_and_see_why(member: httpx2.AsyncClient
     assert refused.status_code == 403
 
 
-async def test_days_are_told_in_the_users_own_zone(member: httpx2.AsyncClient, house: House) -> None:
+async def test_days_are_told_in_the_users_own_zone(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     await make(member)
-    await house.pool.execute("update users set zone = 'Pacific/Auckland'")
-    await house.pool.execute(
+    await runtime.pool.execute("update users set zone = 'Pacific/Auckland'")
+    await runtime.pool.execute(
         "update api_keys set created_at = '2026-03-15T20:00:00Z', expires_at = '2020-01-01T00:00:00Z'"
     )
     text = (await member.get("/account")).text

@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 from tests.live import serving
 
@@ -156,7 +156,7 @@ def evil_site(target: str, email: str) -> Callable[[Any, Any, Any], Awaitable[No
 
 
 async def test_a_foreign_site_signs_nobody_in(
-    browser: Browser, client: httpx2.AsyncClient, user: User, house: House
+    browser: Browser, client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
     target = str(client.base_url).rstrip("/")
     async with serving(evil_site(target, user.email)) as evil:
@@ -167,4 +167,4 @@ async def test_a_foreign_site_signs_nobody_in(
             await expect(page.get_by_text("sent from another site")).to_be_visible()
             assert await page.context.cookies() == []
         await browser.close()
-    assert await house.pool.fetchval("select count(*) from sessions") == 0
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 0

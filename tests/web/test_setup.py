@@ -7,7 +7,7 @@ import httpx2
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import UserWanted
 from openslot.core.actor import OPERATOR
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 
 FORM = {"name": "Ada Admin", "email": "ada@openslot.example", "password": PASSWORD, "timezone": "Europe/Berlin"}
@@ -24,7 +24,7 @@ WRONG_FIELDS = (
 
 
 async def test_the_link_opens_the_first_account_and_signs_in(
-    client: httpx2.AsyncClient, link: str, house: House
+    client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
     shown = await client.get(link)
     done = await client.post(link, data=FORM)
@@ -33,7 +33,7 @@ async def test_the_link_opens_the_first_account_and_signs_in(
     assert (shown.status_code, done.status_code, done.headers["location"]) == (200, 303, "/account")
     assert "Ada Admin" in account.text
     assert "Europe/Berlin" in account.text
-    ada = await accounts.get_user_by_email(house.reading(OPERATOR), FORM["email"])
+    ada = await accounts.get_user_by_email(runtime.work(OPERATOR), FORM["email"])
     assert ada.is_admin
 
 
@@ -45,17 +45,19 @@ async def test_the_link_works_once(client: httpx2.AsyncClient, link: str) -> Non
 
 
 async def test_of_two_at_once_one_becomes_the_administrator(
-    client: httpx2.AsyncClient, link: str, house: House
+    client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
     forms = [{**FORM, "email": f"ada{n}@openslot.example"} for n in range(5)]
     answers = await asyncio.gather(*(client.post(link, data=form) for form in forms))
 
     assert sorted(answer.status_code for answer in answers) == [303, 403, 403, 403, 403]
-    assert await house.pool.fetchval("select count(*) from users") == 1
+    assert await runtime.pool.fetchval("select count(*) from users") == 1
 
 
-async def test_the_link_closes_when_somebody_lives_here(client: httpx2.AsyncClient, link: str, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_the_link_closes_when_somebody_lives_here(
+    client: httpx2.AsyncClient, link: str, runtime: Runtime
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await accounts.add_user(work, UserWanted(email="first@openslot.example", name="First"))
 
     assert (await client.get(link)).status_code == 403

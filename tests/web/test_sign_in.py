@@ -13,7 +13,7 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings, load_settings
 from openslot.core.errors import TooMany
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.web.sign_in import local_path
 from tests.conftest import PASSWORD
@@ -67,7 +67,7 @@ async def test_the_cookie_is_secure_where_the_public_address_is(
     assert "secure" in {part.strip().lower() for part in answer.headers["set-cookie"].split(";")}
 
 
-async def test_each_sign_in_is_a_session_of_its_own(client: httpx2.AsyncClient, user: User, house: House) -> None:
+async def test_each_sign_in_is_a_session_of_its_own(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     client.cookies.set("openslot_session", "chosen-by-somebody-else")
     first = (await sign_in(client, user.email)).headers["set-cookie"]
     client.cookies.clear()
@@ -75,7 +75,7 @@ async def test_each_sign_in_is_a_session_of_its_own(client: httpx2.AsyncClient, 
 
     assert first != second
     assert "chosen-by-somebody-else" not in first + second
-    assert await house.pool.fetchval("select count(*) from sessions") == 2
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 2
 
 
 async def test_a_wrong_sign_in_is_told_at_the_form_and_keeps_the_address(
@@ -91,15 +91,17 @@ async def test_a_wrong_sign_in_is_told_at_the_form_and_keeps_the_address(
         assert WRONG not in answer.text
 
 
-async def test_a_disabled_user_stays_outside(client: httpx2.AsyncClient, user: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_a_disabled_user_stays_outside(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, user)
 
     assert (await sign_in(client, user.email)).status_code == 401
 
 
-async def test_a_session_ends_when_its_user_is_disabled(member: httpx2.AsyncClient, user: User, house: House) -> None:
-    async with house.writing(OPERATOR) as work:
+async def test_a_session_ends_when_its_user_is_disabled(
+    member: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
         await people.disable_user(work, user)
 
     assert (await member.get("/account")).status_code == 303
@@ -125,7 +127,7 @@ async def test_signing_in_twice_leads_on(member: httpx2.AsyncClient, user: User)
     assert (await sign_in(member, user.email, WRONG)).headers["location"] == "/account"
 
 
-async def test_signing_out_ends_the_session(member: httpx2.AsyncClient, house: House) -> None:
+async def test_signing_out_ends_the_session(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     kept = dict(member.cookies)
     answer = await member.post("/logout")
     member.cookies.update(kept)
@@ -133,7 +135,7 @@ async def test_signing_out_ends_the_session(member: httpx2.AsyncClient, house: H
     assert (answer.status_code, answer.headers["location"]) == (303, "/login")
     assert "max-age=0" in answer.headers["set-cookie"].lower()
     assert (await member.get("/account")).headers["location"] == "/login?next=/account"
-    assert await house.pool.fetchval("select count(*) from sessions") == 0
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 0
 
 
 async def test_nobody_is_signed_out_by_a_link(member: httpx2.AsyncClient) -> None:
@@ -165,12 +167,12 @@ async def test_tries_at_many_accounts_count_for_their_address(client: httpx2.Asy
 
 
 async def test_tries_from_many_addresses_count_for_their_account(
-    client: httpx2.AsyncClient, user: User, house: House
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
     codes = []
     for _ in range(6):
         codes.append((await sign_in(client, user.email, WRONG)).status_code)
-        await house.pool.execute("delete from rate_log where bucket = 'login:127.0.0.1'")
+        await runtime.pool.execute("delete from rate_log where bucket = 'login:127.0.0.1'")
 
     assert codes == [401] * 5 + [429]
 
@@ -188,21 +190,23 @@ async def test_of_many_wrong_tries_at_once_five_are_heard(client: httpx2.AsyncCl
     assert codes == [401] * 5 + [429] * 35
 
 
-async def test_a_right_try_is_refused_when_those_beside_it_were_too_many(house: House, user: User) -> None:
-    work = house.reading(PUBLIC)
+async def test_a_right_try_is_refused_when_those_beside_it_were_too_many(runtime: Runtime, user: User) -> None:
+    work = runtime.work(PUBLIC)
 
     async def guess_rightly_beside_wrong_ones() -> None:
         async with counting_wrong_passwords(work, email=user.email, address="192.0.2.1"):
-            for _ in range(house.settings.limit_failed_auth):
-                await limits.take(house.pool, "login:192.0.2.1", house.settings.limit_failed_auth)
+            for _ in range(runtime.settings.limit_failed_auth):
+                await limits.take(runtime.pool, "login:192.0.2.1", runtime.settings.limit_failed_auth)
 
     with pytest.raises(TooMany):
         await guess_rightly_beside_wrong_ones()
 
 
-async def test_a_wrong_try_leaves_nothing_but_its_charge(client: httpx2.AsyncClient, user: User, house: House) -> None:
+async def test_a_wrong_try_leaves_nothing_but_its_charge(
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
     await sign_in(client, user.email, WRONG)
 
-    assert await house.pool.fetchval("select count(*) from sessions") == 0
-    assert await house.pool.fetchval("select count(*) from rate_log where bucket like 'login:%'") == 2
-    assert await house.pool.fetchval("select count(*) from rate_log where bucket like '%mara%'") == 0
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 0
+    assert await runtime.pool.fetchval("select count(*) from rate_log where bucket like 'login:%'") == 2
+    assert await runtime.pool.fetchval("select count(*) from rate_log where bucket like '%mara%'") == 0

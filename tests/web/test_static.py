@@ -2,7 +2,7 @@
 
 import httpx2
 
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.web.assets import assets, static_url
 
 TYPES = {
@@ -65,8 +65,8 @@ async def test_the_icon_and_the_crawlers_page_are_there(client: httpx2.AsyncClie
     assert "Disallow: /account" in robots.text
 
 
-async def test_no_session_is_looked_up_for_a_file(client: httpx2.AsyncClient, house: House) -> None:
-    await house.pool.execute("alter table sessions rename to elsewhere")
+async def test_no_session_is_looked_up_for_a_file(client: httpx2.AsyncClient, runtime: Runtime) -> None:
+    await runtime.pool.execute("alter table sessions rename to elsewhere")
     cookie = {"cookie": "openslot_session=something"}
 
     assert (await client.get("/static/openslot.css", headers=cookie)).status_code == 200

@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability.models import OfOwner
+from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingRef as ByBooking
 from openslot.bookings.models import BookingWanted, Invitee
-from openslot.bookings.models import Ref as Booked
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactWanted
@@ -24,9 +24,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
 from openslot.core.queue import Job
 from openslot.core.text import EmailAddress, Name
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
 from tests.bookings.conftest import MovingClock
@@ -49,9 +49,9 @@ def clock() -> MovingClock:
 
 
 @pytest.fixture
-async def house(settings: Settings, clock: MovingClock) -> AsyncIterator[House]:
-    """Open a house on the moving clock."""
-    async with open_house(settings, clock=clock) as opened:
+async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
+    """Open a runtime on the moving clock."""
+    async with open_runtime(settings, clock=clock) as opened:
         yield opened
 
 
@@ -63,88 +63,88 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest.fixture
-def add(house: House, user: User) -> Add:
+def add(runtime: Runtime, user: User) -> Add:
     """Add an endpoint of the host by its verb."""
 
     async def add_one(url: str, *events: str, owner: User = user) -> tuple[Endpoint, str]:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             return await webhooks.add_endpoint(work, owner, EndpointWanted(url=url, events=events))
 
     return add_one
 
 
 @pytest.fixture
-def happen(house: House, user: User) -> Happen:
+def happen(runtime: Runtime, user: User) -> Happen:
     """Let something public happen: a contact is added."""
     count = iter(range(1_000_000))
 
     async def add_contact(owner: User = user) -> Contact:
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             wanted = ContactWanted(name=Name("Noor Haddad"), email=EmailAddress(f"noor{next(count)}@haddad.example"))
             return await contacts.add_contact(work, owner, wanted)
 
     return add_contact
 
 
-async def next_try(house: House) -> datetime | None:
+async def next_try(runtime: Runtime) -> datetime | None:
     """Tell when the next planned effect is due."""
-    due: datetime | None = await house.pool.fetchval("select min(next_try_at) from effects where state = 'queued'")
+    due: datetime | None = await runtime.pool.fetchval("select min(next_try_at) from effects where state = 'queued'")
     return due
 
 
-async def planned_jobs(house: House) -> list[Job]:
+async def planned_jobs(runtime: Runtime) -> list[Job]:
     """Name what is planned, whenever it is due."""
-    rows = await house.pool.fetch("select id, round from effects where state = 'queued' order by no")
+    rows = await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no")
     return [Job(effect_id=row["id"], round=row["round"]) for row in rows]
 
 
-async def live_through(house: House, user: User, start: datetime, number: int = 0) -> UUID:
+async def live_through(runtime: Runtime, user: User, start: datetime, number: int = 0) -> UUID:
     """Book, move by an hour, and cancel."""
     invitee = Invitee(name="Jonas", email=f"jonas{number}@okafor.example", zone="UTC")
-    wanted = BookingWanted(which=OfOwner(user.id, "30min"), starts_at=start, invitee=invitee)
-    async with house.writing(OPERATOR) as work:
+    wanted = BookingWanted(which=BySlug(user.id, "30min"), starts_at=start, invitee=invitee)
+    async with runtime.transaction(OPERATOR) as work:
         booking = await bookings.create_booking(work, wanted)
-    async with house.writing(OPERATOR) as work:
-        await bookings.reschedule_booking(work, Booked(booking.id, user.id), start + timedelta(hours=1))
-    async with house.writing(OPERATOR) as work:
-        await bookings.cancel_booking(work, Booked(booking.id, user.id))
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.reschedule_booking(work, ByBooking(booking.id, user.id), start + timedelta(hours=1))
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, ByBooking(booking.id, user.id))
     return booking.id
 
 
-async def work_off(house: House, clock: MovingClock) -> None:
+async def work_off(runtime: Runtime, clock: MovingClock) -> None:
     """Run all that is due at this moment, one after the other."""
     while True:
-        row = await house.pool.fetchrow(
+        row = await runtime.pool.fetchrow(
             """select id, round from effects where state = 'queued' and next_try_at <= $1
             order by next_try_at, no limit 1""",
             clock.now,
         )
         if row is None:
             return
-        await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
 
 
-async def work_until_settled(house: House, clock: MovingClock) -> None:
+async def work_until_settled(runtime: Runtime, clock: MovingClock) -> None:
     """Move the clock from try to try until nothing is planned any more."""
-    while (due := await next_try(house)) is not None:
+    while (due := await next_try(runtime)) is not None:
         clock.now = max(clock.now, due)
-        await work_off(house, clock)
+        await work_off(runtime, clock)
 
 
-async def deliveries(house: House) -> list[Any]:
+async def deliveries(runtime: Runtime) -> list[Any]:
     """Read the log, the first first."""
-    return list(await house.pool.fetch("select * from webhook_deliveries order by at, id"))
+    return list(await runtime.pool.fetch("select * from webhook_deliveries order by at, id"))
 
 
-async def states(house: House) -> list[str]:
+async def states(runtime: Runtime) -> list[str]:
     """Read how the deliveries stand."""
-    rows = await house.pool.fetch("select state from effects where reaction = 'webhooks.deliver' order by no")
+    rows = await runtime.pool.fetch("select state from effects where reaction = 'webhooks.deliver' order by no")
     return [row["state"] for row in rows]
 
 
-async def state_of(house: House, endpoint_id: UUID) -> tuple[str, str | None]:
+async def state_of(runtime: Runtime, endpoint_id: UUID) -> tuple[str, str | None]:
     """Read an endpoint's state and its reason."""
-    row = await house.pool.fetchrow("select state, state_reason from webhook_endpoints where id = $1", endpoint_id)
+    row = await runtime.pool.fetchrow("select state, state_reason from webhook_endpoints where id = $1", endpoint_id)
     assert row is not None
     return row["state"], row["state_reason"]
 

@@ -22,7 +22,7 @@ class Received(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Which message it is."""
+        """EventTypeRef message it is."""
         return self.headers["webhook-id"]
 
     @property

@@ -10,10 +10,10 @@ import pytest
 
 from openslot.core.actor import OPERATOR
 from openslot.core.outbound import Outbound, OutboundRefused
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointChanges, Ref
+from openslot.webhooks.models import EndpointChanges, EndpointRef
 from tests.bookings.conftest import MovingClock
 from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
 from tests.core.test_outbound_pinning import Identity
@@ -40,7 +40,7 @@ from tests.webhooks.receiver import Receiver, hang_up, receiving, say_nothing, t
     ],
 )
 async def test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_shortens_the_schedule(
-    house: House,
+    runtime: Runtime,
     clock: MovingClock,
     receiver: Receiver,
     add: Add,
@@ -53,41 +53,41 @@ async def test_what_the_endpoint_wishes_for_is_honoured_up_to_a_day_and_never_sh
     receiver.answer(429, f"Retry-After: {said}")
     await add(receiver.url)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
-    due = await next_try(house)
+    due = await next_try(runtime)
     assert due is not None
     assert least <= due - clock.now <= most
 
 
 async def test_a_redirect_is_a_failure_and_is_not_followed(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     async with receiving() as elsewhere:
         receiver.answer(307, f"Location: {elsewhere.url}")
         await add(receiver.url)
         await happen()
-        await work_off(house, clock)
+        await work_off(runtime, clock)
 
-        (tried,) = await deliveries(house)
+        (tried,) = await deliveries(runtime)
         assert (tried["status"], tried["error"]) == (307, "The endpoint answered 307; redirects are not followed.")
         assert elsewhere.got == []
 
 
 async def test_a_huge_answer_counts_and_its_first_kilobyte_is_kept(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(200, body=b"x" * 5_000_000)
     await add(receiver.url)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
-    (tried,) = await deliveries(house)
+    (tried,) = await deliveries(runtime)
     assert (tried["status"], tried["error"], tried["answer"]) == (200, None, b"x" * 1024)
 
 
 async def test_one_who_hangs_up_and_one_who_is_not_there_have_failed(
-    house: House, clock: MovingClock, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, add: Add, happen: Happen
 ) -> None:
     async with receiving() as gone:
         away = gone.url
@@ -95,58 +95,60 @@ async def test_one_who_hangs_up_and_one_who_is_not_there_have_failed(
         await add(rude.url)
         await add(away)
         await happen()
-        await work_off(house, clock)
+        await work_off(runtime, clock)
 
-    errors = {one["url"]: one["error"] for one in await deliveries(house)}
+    errors = {one["url"]: one["error"] for one in await deliveries(runtime)}
     assert errors[rude.url].startswith("127.0.0.1 ")
     assert errors[away].endswith(" could not be connected to.")
-    assert await states(house) == ["queued", "queued"]
+    assert await states(runtime) == ["queued", "queued"]
 
 
 async def test_one_who_never_ends_and_one_who_never_begins_have_failed_after_15_seconds(
-    house: House, add: Add, happen: Happen
+    runtime: Runtime, add: Add, happen: Happen
 ) -> None:
     async with receiving(tarpit) as pit, receiving(say_nothing) as silent:
         await add(pit.url)
         await add(silent.url)
         await happen()
-        await run_effect(house, (await planned_jobs(house))[0])
-        await asyncio.gather(*(run_effect(house, job) for job in await planned_jobs(house)))
+        await run_effect(runtime, (await planned_jobs(runtime))[0])
+        await asyncio.gather(*(run_effect(runtime, job) for job in await planned_jobs(runtime)))
 
-    tried = await deliveries(house)
+    tried = await deliveries(runtime)
     assert {one["error"] for one in tried} == {"127.0.0.1 took too long to answer."}
     assert all(14_900 <= one["duration_ms"] < 20_000 for one in tried)
-    assert await states(house) == ["queued", "queued"]
+    assert await states(runtime) == ["queued", "queued"]
 
 
-async def test_a_name_that_nobody_knows_has_failed(house: House, clock: MovingClock, add: Add, happen: Happen) -> None:
+async def test_a_name_that_nobody_knows_has_failed(
+    runtime: Runtime, clock: MovingClock, add: Add, happen: Happen
+) -> None:
     class Nobody(Names):
         async def resolve(self, host: str) -> tuple[()]:
             raise OSError(f"no {host}")
 
-    house.outbound = Outbound(resolver=Nobody())
+    runtime.outbound = Outbound(resolver=Nobody())
     await add("https://hooks.example.org/")
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
-    (tried,) = await deliveries(house)
+    (tried,) = await deliveries(runtime)
     assert (tried["status"], tried["error"]) == (None, "hooks.example.org could not be resolved.")
-    assert await states(house) == ["queued"]
+    assert await states(runtime) == ["queued"]
 
 
 async def test_a_certificate_that_nobody_vouches_for_has_failed(
-    house: House, clock: MovingClock, add: Add, happen: Happen, tmp_path: Path
+    runtime: Runtime, clock: MovingClock, add: Add, happen: Happen, tmp_path: Path
 ) -> None:
     identity = Identity(tmp_path)
     names = Names([PUBLIC])
     async with serve() as canary, serve(tls=identity.server) as public:
         internet = Internet(canary=canary, public=public, names=names)
-        house.outbound = Outbound(resolver=names, connector=internet, tls=ssl.create_default_context())
+        runtime.outbound = Outbound(resolver=names, connector=internet, tls=ssl.create_default_context())
         await add("https://hooks.example.org/")
         await happen()
-        await work_off(house, clock)
+        await work_off(runtime, clock)
 
-        (tried,) = await deliveries(house)
+        (tried,) = await deliveries(runtime)
         assert tried["error"].startswith("No secure connection to hooks.example.org")
         assert public.requests == []
 
@@ -155,31 +157,31 @@ async def test_a_certificate_that_nobody_vouches_for_has_failed(
     "url", ["http://10.0.0.1/", "https://169.254.169.254/", "https://localhost/", "ftp://a.example/"]
 )
 async def test_a_private_address_is_refused_when_it_is_saved(
-    house: House, add: Add, receiver: Receiver, url: str
+    runtime: Runtime, add: Add, receiver: Receiver, url: str
 ) -> None:
     endpoint, _ = await add(receiver.url)
-    house.outbound = Outbound()
+    runtime.outbound = Outbound()
 
     with pytest.raises(OutboundRefused):
         await add(url)
     with pytest.raises(OutboundRefused):
-        async with house.writing(OPERATOR) as work:
-            await webhooks.change_endpoint(work, Ref(endpoint.id), EndpointChanges(url=url))
+        async with runtime.transaction(OPERATOR) as work:
+            await webhooks.change_endpoint(work, EndpointRef(endpoint.id), EndpointChanges(url=url))
 
 
 async def test_a_name_that_turns_to_a_private_address_is_refused_when_it_is_delivered(
-    house: House, clock: MovingClock, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, add: Add, happen: Happen
 ) -> None:
     names = Names([PUBLIC], ["127.0.0.1"], ["10.0.0.7", PUBLIC])
     async with serve() as canary, serve() as public:
         internet = Internet(canary=canary, public=public, names=names)
-        house.outbound = Outbound(resolver=names, connector=internet)
+        runtime.outbound = Outbound(resolver=names, connector=internet)
         await add("https://hooks.example.org:8443/")
         await happen()
         for _ in range(3):
-            await work_off(house, clock)
+            await work_off(runtime, clock)
             clock.pass_time(hours=1)
 
-        tried = await deliveries(house)
+        tried = await deliveries(runtime)
         assert [one["error"] for one in tried[1:]] == ["The URL leads to an address that is not public."] * 2
         assert canary.connections == 0

@@ -14,7 +14,7 @@ from openslot.cli.commands import app
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundRefused
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.webhooks.errors import WebhookNotFound
 from tests.bookings.conftest import MovingClock
 from tests.webhooks.conftest import Happen, work_off
@@ -53,7 +53,7 @@ def in_thread(cli: Cli) -> Cli:
 
 
 async def test_an_endpoints_life(
-    house: House, clock: MovingClock, user: User, receiver: Receiver, happen: Happen, in_thread: Cli
+    runtime: Runtime, clock: MovingClock, user: User, receiver: Receiver, happen: Happen, in_thread: Cli
 ) -> None:
     made = await in_thread("add", "--user", user.email, "--url", receiver.url, "--event", "contact.created", "--json")
     endpoint = made["webhook"]["id"]
@@ -66,7 +66,7 @@ async def test_an_endpoints_life(
     await in_thread("test", endpoint, "--json")
     clock.pass_time(days=365)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     assert sorted(got.json["type"] for got in receiver.got) == ["contact.created", "webhook.test"]
 
     log = await in_thread("deliveries", endpoint, "--json")

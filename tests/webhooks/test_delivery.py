@@ -8,11 +8,11 @@ from standardwebhooks import Webhook
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.effects import release_held
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.gate import AT_ONCE
-from openslot.webhooks.models import Ref
+from openslot.webhooks.models import EndpointRef
 from openslot.webhooks.reactions import GATE
 from tests.bookings.conftest import MovingClock
 from tests.webhooks.conftest import (
@@ -39,17 +39,17 @@ SCHEDULE = [
 
 
 async def test_an_event_arrives_as_it_was_and_the_library_verifies_it(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     clock.now = datetime.now(UTC)
     _, secret = await add(receiver.url)
     contact = await happen()
-    await house.pool.execute("update contacts set name = 'Somebody Else'")
-    await work_off(house, clock)
+    await runtime.pool.execute("update contacts set name = 'Somebody Else'")
+    await work_off(runtime, clock)
 
     (got,) = receiver.got
     told = Webhook(secret).verify(got.body, got.headers)
-    event_id = await house.pool.fetchval("select id from events where type = 'contact.created'")
+    event_id = await runtime.pool.fetchval("select id from events where type = 'contact.created'")
     assert got.headers["content-type"] == "application/json"
     assert list(told) == ["id", "type", "createdAt", "data"]
     assert (told["id"], told["type"], got.id) == (str(event_id), "contact.created", str(event_id))
@@ -58,19 +58,19 @@ async def test_an_event_arrives_as_it_was_and_the_library_verifies_it(
 
 
 async def test_both_secrets_sign_for_a_day_after_a_rotation(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     clock.now = datetime.now(UTC)
     endpoint, old = await add(receiver.url)
-    async with house.writing(OPERATOR) as work:
-        rotated, new = await webhooks.rotate_secret(work, Ref(endpoint.id, endpoint.owner_id))
+    async with runtime.transaction(OPERATOR) as work:
+        rotated, new = await webhooks.rotate_secret(work, EndpointRef(endpoint.id, endpoint.owner_id))
     assert rotated.previous_until == clock.now + timedelta(hours=24)
 
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     clock.pass_time(hours=24, seconds=1)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
     both, one = receiver.got
     assert Webhook(old).verify(both.body, both.headers) == Webhook(new).verify(both.body, both.headers)
@@ -79,15 +79,15 @@ async def test_both_secrets_sign_for_a_day_after_a_rotation(
 
 
 async def test_ten_tries_on_the_published_schedule_then_dead_then_replayed(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(503)
     endpoint, _ = await add(receiver.url)
     began = clock.now
     await happen()
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
 
-    tries = await deliveries(house)
+    tries = await deliveries(runtime)
     assert len(tries) == len(receiver.got) == 10
     for gap, planned in zip(gaps([one["at"] for one in tries]), SCHEDULE, strict=True):
         assert abs(gap - planned) <= planned * 0.1
@@ -96,32 +96,32 @@ async def test_ten_tries_on_the_published_schedule_then_dead_then_replayed(
     assert [one["attempt"] for one in tries] == list(range(1, 11))
     assert len({got.id for got in receiver.got}) == len({got.body for got in receiver.got}) == 1
     assert len({got.headers["webhook-timestamp"] for got in receiver.got}) == 10
-    assert await states(house) == ["dead"]
-    assert await state_of(house, endpoint.id) == ("active", None)
+    assert await states(runtime) == ["dead"]
+    assert await state_of(runtime, endpoint.id) == ("active", None)
 
     receiver.answer(200)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await webhooks.replay_delivery(work, tries[3]["id"], owner_id=endpoint.owner_id)
-    await work_off(house, clock)
-    assert await states(house) == ["dead", "done"]
+    await work_off(runtime, clock)
+    assert await states(runtime) == ["dead", "done"]
     assert receiver.got[-1].body == receiver.got[0].body
     assert receiver.got[-1].id == receiver.got[0].id
 
 
 async def test_410_switches_the_endpoint_off_at_once_and_its_owner_is_to_be_told(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(410)
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
     await happen()
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
 
     assert len(receiver.got) == 1
-    assert await states(house) == ["dead"]
-    assert await state_of(house, endpoint.id) == ("disabled", "It answered 410: it is gone.")
-    notice = await house.pool.fetchrow(
+    assert await states(runtime) == ["dead"]
+    assert await state_of(runtime, endpoint.id) == ("disabled", "It answered 410: it is gone.")
+    notice = await runtime.pool.fetchrow(
         "select tenant_id, subject_id, public from events where type = 'webhook.disabled'"
     )
     assert notice is not None
@@ -130,147 +130,147 @@ async def test_410_switches_the_endpoint_off_at_once_and_its_owner_is_to_be_told
 
 
 async def test_five_days_of_nothing_but_failure_switch_the_endpoint_off(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(500)
     endpoint, _ = await add(receiver.url)
     began = clock.now
     for _ in range(6):
         await happen()
-        await work_off(house, clock)
+        await work_off(runtime, clock)
         clock.pass_time(hours=23)
-    assert await state_of(house, endpoint.id) == ("active", None)
+    assert await state_of(runtime, endpoint.id) == ("active", None)
 
     clock.now = began + timedelta(days=5)
-    await work_off(house, clock)
-    state, reason = await state_of(house, endpoint.id)
+    await work_off(runtime, clock)
+    state, reason = await state_of(runtime, endpoint.id)
     assert (state, reason) == ("disabled", "Every delivery has failed for 5 days.")
-    assert await house.pool.fetchval("select count(*) from events where type = 'webhook.disabled'") == 1
-    await work_until_settled(house, clock)
-    assert set(await states(house)) <= {"skipped", "dead"}
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'webhook.disabled'") == 1
+    await work_until_settled(runtime, clock)
+    assert set(await states(runtime)) <= {"skipped", "dead"}
 
 
 async def test_one_success_in_between_keeps_the_endpoint_on(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
     for day in range(8):
         receiver.answer(200 if day == 3 else 500)
         await happen()
-        await work_off(house, clock)
+        await work_off(runtime, clock)
         clock.pass_time(days=1)
 
-    assert await state_of(house, endpoint.id) == ("active", None)
+    assert await state_of(runtime, endpoint.id) == ("active", None)
 
 
 async def test_an_endpoint_that_nobody_has_tried_for_days_is_not_switched_off_by_one_failure(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(500)
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
     clock.pass_time(days=10)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
-    assert await state_of(house, endpoint.id) == ("active", None)
+    assert await state_of(runtime, endpoint.id) == ("active", None)
 
 
 async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_try(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
     await happen()
-    await run_effect(house, (await planned_jobs(house))[0])
+    await run_effect(runtime, (await planned_jobs(runtime))[0])
     for _ in range(AT_ONCE):
         assert GATE.enter(endpoint.id, user.id, now=clock.now) is None
-    await work_off(house, clock)
-    due = await next_try(house)
+    await work_off(runtime, clock)
+    due = await next_try(runtime)
     assert due is not None
     assert timedelta() < due - clock.now <= timedelta(seconds=1)
-    assert (await states(house), receiver.got, await deliveries(house)) == (["queued"], [], [])
-    assert await house.pool.fetchval("select attempts from effects where reaction = 'webhooks.deliver'") == 0
+    assert (await states(runtime), receiver.got, await deliveries(runtime)) == (["queued"], [], [])
+    assert await runtime.pool.fetchval("select attempts from effects where reaction = 'webhooks.deliver'") == 0
 
     for _ in range(AT_ONCE):
         GATE.leave(endpoint.id, user.id)
-    await work_until_settled(house, clock)
-    assert [one["attempt"] for one in await deliveries(house)] == [1]
+    await work_until_settled(runtime, clock)
+    assert [one["attempt"] for one in await deliveries(runtime)] == [1]
 
 
 async def test_what_waits_behind_a_failing_delivery_is_let_go_one_by_one_after_five_minutes(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add
 ) -> None:
     receiver.answer(500)
     await add(receiver.url, "booking.created", "booking.rescheduled", "booking.cancelled")
-    await live_through(house, user, clock.now + timedelta(days=1, hours=3))
-    await work_off(house, clock)
-    assert await states(house) == ["queued", "waiting", "waiting"]
+    await live_through(runtime, user, clock.now + timedelta(days=1, hours=3))
+    await work_off(runtime, clock)
+    assert await states(runtime) == ["queued", "waiting", "waiting"]
 
     clock.pass_time(minutes=4, seconds=55)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         assert await release_held(work.db, now=work.now) == (0, False)
     clock.pass_time(seconds=10)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         assert await release_held(work.db, now=work.now) == (1, False)
-    assert await states(house) == ["queued", "queued", "waiting"]
+    assert await states(runtime) == ["queued", "queued", "waiting"]
 
 
 async def test_an_endpoint_hears_only_of_the_events_that_it_has_chosen(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     async with receiving() as other:
         await add(receiver.url, "contact.created")
         await add(other.url, "booking.created")
         await happen()
-        await work_off(house, clock)
+        await work_off(runtime, clock)
 
         assert [got.json["type"] for got in receiver.got] == ["contact.created"]
         assert other.got == []
 
 
 async def test_a_paused_endpoint_is_sent_nothing_not_even_what_was_planned(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(500)
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_off(house, clock)
-    async with house.writing(OPERATOR) as work:
-        await webhooks.pause_endpoint(work, Ref(endpoint.id, endpoint.owner_id))
+    await work_off(runtime, clock)
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.pause_endpoint(work, EndpointRef(endpoint.id, endpoint.owner_id))
     await happen()
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
 
     assert len(receiver.got) == 1
-    assert await states(house) == ["skipped"]
+    assert await states(runtime) == ["skipped"]
 
 
 async def test_a_deleted_endpoint_takes_its_deliveries_with_it(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(500)
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_off(house, clock)
-    async with house.writing(OPERATOR) as work:
-        await webhooks.delete_endpoint(work, Ref(endpoint.id, endpoint.owner_id))
-    await work_until_settled(house, clock)
+    await work_off(runtime, clock)
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.delete_endpoint(work, EndpointRef(endpoint.id, endpoint.owner_id))
+    await work_until_settled(runtime, clock)
 
     assert len(receiver.got) == 1
-    assert await deliveries(house) == []
-    assert await states(house) == ["skipped"]
+    assert await deliveries(runtime) == []
+    assert await states(runtime) == ["skipped"]
 
 
 async def test_every_try_is_logged_with_what_was_sent_and_what_came_back(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(422, body="für später".encode())
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
-    async with house.writing(OPERATOR) as work:
-        (logged,), total = await webhooks.list_attempts(work, Ref(endpoint.id, endpoint.owner_id))
+    async with runtime.transaction(OPERATOR) as work:
+        (logged,), total = await webhooks.list_attempts(work, EndpointRef(endpoint.id, endpoint.owner_id))
     sent = {name.lower(): value for name, value in logged.attempt.request_headers.items()}
     assert total == 1
     assert sent.items() <= receiver.got[0].headers.items()

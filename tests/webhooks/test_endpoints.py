@@ -12,12 +12,12 @@ from openslot.core.events import Event
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.outbound import Outbound, OutboundRefused
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
 from openslot.webhooks.jobs import tidy_webhooks
-from openslot.webhooks.models import EndpointChanges, EndpointWanted, Ref, State
+from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, State
 from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING
@@ -31,19 +31,19 @@ ALWAYS = Span()
 
 
 @pytest.fixture
-async def stranger(house: House) -> User:
+async def stranger(runtime: Runtime) -> User:
     """Another host."""
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         return await people.welcome(work, UserWanted(email="bo@other.example", name="Bo Other", username="bo"))
 
 
-async def every_row(house: House) -> str:
+async def every_row(runtime: Runtime) -> str:
     """Write out everything that the database holds."""
-    tables = await house.pool.fetch(
+    tables = await runtime.pool.fetch(
         "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'"
     )
     dumps = [
-        await house.pool.fetchval(f'select string_agg(t::text, chr(10)) from "{row["relname"]}" t') for row in tables
+        await runtime.pool.fetchval(f'select string_agg(t::text, chr(10)) from "{row["relname"]}" t') for row in tables
     ]
     return "\n".join(dump for dump in dumps if dump)
 
@@ -56,16 +56,16 @@ def test_every_event_with_something_to_tell_is_published_and_no_other() -> None:
 
 
 async def test_a_secret_is_shown_once_and_never_stored_in_the_clear(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, first = await add(receiver.url)
-    async with house.writing(OPERATOR) as work:
-        _, second = await webhooks.rotate_secret(work, Ref(endpoint.id))
+    async with runtime.transaction(OPERATOR) as work:
+        _, second = await webhooks.rotate_secret(work, EndpointRef(endpoint.id))
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
     assert len(receiver.got) == 1
-    dump = await every_row(house)
+    dump = await every_row(runtime)
     assert str(endpoint.id) in dump
     for secret in (first, second):
         plain = secret.removeprefix("whsec_")
@@ -73,42 +73,44 @@ async def test_a_secret_is_shown_once_and_never_stored_in_the_clear(
         assert plain.encode().hex() not in dump
 
 
-async def test_a_replaced_secret_is_forgotten_when_its_day_is_over(house: House, clock: MovingClock, add: Add) -> None:
+async def test_a_replaced_secret_is_forgotten_when_its_day_is_over(
+    runtime: Runtime, clock: MovingClock, add: Add
+) -> None:
     endpoint, _ = await add(HOOK)
-    async with house.writing(OPERATOR) as work:
-        await webhooks.rotate_secret(work, Ref(endpoint.id))
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.rotate_secret(work, EndpointRef(endpoint.id))
     for hours, kept in ((23, True), (2, False)):
         clock.pass_time(hours=hours)
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await tidy_webhooks(work)
-        assert (await house.pool.fetchval("select previous_secret from webhook_endpoints") is not None) is kept
+        assert (await runtime.pool.fetchval("select previous_secret from webhook_endpoints") is not None) is kept
 
 
-async def test_an_event_that_does_not_exist_is_refused_by_name(house: House, user: User, add: Add) -> None:
+async def test_an_event_that_does_not_exist_is_refused_by_name(runtime: Runtime, user: User, add: Add) -> None:
     with pytest.raises(Invalid) as refused:
         await add(HOOK, "booking.created", "booking.exploded")
     assert "booking.exploded" in (refused.value.details or {})["events"]
 
     endpoint, _ = await add(HOOK, "contact.created", "booking.created", "contact.created")
     assert endpoint.events == ("booking.created", "contact.created")
-    async with house.writing(OPERATOR) as work:
-        changed = await webhooks.change_endpoint(work, Ref(endpoint.id, user.id), EndpointChanges(events=()))
+    async with runtime.transaction(OPERATOR) as work:
+        changed = await webhooks.change_endpoint(work, EndpointRef(endpoint.id, user.id), EndpointChanges(events=()))
         assert changed.events == ()
-        assert (await webhooks.get_endpoint(work, Ref(endpoint.id, user.id))) == changed
+        assert (await webhooks.get_endpoint(work, EndpointRef(endpoint.id, user.id))) == changed
 
 
-async def test_one_user_has_so_many_endpoints_and_no_more(house: House, user: User, add: Add) -> None:
+async def test_one_user_has_so_many_endpoints_and_no_more(runtime: Runtime, user: User, add: Add) -> None:
     for _ in range(MOST_ENDPOINTS):
         await add(HOOK)
     with pytest.raises(TooManyWebhooks):
         await add(HOOK)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         assert len(await webhooks.list_endpoints(work, user)) == MOST_ENDPOINTS
 
 
-async def test_anothers_endpoint_is_not_found_by_any_verb(house: House, stranger: User, add: Add) -> None:
+async def test_anothers_endpoint_is_not_found_by_any_verb(runtime: Runtime, stranger: User, add: Add) -> None:
     endpoint, _ = await add(HOOK)
-    theirs = Ref(endpoint.id, stranger.id)
+    theirs = EndpointRef(endpoint.id, stranger.id)
     verbs = (
         lambda work: webhooks.get_endpoint(work, theirs),
         lambda work: webhooks.change_endpoint(work, theirs, EndpointChanges(url=HOOK)),
@@ -122,31 +124,31 @@ async def test_anothers_endpoint_is_not_found_by_any_verb(house: House, stranger
     )
     for verb in verbs:
         with pytest.raises(WebhookNotFound):
-            async with house.writing(OPERATOR) as work:
+            async with runtime.transaction(OPERATOR) as work:
                 await verb(work)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         assert await webhooks.list_endpoints(work, stranger) == []
 
 
 async def test_anothers_events_do_not_arrive(
-    house: House, clock: MovingClock, receiver: Receiver, stranger: User, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, stranger: User, add: Add, happen: Happen
 ) -> None:
     await add(receiver.url)
     await happen(stranger)
-    await work_off(house, clock)
+    await work_off(runtime, clock)
 
     assert receiver.got == []
 
 
 async def test_a_test_arrives_at_one_endpoint_in_whatever_state_and_nowhere_else(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add
 ) -> None:
     endpoint, _ = await add(f"{receiver.url}/tested", "booking.created")
     await add(f"{receiver.url}/other")
-    async with house.writing(OPERATOR) as work:
-        await webhooks.pause_endpoint(work, Ref(endpoint.id, user.id))
-        await webhooks.send_test(work, Ref(endpoint.id, user.id))
-    await work_off(house, clock)
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.pause_endpoint(work, EndpointRef(endpoint.id, user.id))
+        await webhooks.send_test(work, EndpointRef(endpoint.id, user.id))
+    await work_off(runtime, clock)
 
     (got,) = receiver.got
     assert (got.path, got.json["type"], got.json["data"]["webhookId"]) == (
@@ -157,28 +159,28 @@ async def test_a_test_arrives_at_one_endpoint_in_whatever_state_and_nowhere_else
 
 
 async def test_what_was_missed_is_replayed_once_under_its_own_id_and_in_order(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     before = await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     endpoint, _ = await add(receiver.url)
     arrived = await happen()
-    await work_off(house, clock)
-    ref = Ref(endpoint.id, user.id)
-    async with house.writing(OPERATOR) as work:
+    await work_off(runtime, clock)
+    ref = EndpointRef(endpoint.id, user.id)
+    async with runtime.transaction(OPERATOR) as work:
         await webhooks.pause_endpoint(work, ref)
     clock.pass_time(hours=1)
     paused = [await happen() for _ in range(3)]
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
     with pytest.raises(WebhookNotActive):
-        async with house.writing(OPERATOR) as work:
+        async with runtime.transaction(OPERATOR) as work:
             await webhooks.replay_missed(work, ref, ALWAYS)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await webhooks.resume_endpoint(work, ref)
         assert await webhooks.replay_missed(work, ref, Span(clock.now - timedelta(minutes=1), None)) == 3
         assert await webhooks.replay_missed(work, ref, ALWAYS) == 1  # the one from before the endpoint was there
         assert await webhooks.replay_missed(work, ref, ALWAYS) == 0
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
 
     told = [got.json["data"]["id"] for got in receiver.got]
     assert told == [str(one.id) for one in (arrived, *paused, before)]
@@ -186,78 +188,78 @@ async def test_what_was_missed_is_replayed_once_under_its_own_id_and_in_order(
 
 
 async def test_all_of_a_range_is_sent_again_with_the_same_bytes(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
     for _ in range(3):
         await happen()
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
     # Long after, when the bodies are no longer kept, they are made again from the events.
     clock.pass_time(days=31)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         assert await tidy_webhooks(work) == "3 tries, 3 bodies removed"
-        assert await webhooks.replay_all(work, Ref(endpoint.id, user.id), ALWAYS) == 3
-    await work_until_settled(house, clock)
+        assert await webhooks.replay_all(work, EndpointRef(endpoint.id, user.id), ALWAYS) == 3
+    await work_until_settled(runtime, clock)
 
     first, again = receiver.got[:3], receiver.got[3:]
     assert [(got.id, got.body) for got in first] == [(got.id, got.body) for got in again]
 
 
 async def test_a_planned_try_is_dropped_when_a_replay_has_arrived(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(500)
     await add(receiver.url)
     await happen()
-    await work_off(house, clock)
-    (failed,) = await deliveries(house)
+    await work_off(runtime, clock)
+    (failed,) = await deliveries(runtime)
     receiver.answer(200)
     clock.pass_time(seconds=1)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await webhooks.replay_delivery(work, failed["id"], owner_id=user.id)
-    await work_until_settled(house, clock)
+    await work_until_settled(runtime, clock)
 
     assert len(receiver.got) == 2
-    assert await states(house) == ["skipped", "done"]
+    assert await states(runtime) == ["skipped", "done"]
 
 
 async def test_anothers_delivery_is_not_replayed(
-    house: House, user: User, stranger: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, stranger: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     await add(receiver.url)
     await happen()
-    await work_off(house, clock)
-    (tried,) = await deliveries(house)
+    await work_off(runtime, clock)
+    (tried,) = await deliveries(runtime)
 
     for attempt_id, owner_id in ((tried["id"], stranger.id), (new_id(), user.id)):
         with pytest.raises(DeliveryNotFound):
-            async with house.writing(OPERATOR) as work:
+            async with runtime.transaction(OPERATOR) as work:
                 await webhooks.replay_delivery(work, attempt_id, owner_id=owner_id)
 
 
 async def test_a_resumed_endpoint_starts_with_a_clean_record(
-    house: House, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     receiver.answer(410)
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     receiver.answer(200)
-    async with house.writing(OPERATOR) as work:
-        resumed = await webhooks.resume_endpoint(work, Ref(endpoint.id, user.id))
+    async with runtime.transaction(OPERATOR) as work:
+        resumed = await webhooks.resume_endpoint(work, EndpointRef(endpoint.id, user.id))
     assert (resumed.state, resumed.state_reason, resumed.failing_since) == (State.ACTIVE, None, None)
 
     await happen()
-    await work_off(house, clock)
-    assert await states(house) == ["dead", "done"]
+    await work_off(runtime, clock)
+    assert await states(runtime) == ["dead", "done"]
 
 
-async def test_a_description_is_one_line(house: House, user: User) -> None:
+async def test_a_description_is_one_line(runtime: Runtime, user: User) -> None:
     for wrong in ("x" * 201, "two\nlines"):
         with pytest.raises(Invalid):
-            async with house.writing(OPERATOR) as work:
+            async with runtime.transaction(OPERATOR) as work:
                 await webhooks.add_endpoint(work, user, EndpointWanted(url=HOOK, description=wrong))
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         made, _ = await webhooks.add_endpoint(work, user, EndpointWanted(url=HOOK, description="  "))
     assert made.description is None
 
@@ -266,9 +268,9 @@ def test_there_are_the_events_of_the_contract_that_exist_so_far() -> None:
     assert PUBLISHED_TYPES == ("booking.created", "booking.cancelled", "booking.rescheduled", "contact.created")
 
 
-async def test_no_hostile_url_becomes_an_endpoint(house: House, user: User) -> None:
-    house.outbound = Outbound()
-    async with house.writing(OPERATOR) as work:
+async def test_no_hostile_url_becomes_an_endpoint(runtime: Runtime, user: User) -> None:
+    runtime.outbound = Outbound()
+    async with runtime.transaction(OPERATOR) as work:
         for reason, shape in SHAPES:
             url = shape.replace(PORT, "8443")
             with pytest.raises(OutboundRefused) as refused:

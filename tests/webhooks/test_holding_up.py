@@ -20,9 +20,9 @@ from openslot.access import operations as access
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
+from openslot.runtime import open_runtime
 from openslot.webhooks.gate import AT_ONCE
 from tests.bookings.test_races import wish, workday
 from tests.webhooks.conftest import Add, Happen, live_through, until
@@ -35,17 +35,17 @@ OTHERS_WITHIN = 5.0
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    """Open a house on the real clock, as workers have it."""
-    async with open_house(settings) as opened:
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """Open a runtime on the real clock, as workers have it."""
+    async with open_runtime(settings) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def working(house: House) -> AsyncIterator[None]:
+async def working(runtime: Runtime) -> AsyncIterator[None]:
     """Keep a worker running."""
     stop = asyncio.Event()
-    task = asyncio.create_task(run_worker(house, stop))
+    task = asyncio.create_task(run_worker(runtime, stop))
     try:
         yield
     finally:
@@ -54,7 +54,7 @@ async def working(house: House) -> AsyncIterator[None]:
 
 
 async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
-    house: House, user: User, add: Add
+    runtime: Runtime, user: User, add: Add
 ) -> None:
     taken: list[tuple[str, str]] = []
     async with receiving() as receiver:
@@ -70,8 +70,8 @@ async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
 
         receiver.behaviour = fail_once
         await add(receiver.url, "booking.created", "booking.rescheduled", "booking.cancelled")
-        made = [await live_through(house, user, workday(number), number) for number in range(4)]
-        async with working(house):
+        made = [await live_through(runtime, user, workday(number), number) for number in range(4)]
+        async with working(runtime):
             await until(lambda: len(taken) == 12, within=60)
 
     for booking_id in made:
@@ -80,20 +80,20 @@ async def test_what_happens_to_a_booking_arrives_in_order_though_a_try_fails(
     assert [subject for subject, _ in taken[-3:]] == [str(made[0])] * 3, "the others did not wait"
 
 
-async def test_a_tarpit_delays_nobody_else(house: House, user: User, add: Add, happen: Happen) -> None:
+async def test_a_tarpit_delays_nobody_else(runtime: Runtime, user: User, add: Add, happen: Happen) -> None:
     async with receiving(tarpit) as pit, receiving() as one, receiving() as other:
         for receiver in (pit, one, other):
             await add(receiver.url)
         loop = asyncio.get_running_loop()
         happened: dict[str, float] = {}
-        async with working(house):
+        async with working(runtime):
             for _ in range(EVENTS):
                 contact = await happen()
                 happened[str(contact.id)] = loop.time()
                 await asyncio.sleep(1 / A_SECOND)
             await until(lambda: min(len(one.got), len(other.got)) >= EVENTS, within=60)
             inside = pit.most_inside
-            await house.pool.execute("update webhook_endpoints set state = 'paused' where url = $1", pit.url)
+            await runtime.pool.execute("update webhook_endpoints set state = 'paused' where url = $1", pit.url)
 
         waits = sorted(got.at - happened[got.json["data"]["id"]] for each in (one, other) for got in each.got)
         print(f"waited: p50 {waits[len(waits) // 2]:.2f} s, p95 {waits[int(len(waits) * 0.95)]:.2f} s")  # noqa: T201
@@ -156,10 +156,10 @@ async def kill_at_random(processes: list[Process], done: asyncio.Event) -> int:
 
 
 async def test_every_event_arrives_under_one_id_though_web_and_worker_are_killed(
-    house: House, user: User, settings: Settings, receiver: Receiver, add: Add
+    runtime: Runtime, user: User, settings: Settings, receiver: Receiver, add: Add
 ) -> None:
     await add(receiver.url)
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         made, _ = await access.create_api_key(work, user, name="kill")
     key = {"Authorization": f"Bearer {made}"}
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -177,7 +177,7 @@ async def test_every_event_arrives_under_one_id_though_web_and_worker_are_killed
         booked = await asyncio.gather(*(book(number) for number in range(BOOKINGS)))
         done.set()
         kills = await killing
-        events = await house.pool.fetch("select id, type, subject_id from events where public is not null")
+        events = await runtime.pool.fetch("select id, type, subject_id from events where public is not null")
         expected = {str(row["id"]) for row in events}
         await until(lambda: expected <= {got.id for got in receiver.got}, within=120)
     finally:

@@ -13,18 +13,18 @@ from msgspec.structs import replace
 from openslot.accounts.models import User, UserWanted
 from openslot.app import create_app
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import Ref as Booked
+from openslot.bookings.models import BookingRef as ByBooking
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.jobs import housekeeping
 from openslot.jobs.periodic import run_job
 from openslot.people import operations as people
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import Ref
+from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
 from tests.bookings.conftest import MovingClock
 from tests.live import serving
@@ -70,163 +70,165 @@ def reader(client: httpx2.AsyncClient, bearer: dict[str, str]) -> Reader:
     return Reader(client, bearer)
 
 
-async def count(house: House, table: str) -> int:
-    found: int = await house.pool.fetchval(f"select count(*) from {table}")
+async def count(runtime: Runtime, table: str) -> int:
+    found: int = await runtime.pool.fetchval(f"select count(*) from {table}")
     return found
 
 
-async def public_events(house: House) -> list[UUID]:
-    rows = await house.pool.fetch("select id from events where public is not null order by no")
+async def public_events(runtime: Runtime) -> list[UUID]:
+    rows = await runtime.pool.fetch("select id from events where public is not null order by no")
     return [row["id"] for row in rows]
 
 
 async def test_an_old_event_goes_with_all_that_belongs_to_it_and_a_young_one_stays(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     await add(receiver.url)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     clock.pass_time(days=60)
     await happen()
-    await work_off(house, clock)
-    old, young = await public_events(house)
+    await work_off(runtime, clock)
+    old, young = await public_events(runtime)
     clock.pass_time(days=29)
-    await run_job(house, TIDY_WEBHOOKS)
-    assert await run_job(house, TIDY_EVENTS) == "0 events removed"
+    await run_job(runtime, TIDY_WEBHOOKS)
+    assert await run_job(runtime, TIDY_EVENTS) == "0 events removed"
 
     clock.pass_time(days=2)
-    assert await run_job(house, TIDY_EVENTS) == "2 events removed", "the account's own event too"
-    assert await public_events(house) == [young]
+    assert await run_job(runtime, TIDY_EVENTS) == "2 events removed", "the account's own event too"
+    assert await public_events(runtime) == [young]
     for table in BELONGINGS:
-        assert await house.pool.fetchval(f"select count(*) from {table} where event_id = $1", old) == 0
-        assert await house.pool.fetchval(f"select count(*) from {table} where event_id = $1", young) > 0
-    assert await run_job(house, TIDY_EVENTS) == "0 events removed"
+        assert await runtime.pool.fetchval(f"select count(*) from {table} where event_id = $1", old) == 0
+        assert await runtime.pool.fetchval(f"select count(*) from {table} where event_id = $1", young) > 0
+    assert await run_job(runtime, TIDY_EVENTS) == "0 events removed"
 
 
 async def test_the_operator_chooses_for_how_long(settings: Settings, clock: MovingClock, user: User) -> None:
-    async with open_house(replace(settings, keep_events_days=30), clock=clock) as house:
+    async with open_runtime(replace(settings, keep_events_days=30), clock=clock) as runtime:
         clock.pass_time(days=29)
-        assert await run_job(house, TIDY_EVENTS) == "0 events removed"
+        assert await run_job(runtime, TIDY_EVENTS) == "0 events removed"
         clock.pass_time(days=2)
-        assert await run_job(house, TIDY_EVENTS) == "1 events removed"
+        assert await run_job(runtime, TIDY_EVENTS) == "1 events removed"
     assert user.email == "mara@lindqvist.example"
 
 
 @pytest.mark.parametrize("state", ["waiting", "queued", "running"])
 async def test_an_event_with_something_left_to_do_is_kept(
-    house: House, clock: MovingClock, happen: Happen, state: str
+    runtime: Runtime, clock: MovingClock, happen: Happen, state: str
 ) -> None:
     await happen()
-    await house.pool.execute("update effects set state = $1", state)
+    await runtime.pool.execute("update effects set state = $1", state)
     clock.pass_time(days=1000)
-    await run_job(house, TIDY_EVENTS)
-    assert await count(house, "effects") == len(await public_events(house)) == 1
+    await run_job(runtime, TIDY_EVENTS)
+    assert await count(runtime, "effects") == len(await public_events(runtime)) == 1
 
-    await house.pool.execute("update effects set state = 'dead', finished_at = now()")
-    await run_job(house, TIDY_EVENTS)
-    assert await count(house, "effects") == len(await public_events(house)) == 0
+    await runtime.pool.execute("update effects set state = 'dead', finished_at = now()")
+    await run_job(runtime, TIDY_EVENTS)
+    assert await count(runtime, "effects") == len(await public_events(runtime)) == 0
 
 
 async def test_an_event_is_kept_while_a_delivery_of_it_is_in_the_log(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     clock.pass_time(days=89)
-    async with house.writing(OPERATOR) as work:
-        assert await webhooks.replay_all(work, Ref(endpoint.id), Span(None, None)) == 1
-    await work_off(house, clock)
+    async with runtime.transaction(OPERATOR) as work:
+        assert await webhooks.replay_all(work, EndpointRef(endpoint.id), Span(None, None)) == 1
+    await work_off(runtime, clock)
     assert len(receiver.got) == 2
 
     clock.pass_time(days=29)
     for job in (TIDY_WEBHOOKS, TIDY_EVENTS):
-        await run_job(house, job)
-    assert (await count(house, "webhook_deliveries"), len(await public_events(house))) == (1, 1)
+        await run_job(runtime, job)
+    assert (await count(runtime, "webhook_deliveries"), len(await public_events(runtime))) == (1, 1)
     clock.pass_time(days=2)
     for job in (TIDY_WEBHOOKS, TIDY_EVENTS):
-        await run_job(house, job)
-    assert (await count(house, "webhook_deliveries"), len(await public_events(house))) == (0, 0)
+        await run_job(runtime, job)
+    assert (await count(runtime, "webhook_deliveries"), len(await public_events(runtime))) == (0, 0)
 
 
 async def test_who_adds_something_to_an_old_event_at_this_moment_keeps_it(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
     await happen()
-    await work_off(house, clock)
-    await house.pool.execute("delete from webhook_deliveries")
+    await work_off(runtime, clock)
+    await runtime.pool.execute("delete from webhook_deliveries")
     clock.pass_time(days=1000)
-    async with house.writing(OPERATOR) as work:
-        await webhooks.replay_all(work, Ref(endpoint.id), Span(None, None))
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.replay_all(work, EndpointRef(endpoint.id), Span(None, None))
         async with asyncio.timeout(5):
-            assert await run_job(house, TIDY_EVENTS) == "1 events removed", "the account's own, without waiting"
-    await run_job(house, TIDY_EVENTS)
+            assert await run_job(runtime, TIDY_EVENTS) == "1 events removed", "the account's own, without waiting"
+    await run_job(runtime, TIDY_EVENTS)
 
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     assert len(receiver.got) == 2
 
 
 async def test_many_are_removed_a_few_at_a_time(
-    house: House, clock: MovingClock, happen: Happen, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, clock: MovingClock, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(housekeeping, "EVENTS", 3)
     for _ in range(10):
         await happen()
-    await house.pool.execute("update effects set state = 'done'")
-    (kept,) = await house.pool.fetch("update effects set state = 'waiting' where no = 4 returning event_id")
+    await runtime.pool.execute("update effects set state = 'done'")
+    (kept,) = await runtime.pool.fetch("update effects set state = 'waiting' where no = 4 returning event_id")
     clock.pass_time(days=100)
     await happen()
-    await house.pool.execute(
+    await runtime.pool.execute(
         """create table removals (rows bigint);
         create function note_removal() returns trigger language plpgsql as $$
         begin insert into removals select count(*) from removed; return null; end $$;
         create trigger note after delete on events referencing old table as removed
             for each statement execute function note_removal()"""
     )
-    assert await run_job(house, TIDY_EVENTS) == "10 events removed"
-    sizes = [row["rows"] for row in await house.pool.fetch("select rows from removals")]
+    assert await run_job(runtime, TIDY_EVENTS) == "10 events removed"
+    sizes = [row["rows"] for row in await runtime.pool.fetch("select rows from removals")]
     assert max(sizes) <= 3
     assert sum(sizes) == 10
-    assert (await public_events(house))[0] == kept["event_id"]
-    assert len(await public_events(house)) == 2
+    assert (await public_events(runtime))[0] == kept["event_id"]
+    assert len(await public_events(runtime)) == 2
 
 
 async def test_a_bookings_history_outlives_its_events_and_goes_with_the_booking(
-    house: House, clock: MovingClock, user: User
+    runtime: Runtime, clock: MovingClock, user: User
 ) -> None:
-    booking_id = await live_through(house, user, clock.now + timedelta(days=1, hours=3))
-    await house.pool.execute("update effects set state = 'done'")
-    before = await bookings.list_history(house.reading(OPERATOR), Booked(booking_id, user.id))
+    booking_id = await live_through(runtime, user, clock.now + timedelta(days=1, hours=3))
+    await runtime.pool.execute("update effects set state = 'done'")
+    before = await bookings.list_history(runtime.work(OPERATOR), ByBooking(booking_id, user.id))
     assert [past.type for past in before] == ["booking.created", "booking.rescheduled", "booking.cancelled"]
 
     clock.pass_time(days=100)
-    await run_job(house, TIDY_EVENTS)
-    assert await public_events(house) == []
-    assert await bookings.list_history(house.reading(OPERATOR), Booked(booking_id, user.id)) == before
+    await run_job(runtime, TIDY_EVENTS)
+    assert await public_events(runtime) == []
+    assert await bookings.list_history(runtime.work(OPERATOR), ByBooking(booking_id, user.id)) == before
 
-    await house.pool.execute("delete from bookings")
-    assert await count(house, "booking_history") == 0
+    await runtime.pool.execute("delete from bookings")
+    assert await count(runtime, "booking_history") == 0
 
 
-async def test_events_of_a_booking_that_is_gone_leave_no_history(house: House, clock: MovingClock, user: User) -> None:
-    await live_through(house, user, clock.now + timedelta(days=1, hours=3))
-    await house.pool.execute("update effects set state = 'done'")
-    await house.pool.execute("delete from bookings")
+async def test_events_of_a_booking_that_is_gone_leave_no_history(
+    runtime: Runtime, clock: MovingClock, user: User
+) -> None:
+    await live_through(runtime, user, clock.now + timedelta(days=1, hours=3))
+    await runtime.pool.execute("update effects set state = 'done'")
+    await runtime.pool.execute("delete from bookings")
     clock.pass_time(days=100)
-    await run_job(house, TIDY_EVENTS)
+    await run_job(runtime, TIDY_EVENTS)
 
-    assert (await count(house, "events"), await count(house, "booking_history")) == (0, 0)
+    assert (await count(runtime, "events"), await count(runtime, "booking_history")) == (0, 0)
 
 
-async def let_go(house: House) -> None:
+async def let_go(runtime: Runtime) -> None:
     """Finish everything, so that only age decides, and remove what is old."""
-    await house.pool.execute("update effects set state = 'done'")
-    await run_job(house, TIDY_EVENTS)
+    await runtime.pool.execute("update effects set state = 'done'")
+    await run_job(runtime, TIDY_EVENTS)
 
 
 async def test_who_reads_often_enough_misses_nothing_however_old_the_last_event_is(
-    house: House, clock: MovingClock, happen: Happen, reader: Reader
+    runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
 ) -> None:
     for _ in range(3):
         await happen()
@@ -234,27 +236,27 @@ async def test_who_reads_often_enough_misses_nothing_however_old_the_last_event_
     # A quiet year: the events go, the place stays.
     for _ in range(12):
         clock.pass_time(days=30)
-        await let_go(house)
+        await let_go(runtime)
         assert await reader.read(place) == {"data": [], "next": place, "hasMore": False}
-    assert await public_events(house) == []
+    assert await public_events(runtime) == []
 
     made = [str((await happen()).id) for _ in range(3)]
     clock.pass_time(days=89)
-    await let_go(house)
+    await let_go(runtime)
     page = await reader.read(place)
     assert [event["data"]["id"] for event in page["data"]] == made
     assert [event["data"]["id"] for event in (await reader.read())["data"]] == made
 
 
 async def test_who_comes_back_too_late_is_told_that_something_is_missing(
-    house: House, clock: MovingClock, happen: Happen, reader: Reader
+    runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
 ) -> None:
     await happen()
     place = (await reader.read())["next"]
     for _ in range(3):
         clock.pass_time(days=50)
         await happen()
-    await let_go(house)
+    await let_go(runtime)
 
     answer = await reader.ask(place)
     assert (answer.status_code, answer.headers["x-error-code"]) == (400, "event_expired")
@@ -272,17 +274,17 @@ async def test_an_id_that_never_was_in_a_whole_feed_is_simply_wrong(happen: Happ
 
 
 async def test_a_feed_has_no_gap_though_an_older_event_is_still_needed(
-    house: House, clock: MovingClock, happen: Happen, reader: Reader
+    runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
 ) -> None:
     for _ in range(4):
         await happen()
     places = [event["id"] for event in (await reader.read())["data"]]
-    await house.pool.execute("update effects set state = 'done'")
-    await house.pool.execute("update effects set state = 'queued' where event_id = $1", UUID(places[1]))
+    await runtime.pool.execute("update effects set state = 'done'")
+    await runtime.pool.execute("update effects set state = 'queued' where event_id = $1", UUID(places[1]))
     clock.pass_time(days=100)
     await happen()
-    await run_job(house, TIDY_EVENTS)
-    assert str((await public_events(house))[0]) == places[1]
+    await run_job(runtime, TIDY_EVENTS)
+    assert str((await public_events(runtime))[0]) == places[1]
 
     for gone in places[:3]:
         assert (await reader.ask(gone)).headers["x-error-code"] == "event_expired"
@@ -291,11 +293,11 @@ async def test_a_feed_has_no_gap_though_an_older_event_is_still_needed(
 
 
 async def test_a_feed_that_was_cut_tells_rightly_whether_there_is_more(
-    house: House, clock: MovingClock, happen: Happen, reader: Reader
+    runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
 ) -> None:
     await happen()
     clock.pass_time(days=100)
-    await let_go(house)
+    await let_go(runtime)
     for _ in range(3):
         await happen()
 
@@ -306,9 +308,9 @@ async def test_a_feed_that_was_cut_tells_rightly_whether_there_is_more(
 
 
 async def test_one_tenants_old_events_cut_no_other_feed(
-    house: House, clock: MovingClock, happen: Happen, reader: Reader
+    runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
 ) -> None:
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         stranger = await people.welcome(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
     for _ in range(3):
         await happen(stranger)
@@ -316,26 +318,26 @@ async def test_one_tenants_old_events_cut_no_other_feed(
     await happen()
     place = (await reader.read())["next"]
     clock.pass_time(days=2)
-    await let_go(house)
+    await let_go(runtime)
 
-    assert await house.pool.fetchval("select count(*) from event_feed where tenant_id = $1", stranger.id) == 1
+    assert await runtime.pool.fetchval("select count(*) from event_feed where tenant_id = $1", stranger.id) == 1
     assert len((await reader.read())["data"]) == 1
     assert (await reader.read(place))["data"] == []
     assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "invalid"
 
 
 async def test_old_tries_and_bodies_are_removed_in_batches(
-    house: House, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("openslot.jobs.batches.repeat.__kwdefaults__", {"size": 2, "most": 100})
     await add(receiver.url)
     for _ in range(5):
         await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     clock.pass_time(days=29)
     await happen()
-    await work_off(house, clock)
+    await work_off(runtime, clock)
     clock.pass_time(days=2)
 
-    assert await run_job(house, TIDY_WEBHOOKS) == "5 tries, 5 bodies removed"
-    assert await count(house, "webhook_deliveries") == await count(house, "webhook_messages") == 1
+    assert await run_job(runtime, TIDY_WEBHOOKS) == "5 tries, 5 bodies removed"
+    assert await count(runtime, "webhook_deliveries") == await count(runtime, "webhook_messages") == 1

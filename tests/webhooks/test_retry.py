@@ -18,9 +18,9 @@ from openslot.core.config import Settings
 from openslot.core.errors import Invalid, NotFound
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
-from openslot.core.work import House
-from openslot.house import open_house
+from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.wiring import WIRING
@@ -34,10 +34,10 @@ DONE_SINCE = "a later change has been carried out already"
 
 
 @pytest.fixture
-async def house(settings: Settings) -> AsyncIterator[House]:
-    """Open a house on the real clock, as the command has it, where every delivery is tried once."""
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """Open a runtime on the real clock, as the command has it, where every delivery is tried once."""
     reactions = tuple(replace(reaction, delays=()) for reaction in WEBHOOK_REACTIONS)
-    async with open_house(settings, wiring=replace(WIRING, reactions=reactions)) as opened:
+    async with open_runtime(settings, wiring=replace(WIRING, reactions=reactions)) as opened:
         yield opened
 
 
@@ -78,44 +78,44 @@ def refuse(receiver: Receiver, *types: str) -> list[str]:
     return taken
 
 
-async def work_off(house: House) -> None:
+async def work_off(runtime: Runtime) -> None:
     """Run whatever is queued, one after the other, until nothing is."""
-    while rows := await house.pool.fetch("select id, round from effects where state = 'queued' order by no"):
+    while rows := await runtime.pool.fetch("select id, round from effects where state = 'queued' order by no"):
         for row in rows:
-            await run_effect(house, Job(effect_id=row["id"], round=row["round"]))
+            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
 
 
-async def dead(house: House) -> list[UUID]:
-    return [row["id"] for row in await house.pool.fetch("select id from effects where state = 'dead' order by no")]
+async def dead(runtime: Runtime) -> list[UUID]:
+    return [row["id"] for row in await runtime.pool.fetch("select id from effects where state = 'dead' order by no")]
 
 
 async def test_what_is_outdated_is_skipped_and_the_operator_is_told(
-    house: House, user: User, receiver: Receiver, add: Add, retry: Retry
+    runtime: Runtime, user: User, receiver: Receiver, add: Add, retry: Retry
 ) -> None:
     await add(receiver.url, CREATED, MOVED, CANCELLED)
     taken = refuse(receiver, CREATED)
-    await live_through(house, user, workday(0), 0)
-    await work_off(house)
+    await live_through(runtime, user, workday(0), 0)
+    await work_off(runtime)
     taken_of_another = refuse(receiver, CREATED, MOVED, CANCELLED)
-    await live_through(house, user, workday(1), 1)
-    await work_off(house)
+    await live_through(runtime, user, workday(1), 1)
+    await work_off(runtime)
     assert (taken, taken_of_another) == ([MOVED, CANCELLED], [])
-    assert len(await dead(house)) == 4
+    assert len(await dead(runtime)) == 4
 
     taken = refuse(receiver)
     said = await retry("--all")
     assert said.split("\n")[:2] == ["3 effects will be tried again.", f"1 effect was skipped: {DONE_SINCE}."]
-    await work_off(house)
+    await work_off(runtime)
     assert taken == [CREATED, MOVED, CANCELLED]
     assert await retry("--all", "--json") == {"revived": 0, "skipped": 0, "left": 0, "reasons": {}}
 
 
-async def test_one_by_its_id(house: House, user: User, receiver: Receiver, add: Add, retry: Retry) -> None:
+async def test_one_by_its_id(runtime: Runtime, user: User, receiver: Receiver, add: Add, retry: Retry) -> None:
     await add(receiver.url, CREATED, MOVED, CANCELLED)
     refuse(receiver, CREATED)
-    await live_through(house, user, workday(0))
-    await work_off(house)
-    (created,) = await dead(house)
+    await live_through(runtime, user, workday(0))
+    await work_off(runtime)
+    (created,) = await dead(runtime)
 
     told = await retry(str(created), "--json")
     assert told == {"revived": 0, "skipped": 1, "left": 0, "reasons": {DONE_SINCE: 1}}
@@ -130,42 +130,42 @@ async def test_one_by_its_id(house: House, user: User, receiver: Receiver, add: 
 
 
 async def test_a_cancellation_that_was_replayed_keeps_its_creation_from_coming_after_it(
-    house: House, user: User, receiver: Receiver, add: Add, retry: Retry
+    runtime: Runtime, user: User, receiver: Receiver, add: Add, retry: Retry
 ) -> None:
     endpoint, _ = await add(receiver.url, CREATED, CANCELLED)
     refuse(receiver, CREATED, CANCELLED)
-    await live_through(house, user, workday(0))
-    await work_off(house)
+    await live_through(runtime, user, workday(0))
+    await work_off(runtime)
     taken = refuse(receiver)
-    cancelled = await house.pool.fetchval(
+    cancelled = await runtime.pool.fetchval(
         "select d.id from webhook_deliveries d join events v on v.id = d.event_id where v.type = $1", CANCELLED
     )
-    async with house.writing(OPERATOR) as work:
+    async with runtime.transaction(OPERATOR) as work:
         await webhooks.replay_delivery(work, cancelled, owner_id=endpoint.owner_id)
-    await work_off(house)
+    await work_off(runtime)
     assert taken == [CANCELLED]
 
     assert await retry("--all", "--json") == {"revived": 0, "skipped": 2, "left": 0, "reasons": {DONE_SINCE: 2}}
-    await work_off(house)
+    await work_off(runtime)
     assert taken == [CANCELLED]
 
 
 async def test_a_dead_fan_out_behind_one_that_is_done_is_skipped(
-    house: House, user: User, receiver: Receiver, add: Add, retry: Retry
+    runtime: Runtime, user: User, receiver: Receiver, add: Add, retry: Retry
 ) -> None:
     await add(receiver.url, CREATED, CANCELLED)
     taken = refuse(receiver)
-    await live_through(house, user, workday(0))
-    await house.pool.execute(
+    await live_through(runtime, user, workday(0))
+    await runtime.pool.execute(
         """update effects f set state = 'dead', finished_at = now() from events v
         where v.id = f.event_id and v.type = $1 and f.reaction = 'webhooks.fan_out'""",
         CREATED,
     )
-    await house.pool.execute("update lanes set unfinished = unfinished - 1 where lane like 'webhooks:booking:%'")
-    await house.pool.execute("update effects set state = 'queued' where state = 'waiting'")
-    await work_off(house)
+    await runtime.pool.execute("update lanes set unfinished = unfinished - 1 where lane like 'webhooks:booking:%'")
+    await runtime.pool.execute("update effects set state = 'queued' where state = 'waiting'")
+    await work_off(runtime)
     assert taken == [CANCELLED]
 
     assert (await retry("--all", "--json"))["reasons"] == {DONE_SINCE: 1}
-    await work_off(house)
+    await work_off(runtime)
     assert taken == [CANCELLED]

@@ -24,6 +24,6 @@ def serve_reference(operations: Sequence[Operation], public_url: str) -> Mount:
     @get("/api/docs")
     async def show_api_docs(work: Work, user: User | None) -> Response:
         """Show the documentation."""
-        return page("api_docs.html", user, reference=reference(), limit=work.house.settings.limit_key)
+        return page("api_docs.html", user, reference=reference(), limit=work.runtime.settings.limit_key)
 
     return Mount(prefix="", handlers=[show_api_docs])

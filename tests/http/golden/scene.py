@@ -20,7 +20,7 @@ from openslot.core.config import Settings
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.demo.seed import seed
-from openslot.house import open_house
+from openslot.runtime import open_runtime
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
 
@@ -85,7 +85,7 @@ class Scene:
 async def playing(settings: Settings) -> AsyncIterator[Scene]:
     """Put the scene up, with an app in front of it."""
     roomy = replace(settings, limit_key=ROOMY, limit_public=ROOMY, limit_failed_auth=ROOMY)
-    async with open_house(roomy, clock=lambda: MONDAY) as house, house.writing(OPERATOR) as work:
+    async with open_runtime(roomy, clock=lambda: MONDAY) as runtime, runtime.transaction(OPERATOR) as work:
         words = await _people(work)
     app = create_app(roomy, clock=lambda: MONDAY)
     async with running(app):
@@ -124,5 +124,5 @@ async def _people(work: Work) -> dict[str, str]:
         "foreign-booking": found["booking"][:-1] + "0",
         "foreign-event-type": str(await work.db.fetchval(one_of.format("event_types", "owner_id", "slug"), jonas.id)),
         "api-key": str(keys[0].id),
-        "manage": manage_token(work.house, await work.db.fetchval("select $1::uuid", found["managed"])),
+        "manage": manage_token(work.runtime, await work.db.fetchval("select $1::uuid", found["managed"])),
     }

@@ -13,7 +13,7 @@ import msgspec
 ROOT = Path(__file__).parents[3]
 PACKAGE, TESTS, QUEUE = f"{ROOT / 'openslot'}{os.sep}", f"{ROOT / 'tests'}{os.sep}", f"{os.sep}pgqueuer{os.sep}"
 # It passes on what others say.
-POOL = f"{PACKAGE}core{os.sep}lending.py"
+POOL = f"{PACKAGE}core{os.sep}pooling.py"
 
 TO = os.environ.get("RECORD_STATEMENTS_TO")
 connect = asyncpg.connect

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from openslot.availability.asking import default_days, find_days_faults
+from openslot.availability.date_range import default_days, find_days_faults
 from openslot.availability.models import Days
 from openslot.core.zones import get_zone
 from tests.availability.cases import at

@@ -22,7 +22,7 @@ UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
 DROPPED_IN_ORDER = ("materialized view", "view", "table", "function", "procedure", "sequence", "type")
 
 
-def pour(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[Thing, ...]) -> None:
+def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[Thing, ...]) -> None:
     """Bring the dump in and commit when all of it is there; a fault or an end before that leaves nothing."""
     where = address(url)
     psql = [get_program("psql", kind), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={where.url}"]

@@ -1,4 +1,4 @@
-"""Lending connections: what a pool is for, without the task that a pool starts for every connection that comes back."""
+"""A pool of connections, without the task that asyncpg's own starts for every connection that comes back."""
 
 import asyncio
 from collections import deque
@@ -21,53 +21,53 @@ class PoolTimeoutError(TimeoutError):
     """Every connection was in use for as long as one may wait for it."""
 
 
-class Lender:
-    """Lends a limited number of connections; who comes when all are out waits in line, and not forever."""
+class ConnectionPool:
+    """Lends a limited number of connections; when all are in use, callers wait in line, and not forever."""
 
     def __init__(self, connect: Connect, *, most: int, wait_seconds: float) -> None:
         self._connect = connect
         self._most = most
         self._wait_seconds = wait_seconds
         self._idle: list[tuple[asyncpg.Connection, float]] = []
-        self._lent = 0
+        self._in_use = 0
         self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
 
-    def acquire(self) -> "Loan":
+    def acquire(self) -> "PooledConnection":
         """Lend a connection for the length of an `async with`."""
-        return Loan(self)
+        return PooledConnection(self)
 
     async def fetch(self, query: str, *args: object) -> list[Any]:
         """Run a statement and return its rows."""
-        async with Loan(self) as connection:
+        async with PooledConnection(self) as connection:
             rows: list[Any] = await connection.fetch(query, *args)
             return rows
 
     async def fetchrow(self, query: str, *args: object) -> Any:
         """Run a statement and return its first row."""
-        async with Loan(self) as connection:
+        async with PooledConnection(self) as connection:
             return await connection.fetchrow(query, *args)
 
     async def fetchval(self, query: str, *args: object) -> Any:
         """Run a statement and return the first column of its first row."""
-        async with Loan(self) as connection:
+        async with PooledConnection(self) as connection:
             return await connection.fetchval(query, *args)
 
     async def execute(self, query: str, *args: object) -> str:
         """Run a statement and return its command tag."""
-        async with Loan(self) as connection:
+        async with PooledConnection(self) as connection:
             tag: str = await connection.execute(query, *args)
             return tag
 
     async def executemany(self, command: str, args: Sequence[Sequence[object]]) -> None:
         """Run a statement once for each set of arguments."""
-        async with Loan(self) as connection:
+        async with PooledConnection(self) as connection:
             await connection.executemany(command, args)
 
     async def close(self) -> None:
         """Wait for what is under way, then close every connection."""
         self._all_back = asyncio.Event()
-        if self._lent:
+        if self._in_use:
             await self._all_back.wait()
         while self._idle:
             await self._idle.pop()[0].close()
@@ -81,11 +81,11 @@ class Lender:
             if connection.is_closed():
                 continue
             if monotonic() - since < LONGEST_IDLE:
-                self._lent += 1
+                self._in_use += 1
                 return connection
             connection.terminate()
-        if self._lent < self._most:
-            self._lent += 1
+        if self._in_use < self._most:
+            self._in_use += 1
         elif (handed := await self._wait()) is not None:
             return handed
         try:
@@ -132,26 +132,26 @@ class Lender:
             if not waiter.done():
                 waiter.set_result(connection)
                 return
-        self._lent -= 1
+        self._in_use -= 1
         if connection is not None:
             self._idle.append((connection, monotonic()))
-        if self._all_back is not None and not self._lent:
+        if self._all_back is not None and not self._in_use:
             self._all_back.set()
 
 
-class Loan:
+class PooledConnection:
     """A connection for the length of an `async with`."""
 
-    __slots__ = ("_connection", "_lender")
+    __slots__ = ("_connection", "_pool")
 
-    def __init__(self, lender: Lender) -> None:
-        self._lender = lender
+    def __init__(self, pool: ConnectionPool) -> None:
+        self._pool = pool
 
     async def __aenter__(self) -> asyncpg.Connection:
-        self._connection = await self._lender.take()
+        self._connection = await self._pool.take()
         return self._connection
 
     async def __aexit__(
         self, _kind: type[BaseException] | None, fault: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        self._lender.give_back(self._connection, fault)
+        self._pool.give_back(self._connection, fault)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openslot.availability.models import Slot, Slots
-from openslot.availability.writing import write_slots
+from openslot.availability.slot_json import write_slots
 from openslot.core.zones import get_zone
 from tests.availability.cases import ZONES, days_of_change, second, show_slots
 

@@ -1,4 +1,4 @@
-"""Open the house: everything a process has one of, from its settings."""
+"""Open the runtime: everything a process has one of, from its settings."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,14 +12,14 @@ from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import load_secrets
-from openslot.core.work import House
+from openslot.core.work import Runtime
 from openslot.wiring import WIRING
 
 
 @asynccontextmanager
-async def open_house(
+async def open_runtime(
     settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Runtime]:
     """Connect to a migrated database, and close everything in the end."""
     if settings.database_url is None:
         raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
@@ -32,7 +32,7 @@ async def open_house(
     outbound = Outbound(allow=settings.outbound_allow)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
-        yield House(
+        yield Runtime(
             settings=settings,
             pool=pool,
             wiring=wiring,

@@ -1,0 +1,52 @@
+"""Batching: questions that come while others are being answered share the next statement."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar, cast
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# Two, so that one batch is gathered and read while another is with the database.
+BATCHES_AT_ONCE = 2
+LARGEST_BATCH = 100
+
+
+class Batcher(Generic[Item, Result]):
+    """Answers one by one what is asked in batches; a question that comes alone does not wait for others."""
+
+    def __init__(self, ask: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]]) -> None:
+        self._ask = ask
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._askers: set[asyncio.Task[None]] = set()
+
+    async def ask(self, asked: Item) -> Result:
+        """Ask with the next batch."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Result] = loop.create_future()
+        self._waiting.append((asked, answer))
+        if len(self._askers) < BATCHES_AT_ONCE:
+            # A task begins after everyone who has come by now is in line.
+            self._askers.add(loop.create_task(self._ask_for_all()))
+        return await answer
+
+    async def _ask_for_all(self) -> None:
+        try:
+            await self._ask_while_any_wait()
+        finally:
+            # In the very step that finds nobody waiting: who comes a moment later must not count on this one.
+            self._askers.discard(cast("asyncio.Task[None]", asyncio.current_task()))
+
+    async def _ask_while_any_wait(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:LARGEST_BATCH], self._waiting[LARGEST_BATCH:]
+            try:
+                found = await self._ask([asked for asked, _ in batch])
+            except Exception as fault:  # noqa: BLE001 - not swallowed: everyone in the batch gets it
+                for _, answer in batch:
+                    if not answer.done():
+                        answer.set_exception(fault)
+                continue
+            for (_, answer), each in zip(batch, found, strict=True):
+                if not answer.done():
+                    answer.set_result(each)

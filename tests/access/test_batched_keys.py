@@ -1,0 +1,97 @@
+"""Several at the door at once: each gets what it would get alone."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from openslot.access import limits, store
+from openslot.access import operations as access
+from openslot.access.door import enter_with_key, gate_of
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.errors import Refusal, TooMany, Unauthorized
+from openslot.core.secrets import fingerprint
+from openslot.core.work import Runtime
+
+HERE, THERE = "192.0.2.1", "192.0.2.2"
+WRONG = "svc_live_" + "0" * 32 + "ZZZZZZ"
+
+
+async def lookup(runtime: Runtime, key: str, address: str = HERE) -> str:
+    """Tell how someone fared at the door."""
+    try:
+        entry = await enter_with_key(runtime, f"Bearer {key}", address)
+    except Refusal as refusal:
+        return type(refusal).__name__
+    return f"in, {entry.headers['RateLimit-Remaining']} left"
+
+
+async def second_key(runtime: Runtime, user: User) -> str:
+    """Make another key of the same user."""
+    async with runtime.transaction(OPERATOR) as work:
+        key, _ = await access.create_api_key(work, user, name="second")
+    return key
+
+
+async def test_each_key_is_charged_for_its_own(runtime: Runtime, user: User, api_key: str) -> None:
+    other = await second_key(runtime, user)
+    fared = await asyncio.gather(*(lookup(runtime, key) for key in (api_key, other, api_key, api_key, other)))
+    assert fared == ["in, 59 left", "in, 59 left", "in, 58 left", "in, 57 left", "in, 58 left"]
+
+
+async def test_right_and_wrong_keys_do_not_mix(runtime: Runtime, api_key: str) -> None:
+    unknown = await second_key_revoked(runtime, api_key)
+    fared = await asyncio.gather(*(lookup(runtime, key) for key in (api_key, unknown, api_key, WRONG)))
+    assert fared == ["in, 59 left", Unauthorized.__name__, "in, 58 left", Unauthorized.__name__]
+
+
+async def second_key_revoked(runtime: Runtime, api_key: str) -> str:
+    """Make a key that was good once."""
+    owner = (await enter_with_key(runtime, f"Bearer {api_key}", THERE)).user
+    assert owner is not None
+    await runtime.pool.execute("delete from rate_log")
+    key = await second_key(runtime, owner)
+    await runtime.pool.execute("update api_keys set revoked_at = now() where hash = $1", fingerprint(key))
+    return key
+
+
+async def test_one_key_from_a_blocked_and_an_open_address(runtime: Runtime, api_key: str) -> None:
+    for _ in range(5):
+        await limits.take(runtime.pool, gate_of(HERE), 5)
+    fared = await asyncio.gather(*(lookup(runtime, api_key, address) for address in (HERE, THERE, HERE, THERE)))
+    assert fared == [TooMany.__name__, "in, 59 left", TooMany.__name__, "in, 58 left"]
+    assert await runtime.pool.fetchval("select cardinality(stamps) from rate_log where bucket like 'key:%'") == 2
+
+
+async def test_more_than_the_limit_in_one_lot_on_a_fresh_log(runtime: Runtime, api_key: str) -> None:
+    fared = await asyncio.gather(*(lookup(runtime, api_key) for _ in range(90)))
+    assert fared == [f"in, {left} left" for left in range(59, -1, -1)] + [TooMany.__name__] * 30
+
+
+async def test_more_than_is_left_in_one_lot(runtime: Runtime, api_key: str) -> None:
+    await asyncio.gather(*(lookup(runtime, api_key) for _ in range(50)))
+    fared = Counter(await asyncio.gather(*(lookup(runtime, api_key) for _ in range(20))))
+    assert fared == {**{f"in, {left} left": 1 for left in range(10)}, TooMany.__name__: 10}
+
+
+async def test_lots_that_share_keys_never_wait_for_each_other_in_a_circle(runtime: Runtime, user: User) -> None:
+    keys = [await second_key(runtime, user) for _ in range(12)]
+    lookups = [store.KeyLookup(fingerprint(key), gate_of(HERE)) for key in keys]
+
+    async def enter(batch: list[store.KeyLookup]) -> None:
+        await store.enter_with_keys(runtime.pool, batch, failed_limit=5, key_limit=1000, now=runtime.clock())
+
+    await asyncio.gather(*(enter(lookups if n % 2 else lookups[::-1]) for n in range(100)))
+    stamps = await runtime.pool.fetch("select cardinality(stamps) as used from rate_log where bucket like 'key:%'")
+    assert [row["used"] for row in stamps] == [100] * 12
+
+
+async def test_a_broken_lot_is_everyones_fault_and_the_next_is_served(
+    runtime: Runtime, api_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "ENTER_WITH_KEYS", "select nothing from nowhere where $1 = $2 and $3 = $4 and $5 = $6")
+        failed = await asyncio.gather(*(lookup(runtime, api_key) for _ in range(3)), return_exceptions=True)
+    assert all(isinstance(each, Exception) for each in failed)
+    assert await lookup(runtime, api_key) == "in, 59 left"

@@ -1,0 +1,262 @@
+"""Lending: never more than allowed, in order of coming, and never a connection that is not sound."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from functools import partial
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from openslot.core import pool as pool_module
+from openslot.core.pool import ConnectionPool, PoolTimeoutError
+
+BACKEND = "select pg_backend_pid()"
+
+
+@pytest_asyncio.fixture
+async def pool(database_url: str) -> AsyncIterator[ConnectionPool]:
+    """Lend two connections at most."""
+    pool = ConnectionPool(partial(asyncpg.connect, database_url, command_timeout=60), most=2, wait_seconds=30)
+    yield pool
+    await asyncio.wait_for(pool.close(), 10)
+
+
+async def count_backends(pool: ConnectionPool) -> int:
+    """Count the connections to this database."""
+    found: int = await pool.fetchval("select count(*) from pg_stat_activity where datname = current_database()")
+    return found
+
+
+async def test_one_after_the_other_share_one_connection(pool: ConnectionPool) -> None:
+    assert len({await pool.fetchval(BACKEND) for _ in range(5)}) == 1
+    assert await count_backends(pool) == 1
+
+
+async def test_every_kind_of_statement_runs(pool: ConnectionPool) -> None:
+    await pool.execute("create table numbers (n int)")
+    await pool.executemany("insert into numbers values ($1)", [(1,), (2,)])
+    assert [row["n"] for row in await pool.fetch("select n from numbers order by n")] == [1, 2]
+    row = await pool.fetchrow("select n from numbers where n = $1", 2)
+    assert row["n"] == 2
+    assert await pool.fetchval("select max(n) from numbers") == 2
+    assert await pool.execute("delete from numbers") == "DELETE 2"
+
+
+async def test_never_more_than_allowed_are_out(pool: ConnectionPool) -> None:
+    backends = await asyncio.gather(*(pool.fetchval(f"{BACKEND} from pg_sleep(0.02)") for _ in range(20)))
+    assert len(set(backends)) == 2
+    assert await count_backends(pool) == 2
+
+
+async def test_who_waits_longest_comes_first(pool: ConnectionPool) -> None:
+    served: list[int] = []
+
+    async def ask(number: int) -> None:
+        async with pool.acquire():
+            served.append(number)
+
+    async with pool.acquire(), pool.acquire():
+        waiting = [asyncio.create_task(ask(number)) for number in range(5)]
+        await asyncio.sleep(0)
+    await asyncio.gather(*waiting)
+    assert served == [0, 1, 2, 3, 4]
+
+
+async def test_who_gives_up_waiting_takes_nobodys_place(pool: ConnectionPool) -> None:
+    async with pool.acquire(), pool.acquire():
+        waiting = [asyncio.create_task(pool.fetchval("select 7")) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+    waiting[1].cancel()  # after the connection was handed to it, before it could run
+    assert await asyncio.wait_for(waiting[2], 5) == 7
+    assert await pool.fetchval("select 8") == 8
+    backends = await asyncio.gather(*(pool.fetchval(f"{BACKEND} from pg_sleep(0.02)") for _ in range(6)))
+    assert len(set(backends)) == 2
+
+
+async def all_at_once(pool: ConnectionPool) -> int:
+    """Take every connection at the same time, and count them."""
+    async with pool.acquire() as one, pool.acquire() as other:
+        return len({await one.fetchval(BACKEND), await other.fetchval(BACKEND)})
+
+
+async def test_who_waits_too_long_is_refused_and_the_others_are_served(database_url: str) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.2)
+    async with pool.acquire(), pool.acquire():
+        with pytest.raises(PoolTimeoutError, match=r"none of 2 connections was free within 0\.2 seconds"):
+            await pool.fetchval("select 1")
+        assert not pool._waiting
+        late = asyncio.create_task(pool.fetchval("select 7"))
+        await asyncio.sleep(0)
+    assert await late == 7
+    assert await all_at_once(pool) == 2
+    await pool.close()
+
+
+async def test_connection_that_comes_with_the_last_moment_is_not_lost(database_url: str) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    faults: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, fault: faults.append(fault))
+    first, second = await pool.take(), await pool.take()
+    waiting = [asyncio.create_task(pool.fetchval("select 7")) for _ in range(2)]
+    await asyncio.sleep(0)
+    # In the very step of the loop that would refuse, and before it does.
+    loop.call_later(0.04, pool.give_back, first, None)
+    time.sleep(0.1)  # noqa: ASYNC251 - so that all three are due in the same step
+    with pytest.raises(PoolTimeoutError):
+        await waiting[1]
+    assert await waiting[0] == 7
+    pool.give_back(second, None)
+    assert await all_at_once(pool) == 2
+    assert faults == []
+    await pool.close()
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_connection_that_comes_a_moment_too_late_is_not_lost(database_url: str, is_cancelled: bool) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.05)
+    first, second = await pool.take(), await pool.take()
+    waiting = asyncio.create_task(pool.fetchval("select 7"))
+    await asyncio.sleep(0)
+    # In the very step of the loop that refuses, before the one who waited can run.
+    asyncio.get_running_loop().call_later(0.06, pool.give_back, first, None)
+    if is_cancelled:
+        asyncio.get_running_loop().call_later(0.055, waiting.cancel)
+    time.sleep(0.1)  # noqa: ASYNC251 - so that all three are due in the same step
+    with pytest.raises(asyncio.CancelledError if is_cancelled else PoolTimeoutError):
+        await waiting
+    pool.give_back(second, None)
+    assert await all_at_once(pool) == 2
+    await pool.close()
+
+
+async def test_none_is_lost_among_many_who_come_wait_and_give_up(database_url: str) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=0.02)
+    chance = random.Random(7)
+
+    async def ask(number: int) -> str:
+        await asyncio.sleep(chance.random() / 4)
+        try:
+            async with asyncio.timeout(chance.choice([0.01, 0.02, 0.03, 1])), pool.acquire() as connection:
+                await connection.fetchval("select pg_sleep($1)", chance.choice([0, 0.002, 0.01]))
+        except PoolTimeoutError:
+            return "refused"
+        except TimeoutError:
+            return "gave up"
+        return "served"
+
+    ends = Counter(await asyncio.gather(*(ask(number) for number in range(400))))
+    assert all(ends[end] for end in ("served", "refused", "gave up")), ends
+    assert not pool._waiting
+    assert await all_at_once(pool) == 2
+    assert await count_backends(pool) == 2
+    await asyncio.wait_for(pool.close(), 5)
+
+
+async def test_who_is_refused_a_second_connection_keeps_the_first_one_sound(database_url: str) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=1, wait_seconds=0.05)
+    before = await pool.fetchval(BACKEND)
+    with pytest.raises(PoolTimeoutError):
+        async with pool.acquire():
+            await pool.fetchval("select 1")
+    assert await pool.fetchval(BACKEND) == before
+    await pool.close()
+
+
+async def test_connection_that_died_is_replaced(pool: ConnectionPool, database_url: str) -> None:
+    died = await pool.fetchval(BACKEND)
+    other = await asyncpg.connect(database_url)
+    await other.execute("select pg_terminate_backend($1)", died)
+    await other.close()
+    await asyncio.sleep(0.1)
+    assert await pool.fetchval(BACKEND) != died
+
+
+async def test_connection_that_was_idle_for_long_is_not_trusted(
+    pool: ConnectionPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = await pool.fetchval(BACKEND)
+    monkeypatch.setattr(pool_module, "LONGEST_IDLE", 0.0)
+    assert await pool.fetchval(BACKEND) != before
+
+
+async def test_connection_that_dies_at_work_is_replaced_for_who_waits(pool: ConnectionPool) -> None:
+    async with pool.acquire(), pool.acquire() as dying:
+        waiting = asyncio.create_task(pool.fetchval("select 7"))
+        await asyncio.sleep(0)
+        dying.terminate()
+    assert await asyncio.wait_for(waiting, 5) == 7
+
+
+async def test_refused_statement_leaves_a_sound_connection(pool: ConnectionPool) -> None:
+    before = await pool.fetchval(BACKEND)
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await pool.fetchval("select 1 / 0")
+    assert await pool.fetchval(BACKEND) == before
+
+
+async def test_statement_cut_off_takes_its_connection_along(pool: ConnectionPool) -> None:
+    before = await pool.fetchval(BACKEND)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(pool.fetchval("select pg_sleep(30)"), 0.05)
+    assert await pool.fetchval(BACKEND) != before
+
+
+async def test_statement_past_its_time_takes_its_connection_along(database_url: str) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url, command_timeout=0.1), most=1, wait_seconds=30)
+    before = await pool.fetchval(BACKEND)
+    with pytest.raises(TimeoutError):
+        await pool.fetchval("select pg_sleep(30)")
+    assert await pool.fetchval(BACKEND) != before
+    await pool.close()
+
+
+async def test_transaction_left_open_is_not_lent_to_the_next(pool: ConnectionPool) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute("begin")
+        await connection.execute("create table lost (n int)")
+    assert await pool.fetchval("select to_regclass('lost')") is None
+
+
+async def test_failed_transaction_is_undone_and_its_connection_used_again(pool: ConnectionPool) -> None:
+    before = await pool.fetchval(BACKEND)
+    with pytest.raises(LookupError):
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute("create table lost (n int)")
+            raise LookupError
+    assert await pool.fetchval("select to_regclass('lost')") is None
+    assert await pool.fetchval(BACKEND) == before
+
+
+async def test_nobody_is_let_down_by_a_database_that_comes_back(database_url: str) -> None:
+    is_up = False
+
+    async def connect() -> asyncpg.Connection:
+        if not is_up:
+            raise OSError("down")
+        return await asyncpg.connect(database_url)
+
+    pool = ConnectionPool(connect, most=1, wait_seconds=30)
+    failed = await asyncio.gather(*(pool.fetchval("select 1") for _ in range(5)), return_exceptions=True)
+    assert [type(each) for each in failed] == [OSError] * 5
+    is_up = True
+    assert await pool.fetchval("select 1") == 1
+    await pool.close()
+
+
+async def test_closing_waits_for_what_is_under_way_and_lets_nobody_in(database_url: str) -> None:
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=30)
+    working = asyncio.create_task(pool.fetchval("select 7 from pg_sleep(0.2)"))
+    await asyncio.sleep(0.1)
+    closing = asyncio.create_task(pool.close())
+    await asyncio.sleep(0)
+    with pytest.raises(asyncpg.InterfaceError):
+        await pool.fetchval("select 1")
+    await closing
+    assert working.done()
+    assert await working == 7
