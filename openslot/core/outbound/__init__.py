@@ -4,5 +4,17 @@ from openslot.core.outbound.client import Answer, Outbound
 from openslot.core.outbound.errors import Kind, OutboundFailed, OutboundRefused, Reason
 from openslot.core.outbound.resolver import Resolver
 from openslot.core.outbound.targets import check_url
+from openslot.core.outbound.transport import GuardedTransport, RequestLimits
 
-__all__ = ["Answer", "Kind", "Outbound", "OutboundFailed", "OutboundRefused", "Reason", "Resolver", "check_url"]
+__all__ = [
+    "Answer",
+    "GuardedTransport",
+    "Kind",
+    "Outbound",
+    "OutboundFailed",
+    "OutboundRefused",
+    "Reason",
+    "RequestLimits",
+    "Resolver",
+    "check_url",
+]
