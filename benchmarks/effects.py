@@ -39,7 +39,7 @@ class Sink:
         self._came = asyncio.Event()
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer each request on a connection with 200."""
+        """OutboundResponse each request on a connection with 200."""
         while head := await _read_head(reader):
             length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             await reader.readexactly(length)

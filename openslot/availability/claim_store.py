@@ -74,7 +74,7 @@ with held as (
 select (select count(*) from held) + (select count(*) from seat)"""
 
 # Found by their expiry, however many claims a host has had. Sessions that nobody sits in are looked for among those
-# that may still be booked.
+# whose seats have just expired and those that may still be booked.
 EXPIRE = """
 with seats as (
     update claim_seats t set active = false from claims c
@@ -84,7 +84,11 @@ with seats as (
     update claims set active = false where host_no = $1 and active and kind = 'hold' and expires_at <= $2 returning id
 ), sessions as (
     update claims c set active = false
-    where c.host_no = $1 and c.active and c.kind = 'session' and c.starts_at > $2::timestamptz - interval '2 days'
+    where c.active and c.id in (
+        select claim_id from seats
+        union
+        select id from claims where host_no = $1 and active and kind = 'session'
+          and starts_at > $2::timestamptz - interval '2 days')
       and not exists (select from claim_seats t
                       where t.claim_id = c.id and t.active and t.id not in (select id from seats))
 )

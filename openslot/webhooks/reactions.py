@@ -18,7 +18,7 @@ from openslot.core.events import (
     TryLater,
 )
 from openslot.core.ids import new_id
-from openslot.core.outbound import Answer, OutboundFailed, OutboundRefused
+from openslot.core.outbound import OutboundFailed, OutboundRefused, OutboundResponse
 from openslot.core.work import Work
 from openslot.jobs.retry import PutBack
 from openslot.webhooks import operations, store
@@ -109,7 +109,7 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
         "User-Agent": "Openslot-Webhooks/1",
         **signed_headers(effect.event_id, message.body, secrets=secrets, at=work.now),
     }
-    answer: Answer | None = None
+    answer: OutboundResponse | None = None
     error: str | None
     started = time.monotonic()
     try:

@@ -10,7 +10,7 @@ from ipaddress import ip_network
 import httpcore2
 import pytest
 
-from openslot.core.outbound import Answer, Kind, Outbound, OutboundFailed, OutboundRefused, Reason
+from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, OutboundResponse, Reason
 from tests.core.test_outbound_peers import OK, PUBLIC, Handler, Names, Peer, serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -19,7 +19,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 def endless(start: bytes, again: bytes, *, pause: float = 0) -> Handler:
-    """Answer without end, as fast as the other side reads or with a pause between."""
+    """OutboundResponse without end, as fast as the other side reads or with a pause between."""
 
     async def handler(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(start)
@@ -31,7 +31,7 @@ def endless(start: bytes, again: bytes, *, pause: float = 0) -> Handler:
     return handler
 
 
-async def send(peer: Peer, *, method: str = "GET", at_most: int = 1000, body: bytes = b"") -> Answer:
+async def send(peer: Peer, *, method: str = "GET", at_most: int = 1000, body: bytes = b"") -> OutboundResponse:
     outbound = Outbound(allow=LOOPBACK)
     try:
         return await outbound.send(

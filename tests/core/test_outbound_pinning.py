@@ -26,11 +26,11 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 
 @cache
-def certificate() -> tuple[bytes, bytes]:
-    """Make a self-signed certificate for the name and for one public address."""
+def certificate(*hosts: str) -> tuple[bytes, bytes]:
+    """Make a self-signed certificate for the names and for one public address."""
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, NAME)])
-    names = x509.SubjectAlternativeName([x509.DNSName(NAME), x509.IPAddress(ip_address(PUBLIC))])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
+    names = x509.SubjectAlternativeName([*map(x509.DNSName, hosts), x509.IPAddress(ip_address(PUBLIC))])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
@@ -47,8 +47,8 @@ def certificate() -> tuple[bytes, bytes]:
 class Identity:
     """The TLS side of the public server, and the names it was called by."""
 
-    def __init__(self, folder: Path) -> None:
-        public, private = certificate()
+    def __init__(self, folder: Path, *hosts: str) -> None:
+        public, private = certificate(*(hosts or (NAME,)))
         (folder / "both.pem").write_bytes(public + private)
         self.called: list[str | None] = []
         self.server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

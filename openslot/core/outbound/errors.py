@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+import httpx2
+
 from openslot.core.errors import Refusal
 
 
@@ -58,9 +60,10 @@ class Kind(StrEnum):
     TLS = "tls"
     TIMEOUT = "timeout"
     PROTOCOL = "protocol"
+    TOO_LARGE = "too_large"
 
 
-class OutboundFailed(Exception):  # noqa: N818 - the peer's failure, told in the past tense like its sibling
+class OutboundFailed(httpx2.TransportError):
     """The call was allowed and the other side gave no whole answer."""
 
     def __init__(self, kind: Kind, message: str) -> None:

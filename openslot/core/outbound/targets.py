@@ -58,8 +58,10 @@ def check_url(url: str, *, allow: Iterable[Network] = ()) -> None:
     get_target(url, allow=tuple(allow))
 
 
-def get_target(url: str, *, allow: tuple[Network, ...]) -> Target:
+def get_target(url: str, *, allow: tuple[Network, ...], at_most: int = LONGEST_URL) -> Target:
     """Read where the URL leads, or refuse it."""
+    if len(url) > at_most:
+        raise OutboundRefused(Reason.TOO_LONG)
     target = _read(url)
     if target.address is not None:
         check_addresses(target, (target.address,), allow=allow)
@@ -80,8 +82,6 @@ def check_addresses(target: Target, addresses: Iterable[Address], *, allow: tupl
 
 
 def _read(url: str) -> Target:
-    if len(url) > LONGEST_URL:
-        raise OutboundRefused(Reason.TOO_LONG)
     if not CHARACTERS.fullmatch(url):
         raise OutboundRefused(Reason.CHARACTERS)
     scheme, _, rest = url.partition(":")

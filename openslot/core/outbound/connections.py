@@ -1,0 +1,96 @@
+"""Connections that are opened to a checked address and stay pinned to it."""
+
+import ssl
+import time
+
+import httpcore2
+
+from openslot.core.outbound.addresses import Address
+from openslot.core.outbound.errors import Kind, OutboundFailed
+from openslot.core.outbound.streams import MeteredStream
+from openslot.core.outbound.targets import Target
+
+MOST_ADDRESSES_TRIED = 4
+IDLE_SECONDS = 5.0
+
+
+class Connection:
+    """One HTTP/1.1 connection to one address under one scheme, host and port."""
+
+    def __init__(self, target: Target, address: Address, stream: httpcore2.AsyncNetworkStream) -> None:
+        self.stream = MeteredStream(stream)
+        self._pinned_to = (target.scheme, target.host, target.port)
+        self._address = address
+        origin = httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port)
+        self._http = httpcore2.AsyncHTTP11Connection(origin, self.stream, keepalive_expiry=IDLE_SECONDS)
+
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether an exchange is over and the connection still open for the next."""
+        return self._http.is_idle() and not self._http.has_expired()
+
+    def leads_to(self, target: Target, addresses: tuple[Address, ...]) -> bool:
+        """Tell whether it was opened under the target's scheme, host and port to one of the addresses."""
+        return self._pinned_to == (target.scheme, target.host, target.port) and self._address in addresses
+
+    async def send(self, request: httpcore2.Request) -> httpcore2.Response:
+        """Send the request and give the response once its headers are there."""
+        self.stream.expect_headers()
+        return await self._http.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        await self._http.aclose()
+
+
+async def open_connection(
+    target: Target,
+    addresses: tuple[Address, ...],
+    *,
+    connector: httpcore2.AsyncNetworkBackend,
+    tls: ssl.SSLContext,
+    within: float,
+) -> Connection:
+    """Connect to the first of the addresses that answers, and let it prove the target's name if TLS is spoken."""
+    connect_by = time.monotonic() + within
+    address, stream = await _connect(target, addresses[:MOST_ADDRESSES_TRIED], connector, connect_by=connect_by)
+    try:
+        if target.scheme == "https":
+            stream = await _start_tls(stream, target.host, tls)
+    except BaseException:
+        await stream.aclose()
+        raise
+    return Connection(target, address, stream)
+
+
+async def _connect(
+    target: Target, addresses: tuple[Address, ...], connector: httpcore2.AsyncNetworkBackend, *, connect_by: float
+) -> tuple[Address, httpcore2.AsyncNetworkStream]:
+    """Try the addresses in turn, each for its share of the time left."""
+    first, *others = addresses
+    share = max(connect_by - time.monotonic(), 0) / len(addresses)
+    try:
+        # The address, never the name: a second look-up could give another answer.
+        return first, await connector.connect_tcp(str(first), target.port, timeout=share)
+    except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as fault:
+        if others:
+            return await _connect(target, tuple(others), connector, connect_by=connect_by)
+        if isinstance(fault, httpcore2.ConnectTimeout):
+            raise
+        raise OutboundFailed(Kind.CONNECT, f"{target.host_header} could not be connected to.") from fault
+
+
+async def _start_tls(
+    stream: httpcore2.AsyncNetworkStream, host: str, tls: ssl.SSLContext
+) -> httpcore2.AsyncNetworkStream:
+    try:
+        return await stream.start_tls(tls, server_hostname=host)
+    except httpcore2.ConnectError as fault:
+        raise OutboundFailed(Kind.TLS, f"No secure connection to {host}: {_why(fault)}.") from fault
+
+
+def _why(fault: httpcore2.ConnectError) -> str:
+    cause = fault.__cause__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return cause.verify_message.rstrip(".")
+    return "the TLS handshake failed"

@@ -1,0 +1,24 @@
+"""Tells the network's faults as failures of the other side, each by its kind."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpcore2
+
+from openslot.core.outbound.errors import Kind, OutboundFailed
+from openslot.core.outbound.streams import ResponseTooLong
+
+
+@contextmanager
+def told_as_failures(host: str) -> Iterator[None]:
+    """Turn what the network raises into a failure that names the host."""
+    try:
+        yield
+    except (TimeoutError, httpcore2.TimeoutException) as fault:
+        raise OutboundFailed(Kind.TIMEOUT, f"{host} took too long to answer.") from fault
+    except ResponseTooLong as fault:
+        raise OutboundFailed(Kind.PROTOCOL, f"{host} sent too many headers.") from fault
+    except httpcore2.ProtocolError as fault:
+        raise OutboundFailed(Kind.PROTOCOL, f"{host} did not answer in HTTP.") from fault
+    except httpcore2.NetworkError as fault:
+        raise OutboundFailed(Kind.PROTOCOL, f"{host} broke the connection off.") from fault

@@ -1,0 +1,60 @@
+"""A network stream that gives no more bytes than it may."""
+
+from contextlib import suppress
+
+import httpcore2
+
+MOST_HEADER_BYTES = 65536
+MOST_UNSENT_BYTES = 65536
+
+
+class ResponseTooLong(Exception):  # noqa: N818 - a signal between the stream and its reader
+    """The other side sent more than it may."""
+
+
+class MeteredStream(httpcore2.AsyncNetworkStream):
+    """Sends a request's parts together, and counts what comes back."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._unsent = b""
+        self._left = 0
+
+    def expect_headers(self) -> None:
+        """Let the other side send as much as headers may need."""
+        self._left = MOST_HEADER_BYTES
+
+    def expect_body(self, at_most: int) -> None:
+        """Let the other side send a body of so many bytes as well."""
+        # Twice, for the framing of chunks; past that a body is too long however little of it is content.
+        self._left += 2 * at_most
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the parent's
+        """Give what came, up to what is left."""
+        if self._left <= 0:
+            raise ResponseTooLong
+        # A server may have answered and closed before it read everything: what it said is still there to be read.
+        with suppress(httpcore2.WriteError):
+            await self._send_rest(timeout)
+        data = await self._stream.read(min(max_bytes, self._left), timeout)
+        self._left -= len(data)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the parent's
+        """Send the bytes, small ones together with those that follow."""
+        self._unsent += buffer
+        if len(self._unsent) > MOST_UNSENT_BYTES:
+            await self._send_rest(timeout)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> object:
+        """Tell what the stream beneath knows."""
+        return self._stream.get_extra_info(info)
+
+    async def _send_rest(self, timeout: float | None) -> None:  # noqa: ASYNC109 - the parent's
+        unsent, self._unsent = self._unsent, b""
+        if unsent:
+            await self._stream.write(unsent, timeout)

@@ -1,0 +1,109 @@
+"""The guard as an httpx2 transport: every request of a client, each redirect too, is checked before it goes out."""
+
+import asyncio
+import ssl
+import time
+from datetime import timedelta
+from typing import Literal
+
+import httpcore2
+import httpx2
+from msgspec import Struct
+
+from openslot.core.outbound.connections import Connection, open_connection
+from openslot.core.outbound.errors import Kind, OutboundFailed
+from openslot.core.outbound.failures import told_as_failures
+from openslot.core.outbound.guard import Guard
+from openslot.core.outbound.pool import ConnectionPool
+from openslot.core.outbound.requests import build_request
+from openslot.core.outbound.responses import BoundedStream, build_response
+from openslot.core.outbound.targets import Target
+
+# Servers give longer ones than users do: page tokens and sync tokens are part of them.
+LONGEST_REQUEST_URL = 8192
+
+
+class RequestLimits(Struct, frozen=True):
+    """How long a request may take and how much may come back."""
+
+    connect_within: timedelta = timedelta(seconds=5)
+    """For the look-up, the connection and the TLS handshake together."""
+    within: timedelta = timedelta(seconds=30)
+    """From the look-up to the last byte of the body, redirects included."""
+    at_most: int = 10 * 1024 * 1024
+    """Bytes of one response's body."""
+
+
+DEFAULT_LIMITS = RequestLimits()
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """Sends each request to an address that was looked up and checked for it, within its limits."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        connector: httpcore2.AsyncNetworkBackend,
+        tls: ssl.SSLContext,
+        limits: RequestLimits = DEFAULT_LIMITS,
+        connection: Literal["keep-alive", "close"] = "keep-alive",
+        packed_bodies: Literal["refused", "as they came"] = "refused",
+    ) -> None:
+        self._guard = guard
+        self._connector = connector
+        self._tls = tls
+        self._limits = limits
+        self._connection = connection
+        self._packed_bodies = packed_bodies
+        self._pool = ConnectionPool()
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request, follow no redirect, and give a response that must be read or closed."""
+        limits: RequestLimits = request.extensions.get("limits", self._limits)
+        # A redirect's request carries the extensions of the first: one clock runs for the whole chain.
+        finish_by: float = request.extensions.setdefault("finish_by", time.monotonic() + limits.within.total_seconds())
+        target = self._guard.get_target(str(request.url), at_most=LONGEST_REQUEST_URL)
+        message = build_request(request, target, connection=self._connection)
+        with told_as_failures(target.host):
+            async with asyncio.timeout(finish_by - time.monotonic()):
+                connection = await self._connect(target, within=_get_time_to_connect(request, limits))
+                response = await self._exchange(connection, message)
+        connection.stream.expect_body(limits.at_most)
+        stream = BoundedStream(
+            response,
+            host=target.host,
+            at_most=limits.at_most,
+            finish_by=finish_by,
+            packed_bodies=self._packed_bodies,
+            release=lambda: self._pool.release(connection),
+        )
+        return build_response(request, response, stream)
+
+    async def aclose(self) -> None:
+        """End the requests under way and close every connection."""
+        await self._pool.aclose()
+
+    async def _connect(self, target: Target, *, within: float) -> Connection:
+        try:
+            async with asyncio.timeout(within):
+                addresses = await self._guard.get_addresses(target)
+                return self._pool.find(target, addresses) or await open_connection(
+                    target, addresses, connector=self._connector, tls=self._tls, within=within
+                )
+        except (TimeoutError, httpcore2.ConnectTimeout) as fault:
+            raise OutboundFailed(Kind.TIMEOUT, f"{target.host} took too long to connect.") from fault
+
+    async def _exchange(self, connection: Connection, message: httpcore2.Request) -> httpcore2.Response:
+        try:
+            self._pool.use(connection)
+            return await connection.send(message)
+        except BaseException:
+            await connection.aclose()
+            raise
+
+
+def _get_time_to_connect(request: httpx2.Request, limits: RequestLimits) -> float:
+    asked: float | None = request.extensions.get("timeout", {}).get("connect")
+    most = limits.connect_within.total_seconds()
+    return most if asked is None else min(asked, most)

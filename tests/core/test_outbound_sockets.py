@@ -1,0 +1,55 @@
+"""The default way to connect: to an address by its number, over real sockets."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import timedelta
+from ipaddress import ip_network
+
+import pytest
+
+from openslot.core.outbound import Kind, Outbound, OutboundFailed
+from openslot.core.outbound.sockets import AddressBackend
+from tests.core.test_outbound_peers import serve
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+def loopbacks() -> list[str]:
+    """Give the loopback addresses that this machine has."""
+    with suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
+        return ["127.0.0.1", "[::1]"]
+    return ["127.0.0.1"]
+
+
+@contextmanager
+def busy_port() -> Iterator[int]:
+    """Listen on a port whose queue is full, so that whoever comes next waits without end."""
+    with ExitStack() as opened:
+        server = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("host", loopbacks())
+async def test_a_loopback_address_is_reached_by_its_number(host: str) -> None:
+    async with serve() as peer:
+        answer = await Outbound(allow=LOOPBACK).send("GET", f"http://{host}:{peer.port}/")
+        assert (answer.status, answer.body, peer.connections) == (200, b"ok", 1)
+
+
+async def test_a_server_that_lets_nobody_in_is_a_timeout() -> None:
+    with busy_port() as port, pytest.raises(OutboundFailed, match="took too long to connect") as failed:
+        await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{port}/", connect_within=timedelta(seconds=0.2))
+    assert failed.value.kind is Kind.TIMEOUT
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.1", "2130706433", "0x7f.1"])
+async def test_a_name_is_never_connected_to(name: str) -> None:
+    async with serve() as peer:
+        with pytest.raises(ValueError, match="does not appear to be an IPv4 or IPv6 address"):
+            await AddressBackend().connect_tcp(name, peer.port, timeout=1)
+        assert peer.connections == 0
