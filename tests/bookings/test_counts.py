@@ -29,7 +29,7 @@ from tests.bookings.conftest import Book
 KEPT = "select host_id, status, bookings from booking_counts where bookings <> 0 order by 1, 2"
 COUNTED = "select host_id, status, count(*) as bookings from bookings group by 1, 2 order by 1, 2"
 FIRST = datetime(2026, 3, 17, 9, tzinfo=UTC)
-GROWTH = "0017_growth.sql"
+GROWTH = "0016_growth.sql"
 
 
 async def is_exact(runtime: Runtime) -> bool:
