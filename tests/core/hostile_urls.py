@@ -144,6 +144,8 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         f"https://[v1.localhost]:{PORT}/",
         f"https://127.0.0.1:{PORT}:443/",
         "https://example.org,127.0.0.1/",
+        "https://_dmarc.xn--bcher-kva.example/",
+        "https://orgxn--_.example/",
         "https://{127.0.0.1}/",
     ),
     Reason.USERINFO: (

@@ -26,7 +26,7 @@ SMALL = RequestLimits(within=timedelta(seconds=1.5), at_most=1000)
 async def test_no_hostile_url_reaches_the_canary_through_a_client(tmp_path: Path) -> None:
     async with small_internet(tmp_path) as (outbound, world), outbound.client() as client:
         for _, url in SHAPES:
-            with pytest.raises((OutboundRefused, httpx2.InvalidURL)):
+            with pytest.raises((OutboundRefused, httpx2.InvalidURL, UnicodeError)):
                 await client.post(url.replace("{port}", str(world.canary.port)), content=b"{}")
         assert (world.connected, world.canary.connections) == ([], 0)
 
@@ -153,11 +153,13 @@ async def test_a_body_past_its_bound_is_a_failure_read_at_once_or_streamed(handl
 async def test_a_tarpit_ends_within_the_total_time_read_at_once_or_streamed(handler: Handler) -> None:
     limits = RequestLimits(within=timedelta(seconds=0.3))
     async with serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
-        for _ in range(2):
-            with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
-                async with asyncio.timeout(5), client.stream("GET", f"http://127.0.0.1:{peer.port}/") as response:
-                    await response.aread()
-            assert failed.value.kind is Kind.TIMEOUT
+        with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
+            await client.get(f"http://127.0.0.1:{peer.port}/")
+        assert failed.value.kind is Kind.TIMEOUT
+        with pytest.raises(OutboundFailed, match="took too long to answer"):
+            async with client.stream("GET", f"http://127.0.0.1:{peer.port}/") as response:
+                async for _ in response.aiter_bytes():
+                    pass
 
 
 async def test_a_reader_who_dawdles_has_no_more_time_than_the_server() -> None:

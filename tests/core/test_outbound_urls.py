@@ -2,7 +2,10 @@
 
 from ipaddress import ip_address, ip_network
 
+import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
 from openslot.core.outbound import Outbound, OutboundRefused, Reason, check_url
@@ -93,6 +96,27 @@ def test_an_address_of_the_public_internet_is_public(address: str) -> None:
 def test_a_sound_url_is_read_as_written(url: str, host: str, port: int, path: str, host_header: str) -> None:
     target = get_target(url, allow=())
     assert (target.host, target.port, target.path, target.host_header) == (host, port, path, host_header)
+
+
+HOSTS = ("a.org", "A.Example.ORG", "_x.example.org", "xn--bcher-kva.example", "1.1.1.1", "[2606:4700:0::1]", "a-b.co")
+PARTS = (*"/?#[]@:%.{}|^`<>_-=&;+~", "..", "/../", "%2e", "xn--", "\\", ":8443", "//", "a", "1")
+
+
+@given(
+    st.sampled_from(HOSTS),
+    st.sampled_from(("", ":443", ":08443", ":65535")),
+    st.lists(st.sampled_from(PARTS), max_size=9).map("".join),
+)
+def test_a_url_that_is_accepted_leads_to_the_same_place_when_httpx2_has_read_it(
+    host: str, port: str, rest: str
+) -> None:
+    url = f"https://{host}{port}{rest}"
+    try:
+        target = get_target(url, allow=())
+    except OutboundRefused:
+        return
+    again = get_target(str(httpx2.Request("GET", url).url), allow=())
+    assert (again.scheme, again.host, again.port) == (target.scheme, target.host, target.port)
 
 
 @pytest.mark.parametrize("url", ["http://10.1.2.3/", "https://10.1.2.3:5432/", "http://wiki.corp/", "http://wiki:81/"])

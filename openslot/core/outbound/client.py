@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import aclosing
 from datetime import timedelta
-from http.cookiejar import CookieJar, DefaultCookiePolicy
+from http.cookiejar import CookieJar
 from types import MappingProxyType
 from weakref import WeakSet
 
@@ -40,6 +40,16 @@ class OutboundResponse(Struct, frozen=True):
     body: bytes
     truncated: bool
     elapsed_ms: int
+
+
+class NoCookies(CookieJar):
+    """Keeps no cookie and reads none: a client may speak for many users."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Leave the response's cookies."""
+
+    def add_cookie_header(self, request: object) -> None:
+        """Leave the request without cookies."""
 
 
 class Outbound:
@@ -130,8 +140,7 @@ def _make_client(
         auth=auth,
         follow_redirects=follow_redirects,
         max_redirects=MOST_REDIRECTS,
-        # No cookie outlives its response: one client may speak for many users.
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+        cookies=NoCookies(),
         # The transport's limits are the only ones: httpx2's own count each step by itself.
         timeout=None,
         trust_env=False,

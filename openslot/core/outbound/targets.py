@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
+import httpx2
 from msgspec import Struct
 
 from openslot.core.config import Network
@@ -133,9 +134,17 @@ def _find_v4(name: str) -> IPv4Address | None:
             return IPv4Address(name)
         except AddressValueError:
             raise OutboundRefused(Reason.NUMBER) from None
-    if len(name) > LONGEST_NAME or not all(LABEL.fullmatch(label) for label in labels):
+    if len(name) > LONGEST_NAME or not all(LABEL.fullmatch(label) for label in labels) or not _is_readable(name):
         raise OutboundRefused(Reason.HOST)
     return None
+
+
+def _is_readable(name: str) -> bool:
+    # httpx2 decodes international names wherever it meets them, and raises for those that are none.
+    try:
+        return "xn--" not in name or bool(httpx2.URL(scheme="https", host=name).host)
+    except UnicodeError:
+        return False
 
 
 def _find_need(scheme: str, host: str, port: int, address: Address | None) -> Reason | None:

@@ -1,0 +1,105 @@
+"""The same cancellation through every door: written once, so that it can't differ."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.bookings import operations as bookings
+from openslot.bookings.links import manage_token
+from openslot.bookings.models import BookingRef
+from openslot.core.actor import OPERATOR, SYSTEM
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from openslot.people import operations as people
+from tests.bookings.conftest import TEN, Book, slots
+from tests.racing import find_disorder
+
+Cancel = Callable[[str], Awaitable[None]]
+
+
+@pytest.fixture
+def cancel(
+    request: pytest.FixtureRequest,
+    client: httpx2.AsyncClient,
+    bearer: dict[str, str],
+    runtime: Runtime,
+    user: User,
+) -> Cancel:
+    """Cancel through the door that the test names."""
+
+    async def by_key(booking_id: str) -> None:
+        answer = await client.post(f"/api/v1/bookings/{booking_id}/cancel", json={"reason": "Ill"}, headers=bearer)
+        assert answer.json() == {"success": True}
+
+    async def by_link(booking_id: str) -> None:
+        details = await bookings.get_booking(runtime.work(SYSTEM), _ref(booking_id))
+        token = manage_token(runtime, details.booking.id)
+        answer = await client.post(f"/api/public/manage/{token}/cancel", json={"reason": "Ill"})
+        assert answer.json() == {"success": True}
+
+    async def by_operator(booking_id: str) -> None:
+        async with runtime.transaction(OPERATOR) as work:
+            await bookings.cancel_booking(work, _ref(booking_id), reason="Ill")
+
+    async def by_leaving(_: str) -> None:
+        async with runtime.transaction(OPERATOR) as work:
+            organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+            await accounts.add_member(work, organization, user)
+            await people.remove_member(work, organization, user)
+
+    async def by_disabling(_: str) -> None:
+        async with runtime.transaction(OPERATOR) as work:
+            await people.disable_user(work, user)
+            await accounts.enable_user(work, user)
+
+    doors = {"key": by_key, "link": by_link, "operator": by_operator, "leave": by_leaving, "disable": by_disabling}
+    return doors[request.param]
+
+
+def _ref(booking_id: str) -> BookingRef:
+    return BookingRef(UUID(booking_id), None)
+
+
+@pytest.mark.parametrize(
+    ("cancel", "cancelled_by"),
+    [
+        ("key", "host"),
+        ("link", "invitee"),
+        ("operator", "operator"),
+        ("leave", "operator"),
+        ("disable", "operator"),
+    ],
+    indirect=["cancel"],
+)
+async def test_a_cancelled_booking_gives_its_time_back_and_is_told_once(
+    cancel: Cancel,
+    cancelled_by: str,
+    client: httpx2.AsyncClient,
+    bearer: dict[str, str],
+    book: Book,
+    runtime: Runtime,
+    meeting: EventType,
+) -> None:
+    del meeting
+    booking_id = (await book()).json()["bookingId"]
+    assert TEN not in await slots(client, bearer)
+
+    await cancel(booking_id)
+
+    shown = (await client.get(f"/api/v1/bookings/{booking_id}", headers=bearer)).json()
+    assert (shown["status"], shown["cancelledBy"]) == ("CANCELLED", cancelled_by)
+    assert shown["cancelReason"]
+    assert TEN in await slots(client, bearer)
+    told = "select count(*) from events where type = 'booking.cancelled' and subject_id = $1::text::uuid"
+    assert await runtime.pool.fetchval(told, booking_id) == 1
+    effects = "select count(*) from effects f join events v on v.id = f.event_id where v.type = 'booking.cancelled'"
+    assert await runtime.pool.fetchval(effects) == 1
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, _ref(booking_id))
+    assert await runtime.pool.fetchval(told, booking_id) == 1
+    assert await find_disorder(runtime.pool) == {}
