@@ -57,6 +57,7 @@ def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty:
     interrupt(serve)
     assert ended(serve)[0] == 0
     empty.wait_until_gone(within=2)
+    assert empty.told("migrate")["applied"]
     assert empty.told("user", "list") == {"users": [], "total": 0}
 
 

@@ -27,6 +27,7 @@ PYTHON_TYPES: dict[str, type] = {
     "timestamptz": datetime,
     "uuid": UUID,
 }
+AS_AT_COMMIT = "set constraints all immediate"
 MAY_FIND_MORE = ("openslot/cli/", "pgqueuer")
 # What a statement refers to may be made by another one: here each runs alone. Triggers of our own stay on.
 WITHOUT_REFERENCES = """
@@ -101,6 +102,7 @@ async def find_fault(connection: asyncpg.Connection, one: Statement) -> str | No
             return f"{one.origin}: its columns were {one.columns}, now {columns}: {one.text}"
         if one.arguments is not None:
             await connection.fetch(one.text, *one.values(), timeout=10)
+            await connection.execute(AS_AT_COMMIT)
     except asyncpg.PostgresError as fault:
         return f"{one.origin}: {fault}: {one.text}"
     finally:

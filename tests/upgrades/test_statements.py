@@ -26,6 +26,12 @@ CONTRACTIONS = {
     "rows get a column inside of a transaction": ("alter table calls add column note text", "calls/store.py"),
     "a function is dropped": ("drop function contact_grams cascade", "contacts/store.py"),
     "the queue's table changes": ("alter table pgqueuer drop column headers", "pgqueuer"),
+    "a trigger refuses at the commit what older writers write": (
+        """create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+        create constraint trigger refuse after insert on bookings deferrable initially deferred
+            for each row execute function refuse()""",
+        "core/effects.py",
+    ),
     "a trigger refuses what older writers write": (
         """create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
         create trigger refuse before insert on bookings for each row execute function refuse()""",
