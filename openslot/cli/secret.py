@@ -112,12 +112,13 @@ def _reseal(chosen: Settings) -> Retired:
 
 
 async def _replace_lost(ready: Settings) -> bool:
+    from openslot.cli.database import direct_url
     from openslot.core.clock import system_clock
     from openslot.core.data_keys import replace_lost_data_keys
     from openslot.core.db import open_pool
     from openslot.core.secrets import load_secrets
 
-    pool = await open_pool(ready.database_url or "", most=1, wait_seconds=ready.database_wait_seconds)
+    pool = await open_pool(direct_url(ready), most=1, wait_seconds=ready.database_wait_seconds)
     try:
         secrets = load_secrets(ready.secret_key, ready.data_dir)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())
