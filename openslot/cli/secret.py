@@ -3,6 +3,7 @@
 import asyncio
 from typing import Annotated
 
+import asyncpg
 import typer
 from msgspec import Struct
 
@@ -76,12 +77,11 @@ def reset(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
             "have to be rotated. To do it: openslot secret reset --yes"
         )
-    from openslot.cli.database import bring_up_to_date, database, direct_url
+    from openslot.cli.database import database
     from openslot.cli.running import check_secrets
 
     with database(settings()) as ready:
         check_secrets(ready)
-        asyncio.run(bring_up_to_date(direct_url(ready)))
         is_reset = asyncio.run(_replace_lost(ready))
     if as_json:
         print_json({"reset": is_reset})
@@ -112,15 +112,18 @@ def _reseal(chosen: Settings) -> Retired:
 
 
 async def _replace_lost(ready: Settings) -> bool:
+    from openslot.cli.database import direct_url
     from openslot.core.clock import system_clock
     from openslot.core.data_keys import replace_lost_data_keys
     from openslot.core.db import open_pool
     from openslot.core.secrets import load_secrets
 
-    pool = await open_pool(ready.database_url or "", most=1, wait_seconds=ready.database_wait_seconds)
+    pool = await open_pool(direct_url(ready), most=1, wait_seconds=ready.database_wait_seconds)
     try:
         secrets = load_secrets(ready.secret_key, ready.data_dir)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())
+    except asyncpg.UndefinedTableError:
+        raise StartupError("The database has no data key yet; the next start makes one.") from None
     finally:
         await pool.close()
 

@@ -61,8 +61,8 @@ def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty:
     assert empty.told("user", "list") == {"users": [], "total": 0}
 
 
-def test_a_request_in_flight_is_answered_before_the_end(empty: Installation, postgres: str) -> None:
-    empty.environment["DATABASE_URL"] = postgres
+def test_a_request_in_flight_is_answered_before_the_end(empty: Installation, database_url: str) -> None:
+    empty.environment["DATABASE_URL"] = database_url
     serve = empty.start("serve")
     empty.wait_until_ready("/healthz")
     body = b"email=nobody@example.com&password=not-the-password"
@@ -143,8 +143,8 @@ def test_two_services_on_one_data_directory_share_the_database_and_the_last_one_
         other.wait_until_gone(within=0.5)
 
 
-def test_several_web_processes_share_one_socket_and_end_together(postgres: str, empty: Installation) -> None:
-    empty.environment["DATABASE_URL"] = postgres
+def test_several_web_processes_share_one_socket_and_end_together(database_url: str, empty: Installation) -> None:
+    empty.environment["DATABASE_URL"] = database_url
     web = empty.start("web", "--workers", "2")
     empty.wait_until_ready("/healthz")
     assert len(psutil.Process(web.pid).children()) == 2
