@@ -116,14 +116,14 @@ async def test_a_packed_answer_is_never_unpacked() -> None:
     ids=["silence", "one byte", "dripping headers", "dripping body", "dripping chunks"],
 )
 async def test_a_tarpit_ends_within_the_total_time(handler: Handler) -> None:
-    async with serve(handler) as peer:
+    async with asyncio.timeout(10), serve(handler) as peer:
         with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{peer.port}/", within=SOON)
         assert failed.value.kind is Kind.TIMEOUT
 
 
 async def test_a_server_that_never_shakes_hands_ends_within_the_time_to_connect() -> None:
-    async with serve(endless(b"", b"", pause=1)) as peer:
+    async with asyncio.timeout(10), serve(endless(b"", b"", pause=1)) as peer:
         with pytest.raises(OutboundFailed, match="took too long to connect") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"https://127.0.0.1:{peer.port}/", connect_within=SOON)
         assert failed.value.kind is Kind.TIMEOUT
