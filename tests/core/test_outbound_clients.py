@@ -66,6 +66,11 @@ async def test_extensions_change_neither_the_name_that_is_proven_nor_the_path(tm
         assert world.here.requests[-1].startswith(b"GET /a HTTP/1.1\r\n")
 
 
+async def test_a_response_gives_no_way_to_its_connection(tmp_path: Path) -> None:
+    async with small_internet(tmp_path) as (outbound, _), outbound.client() as client:
+        assert set((await client.get(HOME)).extensions) == {"http_version", "reason_phrase"}
+
+
 async def test_the_host_header_is_the_urls_whatever_the_caller_says(tmp_path: Path) -> None:
     async with small_internet(tmp_path) as (outbound, world), outbound.client(headers={"Host": "a.b"}) as client:
         await client.get(HOME, headers={"Host": "internal.example.org", "Connection": "upgrade"})
@@ -129,7 +134,7 @@ async def test_a_body_up_to_its_bound_is_read(tmp_path: Path, length: int) -> No
     ids=["one byte too many", "until close", "tiny chunks", "framing"],
 )
 async def test_a_body_past_its_bound_is_a_failure_read_at_once_or_streamed(handler: Handler) -> None:
-    async with serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=SMALL) as client:
+    async with asyncio.timeout(10), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=SMALL) as client:
         with pytest.raises(OutboundFailed, match="sent more than 1000 bytes") as failed:
             await client.get(f"http://127.0.0.1:{peer.port}/")
         assert failed.value.kind is Kind.TOO_LARGE
@@ -152,7 +157,7 @@ async def test_a_body_past_its_bound_is_a_failure_read_at_once_or_streamed(handl
 )
 async def test_a_tarpit_ends_within_the_total_time_read_at_once_or_streamed(handler: Handler) -> None:
     limits = RequestLimits(within=timedelta(seconds=0.3))
-    async with serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(10), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
             await client.get(f"http://127.0.0.1:{peer.port}/")
         assert failed.value.kind is Kind.TIMEOUT
@@ -165,7 +170,7 @@ async def test_a_tarpit_ends_within_the_total_time_read_at_once_or_streamed(hand
 async def test_a_reader_who_dawdles_has_no_more_time_than_the_server() -> None:
     limits = RequestLimits(within=timedelta(seconds=0.3))
     slow = endless(HEAD + b"Content-Length: 1000000\r\n\r\n", b"x", pause=0.02)
-    async with serve(slow) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(10), serve(slow) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer"):
             async with client.stream("GET", f"http://127.0.0.1:{peer.port}/") as response:
                 async for _ in response.aiter_bytes():
@@ -178,18 +183,27 @@ async def test_a_body_that_the_caller_never_finishes_ends_within_the_total_time(
         await asyncio.sleep(60)
 
     limits = RequestLimits(within=timedelta(seconds=0.3))
-    async with serve() as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(10), serve() as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer"):
             await client.put(f"http://127.0.0.1:{peer.port}/", content=body())
 
 
 async def test_a_callers_shorter_patience_is_kept() -> None:
-    async with serve(endless(b"", b"", pause=0.02)) as peer, Outbound(allow=LOOPBACK).client() as client:
-        for url in (f"http://127.0.0.1:{peer.port}/", f"https://127.0.0.1:{peer.port}/"):
-            async with asyncio.timeout(3):
-                with pytest.raises(OutboundFailed) as failed:
-                    await client.get(url, timeout=0.1)
+    limits = RequestLimits(connect_within=timedelta(minutes=1), within=timedelta(minutes=1))
+    silent = endless(b"", b"", pause=0.02)
+    async with asyncio.timeout(10), serve(silent) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+        for scheme, step in (("http", "answer"), ("https", "connect")):
+            with pytest.raises(OutboundFailed, match=f"took too long to {step}") as failed:
+                await client.get(f"{scheme}://127.0.0.1:{peer.port}/", timeout=0.1)
             assert failed.value.kind is Kind.TIMEOUT
+
+
+async def test_a_callers_longer_patience_is_not() -> None:
+    limits = RequestLimits(connect_within=timedelta(seconds=0.1))
+    silent = endless(b"", b"", pause=0.02)
+    async with asyncio.timeout(10), serve(silent) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+        with pytest.raises(OutboundFailed, match="took too long to connect"):
+            await client.get(f"https://127.0.0.1:{peer.port}/", timeout=60)
 
 
 async def test_a_packed_body_is_refused_and_never_unpacked(tmp_path: Path) -> None:

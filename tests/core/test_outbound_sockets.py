@@ -1,11 +1,13 @@
 """The default way to connect: to an address by its number, over real sockets."""
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import timedelta
 from ipaddress import ip_network
 
+import httpcore2
 import pytest
 
 from openslot.core.outbound import Kind, Outbound, OutboundFailed
@@ -42,6 +44,9 @@ async def test_a_loopback_address_is_reached_by_its_number(host: str) -> None:
 
 
 async def test_a_server_that_lets_nobody_in_is_a_timeout() -> None:
+    with busy_port() as port, pytest.raises(httpcore2.ConnectTimeout):
+        async with asyncio.timeout(10):
+            await AddressBackend().connect_tcp("127.0.0.1", port, timeout=0.2)
     with busy_port() as port, pytest.raises(OutboundFailed, match="took too long to connect") as failed:
         await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{port}/", connect_within=timedelta(seconds=0.2))
     assert failed.value.kind is Kind.TIMEOUT
@@ -53,3 +58,23 @@ async def test_a_name_is_never_connected_to(name: str) -> None:
         with pytest.raises(ValueError, match="does not appear to be an IPv4 or IPv6 address"):
             await AddressBackend().connect_tcp(name, peer.port, timeout=1)
         assert peer.connections == 0
+
+
+async def test_a_call_that_is_cancelled_in_the_handshake_leaves_no_connection_behind() -> None:
+    came, left = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(1)
+        came.set()
+        await reader.read()
+        left.set()
+        writer.close()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        call = asyncio.create_task(Outbound(allow=LOOPBACK).send("GET", url))
+        await asyncio.wait_for(came.wait(), 5)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(left.wait(), 5)
