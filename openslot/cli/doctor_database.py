@@ -27,8 +27,10 @@ EFFECTS = """
 select (select count(*) from effects where state in ('queued', 'running') and next_try_at < $1) as late,
        (select count(*) from effects where state = 'dead') as dead"""
 UNKNOWN = """
-select reaction, count(*) as waiting from effects
-where state in ('queued', 'running', 'waiting') and reaction <> all($1::text[]) group by reaction order by reaction"""
+select reaction, count(*) as waiting from (
+    select reaction from effects where state in ('queued', 'running')
+    union all select reaction from effects where state = 'waiting') e
+where reaction <> all($1::text[]) group by reaction order by reaction"""
 PEOPLE = "select count(*) as users, count(*) filter (where is_admin and disabled_at is null) as admins from users"
 
 

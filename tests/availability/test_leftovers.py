@@ -84,7 +84,7 @@ async def test_a_session_that_was_booked_keeps_the_seats_of_its_bookings(
     await hold(client, group)
     await client.post(f"/api/v1/bookings/{booked}/cancel", headers=bearer)
 
-    assert await tidy(runtime, clock, days=3) == "1 holds, 0 sessions removed"
+    assert await tidy(runtime, clock, hours=40) == "1 holds, 0 sessions removed"
     assert await claims(runtime) == {("session", False)}
     assert await runtime.pool.fetchval("select count(*) from claim_seats") == 1
 
@@ -106,6 +106,21 @@ async def test_a_session_that_everybody_has_left_is_removed_after_its_end(
         "select distinct claim_id from bookings where id = any($1)", [first, other]
     )
     assert len(rows) == 1
+
+
+async def test_what_a_booking_names_stays_whatever_it_looks_like(
+    client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, meeting: EventType, group: EventType
+) -> None:
+    await book(client, meeting)
+    await book(client, group, ELEVEN, inviteeEmail="two@x.example")
+    await runtime.pool.execute("update bookings set status = 'CANCELLED', cancelled_at = now()")
+    await runtime.pool.execute("update claims set active = false, expires_at = $1", clock.now)
+    await runtime.pool.execute("update claims set kind = 'hold' where kind = 'booking'")
+    await runtime.pool.execute("update claim_seats set active = false, expires_at = $1", clock.now)
+
+    assert await tidy(runtime, clock, hours=40) == "0 holds, 0 sessions removed"
+    assert await claims(runtime) == {("hold", False), ("session", False)}
+    assert await runtime.pool.fetchval("select count(*) from claim_seats") == 1
 
 
 async def test_nothing_that_still_takes_time_is_removed(

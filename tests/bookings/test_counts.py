@@ -262,10 +262,14 @@ async def test_what_was_booked_before_is_counted_while_others_go_on_booking(
     assert await is_exact(runtime)
 
 
-async def test_counting_waits_for_a_booking_that_is_being_made(runtime: Runtime, user: User, uncounted: str) -> None:
+async def test_counting_waits_for_a_booking_that_is_being_made(
+    runtime: Runtime, others: list[User], uncounted: str
+) -> None:
+    host = others[0]
+    assert await runtime.pool.fetchval("select count(*) from booking_counts where host_id = $1", host.id) == 0
     async with runtime.transaction(OPERATOR) as work:
         invitee = Invitee(name="Jonas", email="jonas@okafor.example", zone="UTC")
-        wanted = BookingWanted(which=BySlug(user.id, "30min"), starts_at=starts()[30], invitee=invitee)
+        wanted = BookingWanted(which=BySlug(host.id, "30min"), starts_at=starts()[30], invitee=invitee)
         await bookings.create_booking(work, wanted)
         migrating = asyncio.create_task(_count_again(uncounted))
         await asyncio.sleep(0.5)
