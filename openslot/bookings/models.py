@@ -83,7 +83,7 @@ class Booking(Struct, frozen=True, kw_only=True):
 
 
 class BookingRef(Struct, frozen=True):
-    """EventTypeRef booking is meant: one of a host's own, or the one that a manage link names."""
+    """Which booking is meant: one of a host's own, or the one that a manage link names."""
 
     id: UUID
     host_id: UUID | None

@@ -69,7 +69,7 @@ class RescheduleBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """EventTypeRef slot to keep for a moment."""
+    """Which slot to keep for a moment."""
 
     event_type_id: Id
     start_time: Moment
@@ -99,7 +99,7 @@ class CreatedHold(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class BookingFilter(StrEnum):
-    """EventTypeRef bookings a list shows, in any letter case."""
+    """Which bookings a list shows, in any letter case."""
 
     ALL = "all"
     CONFIRMED = "CONFIRMED"

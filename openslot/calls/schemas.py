@@ -10,7 +10,7 @@ from openslot.core.instants import Instant, iso
 
 
 class CallFilter(StrEnum):
-    """EventTypeRef calls are asked for, in any letter case."""
+    """Which calls are asked for, in any letter case."""
 
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"

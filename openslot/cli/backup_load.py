@@ -66,7 +66,9 @@ def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[
                 chunk = lines.read(CHUNK)
                 chunk = chunk.replace(UNKNOWN_BEFORE_17, b"", 1) if kind.major < 17 else chunk
                 while chunk:
-                    script.write(chunk)
+                    # Where the other side has ended, its own word says why: the archive is not to blame.
+                    with suppress(BrokenPipeError):
+                        script.write(chunk)
                     advance(chunk.count(b"\n"))
                     chunk = lines.read(CHUNK)
         finally:

@@ -3,7 +3,6 @@
 import asyncio
 from typing import Annotated
 
-import asyncpg
 import typer
 from msgspec import Struct
 
@@ -77,11 +76,12 @@ def reset(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
             "have to be rotated. To do it: openslot secret reset --yes"
         )
-    from openslot.cli.database import database
+    from openslot.cli.database import check_migrated, database, direct_url
     from openslot.cli.running import check_secrets
 
     with database(settings()) as ready:
         check_secrets(ready)
+        asyncio.run(check_migrated(direct_url(ready)))
         is_reset = asyncio.run(_replace_lost(ready))
     if as_json:
         print_json({"reset": is_reset})
@@ -122,8 +122,6 @@ async def _replace_lost(ready: Settings) -> bool:
     try:
         secrets = load_secrets(ready.secret_key, ready.data_dir)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())
-    except asyncpg.UndefinedTableError:
-        raise StartupError("The database has no data key yet; the next start makes one.") from None
     finally:
         await pool.close()
 

@@ -8,7 +8,7 @@ from openslot.routing.parameters import Query
 
 T = TypeVar("T")
 
-Page = Annotated[int, Meta(ge=1, le=1_000_000, description="EventTypeRef page, from 1"), Query()]
+Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Which page, from 1"), Query()]
 Limit = Annotated[int, Meta(ge=1, le=100, description="Rows a page"), Query()]
 ShortLimit = Annotated[int, Meta(ge=1, le=50, description="Rows a page"), Query()]
 

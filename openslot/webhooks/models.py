@@ -16,7 +16,7 @@ class State(StrEnum):
 
 
 class EndpointRef(Struct, frozen=True):
-    """EventTypeRef endpoint is meant: one of an owner's own, or, for the operator, any."""
+    """Which endpoint is meant: one of an owner's own, or, for the operator, any."""
 
     id: UUID
     owner_id: UUID | None = None

@@ -1,4 +1,4 @@
-"""EventTypeRef plan counts: the highest of one's own, a running trial, and those of active memberships."""
+"""Which plan counts: the highest of one's own, a running trial, and those of active memberships."""
 
 from datetime import UTC, datetime, timedelta
 

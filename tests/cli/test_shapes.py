@@ -1,4 +1,4 @@
-"""EventTypeRef commands bring a database to this version's shape, and what the others say to one of another shape."""
+"""Which commands bring a database to this version's shape, and what the others say to one of another shape."""
 
 import asyncio
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
+from openslot.core.secrets import load_secrets
 from tests.conftest import database_at
 
 MIGRATE = {"serve", "web", "worker", "migrate"}
@@ -30,6 +31,7 @@ ALSO = {
     "key list": ["--user", "mara@lindqvist.example"],
     "key revoke": ["--user", "mara@lindqvist.example"],
     "effect retry": ["--all"],
+    "secret reset": ["--yes"],
     "webhook replay": [str(new_id())],
 }
 
@@ -70,6 +72,7 @@ def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
     monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+    load_secrets(None, settings.data_dir)
 
     def run(*words: str) -> int:
         result = CliRunner().invoke(app, words)

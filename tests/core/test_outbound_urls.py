@@ -1,4 +1,4 @@
-"""EventTypeRef URLs are refused, and that none of them leads to a connection."""
+"""Which URLs are refused, and that none of them leads to a connection."""
 
 from ipaddress import ip_address, ip_network
 

@@ -33,7 +33,7 @@ TALK = EventType(
     created_at=MADE,
     updated_at=MADE,
 )
-CHOICE = Question("size", "EventTypeRef size?", QuestionKind.CHOICE, options=("S", "M"))
+CHOICE = Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M"))
 
 
 def test_sound_event_type_has_no_faults() -> None:

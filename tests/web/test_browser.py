@@ -87,7 +87,7 @@ async def test_everything_works_without_scripts(browser: Browser, client: httpx2
     await page.get_by_label("Current password").fill(PASSWORD)
     await page.get_by_label("New password").fill("another long password")
     await page.get_by_role("button", name="Change password").click()
-    await expect(page.get_by_role("status")).to_contain_text("Your password is changed")
+    await expect(page.get_by_role("status")).to_contain_text("Your password was changed")
     await page.goto("/api/docs")
     await expect(page.get_by_role("heading", name="Limits")).to_be_visible()
     await page.goto("/account")

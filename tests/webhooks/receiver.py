@@ -22,7 +22,7 @@ class Received(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """EventTypeRef message it is."""
+        """Which message it is."""
         return self.headers["webhook-id"]
 
     @property

@@ -1,4 +1,4 @@
-"""EventTypeRef addresses the public internet reaches, by the IANA special-purpose registries."""
+"""Which addresses the public internet reaches, by the IANA special-purpose registries."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
