@@ -8,6 +8,10 @@ from typing import Any
 
 import uvicorn
 
+from openslot.core.config import Settings
+from openslot.http.protocol import protocol_for
+from openslot.http.protocol.limits import Limits
+
 
 class QuietServer(uvicorn.Server):
     """A server that leaves the test runner's signal handlers alone."""
@@ -19,10 +23,17 @@ class QuietServer(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: Any) -> AsyncIterator[str]:
-    """Serve an app on a free port and tell its address."""
+async def serving(app: Any, limits: Limits | None = None) -> AsyncIterator[str]:
+    """Serve an app on a free port, as a web process does, and tell its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="warning", proxy_headers=False, access_log=False)
+    config = uvicorn.Config(
+        app,
+        http=protocol_for(Settings(), limits),
+        ws="none",
+        log_level="warning",
+        proxy_headers=False,
+        access_log=False,
+    )
     server = QuietServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started:

@@ -55,6 +55,14 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
     assert told == known
 
 
+def test_no_proxy_is_told_to_publish_the_metrics() -> None:
+    blocks = re.findall(r"^```\n(.*?)^```", read("docs/operations.md"), re.MULTILINE | re.DOTALL)
+    proxies = [block for block in blocks if re.search(r"\b(proxy_pass|reverse_proxy)\b", block)]
+
+    assert len(proxies) == 2
+    assert all(re.search(r"/metrics\b[^\n]*\s+(return|respond @metrics) 404", block) for block in proxies)
+
+
 @pytest.mark.parametrize("command", commands())
 def test_every_command_is_documented(command: str) -> None:
     assert f"`{command}" in read("docs/operations.md")

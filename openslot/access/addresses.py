@@ -23,6 +23,12 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Network
     return _bucket(address)
 
 
+def is_trusted(peer: str, trusted: Networks) -> bool:
+    """Tell whether a peer is one of the operator's own proxies."""
+    address = _parse(peer)
+    return address is not None and _is_trusted(address, trusted)
+
+
 def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:
     for hop in hops:
         nearer = _parse(_without_port(hop.strip()))

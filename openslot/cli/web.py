@@ -8,12 +8,14 @@ import uvicorn
 
 from openslot.app import create_app
 from openslot.cli.database import bring_up_to_date, database, direct_url
+from openslot.cli.descriptors import raise_descriptor_limit
 from openslot.cli.listening import listen
 from openslot.cli.running import check_runtime, check_secrets
 from openslot.cli.signals import IS_UNDER_NOHUP, leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
+from openslot.http.protocol import protocol_for
 from openslot.wiring import WIRING
 
 GRACE_SECONDS = 30
@@ -23,6 +25,7 @@ def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
     """Serve until told to stop; requests in flight are answered first."""
     # uvicorn raises its signal again once everything is answered: that is a clean end, not a death.
     leave_on_signals(0)
+    raise_descriptor_limit()
     listener = listen(settings)
     with database(settings) as ready:
         set_up_logging(ready)
@@ -38,14 +41,13 @@ def _config(settings: Settings, wiring: Wiring) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(settings, wiring=wiring),
         loop="uvloop",
-        http="httptools",
+        http=protocol_for(settings),
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        timeout_keep_alive=65,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
 

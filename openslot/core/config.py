@@ -27,6 +27,7 @@ class Networks(tuple[Network, ...]):
 
 
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+Seconds = Annotated[int, Meta(ge=1, le=3600)]
 
 ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
 
@@ -68,6 +69,14 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5
     limit_scim: Annotated[PerMinute, Meta(description="Requests a minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests a minute for one agent key")] = 120
+    limit_connections: Annotated[
+        int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")
+    ] = 256
+    head_timeout: Annotated[Seconds, Meta(description="Seconds that a request's head may take to arrive")] = 10
+    body_timeout: Annotated[
+        Seconds,
+        Meta(description="Seconds that a request's body may take to arrive; one more for each 4 KiB that are there"),
+    ] = 30
     worker_concurrency: Annotated[int, Meta(ge=1, le=500, description="Effects that one worker runs at a time")] = 20
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")

@@ -3,7 +3,7 @@
 import os
 from functools import lru_cache
 
-from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import REGISTRY
 
@@ -14,6 +14,9 @@ REQUESTS = Histogram(
     "Time from a request's arrival to its answer.",
     ("door", "route", "method", "status"),
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+REFUSED = Counter(
+    "openslot_refused", "Requests and connections that were refused before any door, by error code.", ("code",)
 )
 # Any other would let a caller make as many series as there are words.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -30,6 +33,11 @@ BEATS = "select count(*) from worker_beats where beat_at > $1::timestamptz - int
 def observe(door: str, route: str | None, method: str, status: int, *, seconds: float) -> None:
     """Count one request."""
     _series(door, route or "none", method if method in METHODS else "other", status).observe(seconds)
+
+
+def count_refused(code: str) -> None:
+    """Count a request or connection that no door has seen."""
+    REFUSED.labels(code).inc()
 
 
 @lru_cache(maxsize=4096)

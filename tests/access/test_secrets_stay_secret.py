@@ -16,12 +16,6 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 
-SERVE = """
-import sys, uvicorn
-from openslot.app import create_app_from_environment
-uvicorn.run(create_app_from_environment, factory=True, port=int(sys.argv[1]), log_config=None)
-"""
-
 
 async def issue(runtime: Runtime, user: User) -> dict[str, str]:
     """Issue one credential of every kind."""
@@ -69,7 +63,11 @@ async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: Us
         "OPENSLOT_LOG_LEVEL": "debug",
     }
     server = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", SERVE, str(port), env=environment, stdout=-1, stderr=asyncio.subprocess.STDOUT
+        sys.executable,
+        *("-m", "openslot", "web", "--port", str(port)),
+        env=environment,
+        stdout=-1,
+        stderr=asyncio.subprocess.STDOUT,
     )
     async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
         answers = await _use_everything(client, issued)

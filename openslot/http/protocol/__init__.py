@@ -1,0 +1,18 @@
+"""HTTP/1.1 between the socket and the app: how large, how long and how many, before anyone looks at what is asked."""
+
+import asyncio
+from functools import partial
+from typing import cast
+
+from openslot.core.config import Settings
+from openslot.http.protocol.connection import Connection
+from openslot.http.protocol.connections import Connections
+from openslot.http.protocol.limits import Limits, limits_of
+from openslot.http.security import api_headers
+
+
+def protocol_for(settings: Settings, limits: Limits | None = None) -> type[asyncio.Protocol]:
+    """Make what uvicorn calls for each connection of one server."""
+    chosen = limits or limits_of(settings)
+    made = partial(Connection, limits=chosen, connections=Connections(chosen), refusal_headers=api_headers(settings))
+    return cast("type[asyncio.Protocol]", made)

@@ -1,0 +1,17 @@
+"""Refusals of the protocol itself: no door has seen these requests."""
+
+from openslot.core.errors import Refusal
+
+
+class HeadTooLarge(Refusal):
+    """The request line and the header fields are larger than the service reads."""
+
+    code = "head_too_large"
+    status = 431
+
+
+class RequestTimeout(Refusal):
+    """The request did not arrive in time."""
+
+    code = "timeout"
+    status = 408

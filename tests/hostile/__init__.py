@@ -1,0 +1,1 @@
+"""Bad clients, over raw sockets, against a real web process with its limits turned down."""
