@@ -6,6 +6,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --python $(BIN)/python
 TEST_ARGS ?=
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -13,16 +14,23 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 help: ## Say what each command does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready ## Make .venv with everything in it
+setup: $(VENV)/.everything ## Make .venv with everything in it
 
-$(VENV)/.ready: requirements/uv.txt requirements/dev.txt pyproject.toml
+$(VENV)/.installer: requirements/setup.txt
 	@scripts/make-venv "$(PYTHON)" "$(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
-	@$(BIN)/uv pip sync --quiet --system-certs --compile-bytecode --python $(BIN)/python --require-hashes requirements/dev.txt requirements/uv.txt
-	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt
 	@touch $@
 
-run: setup ## Serve on http://127.0.0.1:8000 with demo data on the first start
+$(VENV)/.runtime: $(VENV)/.installer requirements/runtime.txt pyproject.toml
+	@$(INSTALL) --require-hashes -r requirements/runtime.txt
+	@$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.everything: $(VENV)/.runtime requirements/dev.txt
+	@$(INSTALL) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the first start
 	@exec $(BIN)/openslot serve --demo
 
 test: setup chromium check unit ## Run every check and every test

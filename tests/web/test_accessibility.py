@@ -23,6 +23,7 @@ TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, te
   .filter(one => one.checkVisibility() && getComputedStyle(one).display !== 'inline' && !one.matches('.skip'))
   .filter(one => { const box = one.getBoundingClientRect(); return box.width < 24 || box.height < 24; })
   .map(one => one.outerHTML)"""
+AXE = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 
 
@@ -71,7 +72,7 @@ async def test_axe_finds_no_fault_on_any_page(
     context = await browser.new_context(base_url=str(client.base_url), color_scheme=scheme, viewport=WIDE)
     page = await context.new_page()
     async for name in visit(page, runtime):
-        found = await Axe().run(page, options={"rules": {"target-size": {"enabled": True}}})
+        found = await Axe().run(page, options=AXE)
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"
 
 
