@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from openslot.cli.backup_archive import Manifest, read_backup, read_manifest
-from openslot.cli.backup_create import backups_directory, create_backup
-from openslot.cli.backup_restore import check_known, restore_backup
+from openslot.backups.archive import Manifest, read_backup, read_manifest
+from openslot.backups.create import backups_directory, create_backup
+from openslot.backups.restore import check_known, restore_backup
 from openslot.cli.database import database
 from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json, print_table

@@ -20,8 +20,10 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def migrate(as_json: AsJson = False) -> None:
     """Bring the database to this version's shape."""
-    from openslot.cli.database import bring_up_to_date, database, direct_url
+    from openslot.cli.database import database
+    from openslot.core.direct import direct_url
     from openslot.core.log import set_up_logging
+    from openslot.core.upgrade import bring_up_to_date
 
     chosen = settings()
     set_up_logging(chosen)
@@ -40,8 +42,8 @@ def seed(
 ) -> None:
     """Make demo data: the same people every time, new keys, nothing deleted."""
     from openslot.cli.banner import sign_in_lines
-    from openslot.cli.database import fill_empty
     from openslot.cli.running import with_runtime, with_work
+    from openslot.core.upgrade import fill_empty
     from openslot.demo.seed import seed as make
 
     seeded = with_work(make, prepare=fill_empty)
@@ -54,7 +56,7 @@ def seed(
 
 
 async def _make_large(runtime: "Runtime") -> None:
-    from openslot.cli.progress import progress
+    from openslot.core.progress import progress
     from openslot.demo.large import make_large
 
     with progress("Hosts and bookings", total=HOSTS + BOOKINGS) as advance:

@@ -7,11 +7,11 @@ import asyncpg
 from croniter import croniter
 
 from openslot.bookings.operations import list_without_time
-from openslot.cli.database import connect, direct_url
 from openslot.cli.finding import Finding, FindingState, ok, problem, warning
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.data_keys import opens_all
+from openslot.core.direct import connect, direct_url
 from openslot.core.errors import StartupError
 from openslot.core.instants import iso
 from openslot.core.key_file import KEY_FILE

@@ -4,8 +4,8 @@ import asyncio
 
 from msgspec import Struct
 
-from openslot.cli.database import bring_up_to_date, connect, direct_url
 from openslot.core.config import Settings
+from openslot.core.direct import connect, direct_url
 
 
 class FirstWords(Struct, frozen=True, kw_only=True):
@@ -37,6 +37,7 @@ async def _move_in(settings: Settings, *, demo: bool) -> FirstWords:
     from openslot.access.operations import create_setup_link
     from openslot.cli.running import check_secrets
     from openslot.core.actor import OPERATOR
+    from openslot.core.upgrade import bring_up_to_date
     from openslot.demo.seed import seed
     from openslot.runtime import open_runtime
 

@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from openslot.cli.database import check_migrated, database, direct_url
+from openslot.cli.database import database
 from openslot.cli.environment import settings
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import DOWN, reason
+from openslot.core.direct import direct_url
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.secrets import load_secrets
+from openslot.core.upgrade import check_migrated
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING

@@ -76,8 +76,10 @@ def reset(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
             "have to be rotated. To do it: openslot secret reset --yes"
         )
-    from openslot.cli.database import check_migrated, database, direct_url
+    from openslot.cli.database import database
     from openslot.cli.running import check_secrets
+    from openslot.core.direct import direct_url
+    from openslot.core.upgrade import check_migrated
 
     with database(settings()) as ready:
         check_secrets(ready)
@@ -98,8 +100,8 @@ def _reseal_and_remove(chosen: Settings) -> Retired:
 
 
 def _reseal(chosen: Settings) -> Retired:
-    from openslot.cli.progress import progress
     from openslot.cli.running import with_runtime
+    from openslot.core.progress import progress
     from openslot.core.sealing import count_sealed, reseal_all
     from openslot.wiring import SEALED
 
@@ -112,10 +114,10 @@ def _reseal(chosen: Settings) -> Retired:
 
 
 async def _replace_lost(ready: Settings) -> bool:
-    from openslot.cli.database import direct_url
     from openslot.core.clock import system_clock
     from openslot.core.data_keys import replace_lost_data_keys
     from openslot.core.db import open_pool
+    from openslot.core.direct import direct_url
     from openslot.core.secrets import load_secrets
 
     pool = await open_pool(direct_url(ready), most=1, wait_seconds=ready.database_wait_seconds)

@@ -7,14 +7,16 @@ from types import FrameType
 import uvicorn
 
 from openslot.app import create_app
-from openslot.cli.database import bring_up_to_date, database, direct_url
+from openslot.cli.database import database
 from openslot.cli.descriptors import raise_descriptor_limit
 from openslot.cli.listening import listen
 from openslot.cli.running import check_runtime, check_secrets
 from openslot.cli.signals import IS_UNDER_NOHUP, leave_on_signals
 from openslot.core.config import Settings
+from openslot.core.direct import direct_url
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
+from openslot.core.upgrade import bring_up_to_date
 from openslot.http.protocol import protocol_for
 from openslot.wiring import WIRING
 

@@ -3,11 +3,11 @@
 import asyncio
 from functools import partial
 
-from openslot.cli.database import bring_up_to_date
 from openslot.cli.environment import choose, settings
 from openslot.cli.running import with_runtime
 from openslot.cli.signals import ENDINGS, leave_on_signals
 from openslot.core.events import Wiring
+from openslot.core.upgrade import bring_up_to_date
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
 from openslot.wiring import WIRING

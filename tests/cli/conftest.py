@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from openslot.accounts.models import User
-from openslot.cli.backup_archive import Backup, read_backup
-from openslot.cli.backup_create import count_rows, create_backup
-from openslot.cli.backup_restore import Restored, restore_backup
+from openslot.backups.archive import Backup, read_backup
+from openslot.backups.create import count_rows, create_backup
+from openslot.backups.restore import Restored, restore_backup
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime

@@ -11,10 +11,10 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.cli.backup_archive import DUMP, MANIFEST, Backup, Manifest, checksum_of, read_backup, write_archive
-from openslot.cli.backup_create import create_backup
-from openslot.cli.backup_programs import ServerKind, address, get_program
-from openslot.cli.backup_restore import check_known
+from openslot.backups.archive import DUMP, MANIFEST, Backup, Manifest, checksum_of, read_backup, write_archive
+from openslot.backups.create import create_backup
+from openslot.backups.programs import ServerKind, address, get_program
+from openslot.backups.restore import check_known
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, rotate_key_file

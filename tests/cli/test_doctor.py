@@ -10,9 +10,9 @@ import pytest
 from openslot.accounts.models import User
 from openslot.availability.models import ByPage
 from openslot.availability.operations import list_open
+from openslot.backups.archive import private_file
 from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.operations import create_booking
-from openslot.cli.backup_archive import private_file
 from openslot.cli.doctor import examine
 from openslot.cli.doctor_database import look_at_database
 from openslot.cli.doctor_machine import (
@@ -108,7 +108,7 @@ def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
 
 
 async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
-    from openslot.cli.backup_create import create_backup
+    from openslot.backups.create import create_backup
 
     assert look_at_backups(settings, now=NOW).mend == "openslot backup create"
     _, manifest = await create_backup(settings, None)

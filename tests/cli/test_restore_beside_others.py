@@ -7,9 +7,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from openslot.cli.backup_archive import Backup
-from openslot.cli.backup_load import load_dump
-from openslot.cli.backup_programs import ServerKind, address, get_program
+from openslot.backups.archive import Backup
+from openslot.backups.load import load_dump
+from openslot.backups.programs import ServerKind, address, get_program
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.inventory import look_into

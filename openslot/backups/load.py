@@ -8,12 +8,12 @@ import threading
 from contextlib import suppress
 from typing import IO, cast
 
-from openslot.cli.backup_archive import CHUNK, Backup, opened_dump
-from openslot.cli.backup_programs import ServerKind, address, get_newest, get_program
-from openslot.cli.progress import progress
+from openslot.backups.archive import CHUNK, Backup, opened_dump
+from openslot.backups.programs import ServerKind, address, get_newest, get_program
 from openslot.core.errors import StartupError
 from openslot.core.inventory import Thing
 from openslot.core.migrate import LOCK
+from openslot.core.progress import progress
 
 # Servers before 17 don't know this setting, and pg_restore sends it to all of them.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"

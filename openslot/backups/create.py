@@ -9,13 +9,13 @@ from typing import IO, cast
 import asyncpg
 
 from openslot import __version__
-from openslot.cli.backup_archive import DUMP, FORMAT, KEY, Manifest, checksum_of, write_archive
-from openslot.cli.backup_programs import address, get_program, major_of, server_kind
-from openslot.cli.database import connect, direct_url
-from openslot.cli.progress import progress
+from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, write_archive
+from openslot.backups.programs import address, get_program, major_of, server_kind
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
+from openslot.core.direct import connect, direct_url
 from openslot.core.errors import StartupError
+from openslot.core.progress import progress
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
 

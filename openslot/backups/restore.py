@@ -8,18 +8,19 @@ from pathlib import Path
 import asyncpg
 from msgspec import Struct
 
-from openslot.cli.backup_archive import DUMP, Backup
-from openslot.cli.backup_create import PROOF
-from openslot.cli.backup_load import load_dump
-from openslot.cli.backup_programs import ServerKind, server_kind
-from openslot.cli.database import bring_up_to_date, connect, direct_url
+from openslot.backups.archive import DUMP, Backup
+from openslot.backups.create import PROOF
+from openslot.backups.load import load_dump
+from openslot.backups.programs import ServerKind, server_kind
 from openslot.core.config import Settings
+from openslot.core.direct import connect, direct_url
 from openslot.core.errors import StartupError
 from openslot.core.inventory import Thing, look_into
 from openslot.core.key_file import KEY_FILE, changing_keys
 from openslot.core.migrate import checksum, known_migrations
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
+from openslot.core.upgrade import bring_up_to_date
 
 # One of these has a row as soon as anything has happened.
 TRACES = ("users", "organizations", "events", "bookings", "contacts")

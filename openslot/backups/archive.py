@@ -13,8 +13,8 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from openslot.cli.progress import Advance, progress
 from openslot.core.errors import StartupError
+from openslot.core.progress import Advance, progress
 
 FORMAT = 1
 MANIFEST, KEY, DUMP = "manifest.json", "secret.key", "database.dump"

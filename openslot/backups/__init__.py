@@ -1,0 +1,1 @@
+"""Backups: one file with everything in it, and the way back."""

@@ -1,0 +1,25 @@
+"""A connection of its own, past pool and pooler, for commands and other work that is done once."""
+
+import asyncpg
+
+from openslot.core.config import Settings
+from openslot.core.db import DOWN, OLDEST_SERVER, hide_password, reason
+from openslot.core.errors import StartupError
+
+
+def direct_url(chosen: Settings) -> str:
+    """Tell the database's address without a pooler between."""
+    return chosen.direct_database_url or chosen.database_url or ""
+
+
+async def connect(url: str) -> asyncpg.Connection:
+    """Open one connection to a server that is new enough, or stop with one clear sentence."""
+    try:
+        connection = await asyncpg.connect(url, timeout=10)
+    except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
+        raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
+    version = connection.get_server_version()
+    if version.major < OLDEST_SERVER // 10000:
+        connection.terminate()
+        raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version.major}.")
+    return connection
