@@ -102,12 +102,12 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert broken == []
 
 
-def test_the_architecture_page_names_every_floor() -> None:
-    floors = {path.name for path in (ROOT / "openslot").iterdir() if path.is_dir() and not path.name.startswith("_")}
+def test_the_architecture_page_names_every_layer() -> None:
+    layers = {path.name for path in (ROOT / "openslot").iterdir() if path.is_dir() and not path.name.startswith("_")}
     picture = read("docs/architecture.md")
 
     assert [
-        floor for floor in floors - {"migrations"} if not re.search(rf"^ .*\b{floor}\b", picture, re.MULTILINE)
+        layer for layer in layers - {"migrations"} if not re.search(rf"^ .*\b{layer}\b", picture, re.MULTILINE)
     ] == []
 
 

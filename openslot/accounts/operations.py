@@ -22,9 +22,20 @@ from openslot.accounts.events import MemberAdded, MemberRemoved, PlanChanged, Us
 from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.rules import check_user
+from openslot.core.db import Db
 from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
+
+
+async def has_users(db: Db) -> bool:
+    """Tell whether there is any account yet."""
+    return await store.has_users(db)
+
+
+async def count_users(db: Db) -> tuple[int, int]:
+    """Count the accounts, and among them the administrators who can sign in."""
+    return await store.count_users(db)
 
 
 async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:

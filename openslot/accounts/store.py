@@ -107,6 +107,13 @@ async def has_users(db: Db) -> bool:
     return bool(await db.fetchval("select exists (select 1 from users)"))
 
 
+async def count_users(db: Db) -> tuple[int, int]:
+    """Count the accounts, and among them the administrators who can sign in."""
+    row = await db.fetchrow("select count(*), count(*) filter (where is_admin and disabled_at is null) from users")
+    users, admins = row.values() if row else (0, 0)
+    return users, admins
+
+
 async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID | None:
     """Write a new user; None where the username is taken, and a unique violation where the e-mail address is."""
     made: UUID | None = await db.fetchval(

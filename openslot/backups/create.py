@@ -9,25 +9,18 @@ from typing import IO, cast
 import asyncpg
 
 from openslot import __version__
+from openslot.backups import store
 from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, write_archive
 from openslot.backups.programs import address, get_program, major_of, server_kind
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
-from openslot.core.direct import connect, direct_url
+from openslot.core.direct import connect, direct_url, has_table
 from openslot.core.errors import StartupError
 from openslot.core.progress import progress
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
 
 PROOF = "backup"
-
-# What a crash empties anyway is left out.
-TABLES = """
-select relname from pg_class
-where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relpersistence = 'p' order by relname"""
-UNLOGGED = """
-select relname from pg_class
-where relnamespace = 'public'::regnamespace and relkind = 'r' and relpersistence = 'u'"""
 
 
 def backups_directory(settings: Settings) -> Path:
@@ -99,15 +92,15 @@ def _describe(
 
 
 async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tuple[dict[str, str], dict[str, int]]:
-    if await connection.fetchval("select to_regclass('public.migrations') is null"):
+    if not await has_table(connection, "migrations"):
         raise StartupError("There is nothing to back up yet: the first start makes the database.")
     program = get_program("pg_dump", await server_kind(connection))
     await connection.execute("set idle_in_transaction_session_timeout = 0")
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        snapshot = await connection.fetchval("select pg_export_snapshot()")
-        applied = {row["name"]: row["checksum"] for row in await connection.fetch("select * from public.migrations")}
+        snapshot = await store.export_snapshot(connection)
+        applied = await store.read_migrations(connection)
         rows = await count_rows(connection)
-        left_out = [row["relname"] for row in await connection.fetch(UNLOGGED)]
+        left_out = await store.list_left_out(connection)
         where = address(url)
         command = [program, f"--dbname={where.url}", f"--snapshot={snapshot}", "--format=custom", "--verbose"]
         command += ["--no-owner", "--no-privileges", *(f"--exclude-table-data=public.{name}" for name in left_out)]
@@ -119,11 +112,11 @@ async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tu
 
 async def count_rows(connection: asyncpg.Connection) -> dict[str, int]:
     """Count every table's rows, as one snapshot sees them."""
-    tables = [row["relname"] for row in await connection.fetch(TABLES)]
+    tables = await store.list_tables(connection)
     counted = {}
     with progress("Counting", len(tables)) as advance:
         for table in tables:
-            counted[table] = await connection.fetchval(f'select count(*) from public."{table}"')
+            counted[table] = await store.count_rows(connection, table)
             advance(1)
     return counted
 

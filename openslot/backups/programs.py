@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 import asyncpg
 from msgspec import Struct
 
+from openslot.backups.store import is_encrypted
 from openslot.core.embedded import postgres_program
 from openslot.core.errors import StartupError
 
@@ -29,8 +30,7 @@ class Address(Struct, frozen=True):
 
 async def server_kind(connection: asyncpg.Connection) -> ServerKind:
     """Tell which programs fit the server on the other end."""
-    encrypted = await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()")
-    return ServerKind(connection.get_server_version().major, bool(encrypted))
+    return ServerKind(connection.get_server_version().major, await is_encrypted(connection))
 
 
 def get_program(name: str, kind: ServerKind) -> str:

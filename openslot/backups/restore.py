@@ -8,6 +8,7 @@ from pathlib import Path
 import asyncpg
 from msgspec import Struct
 
+from openslot.backups import store
 from openslot.backups.archive import DUMP, Backup
 from openslot.backups.create import PROOF
 from openslot.backups.load import load_dump
@@ -28,10 +29,6 @@ ELSEWHERE = (
     "Restore into an empty data directory (--data-dir) or an empty database (--database-url). Nothing was changed."
 )
 MOST_NAMED = 5
-OTHERS = """
-select count(*) from pg_stat_activity
-where datname = current_database() and pid <> pg_backend_pid()
-  and coalesce(backend_type, 'client backend') = 'client backend'"""
 
 
 class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -86,7 +83,7 @@ async def _look(url: str) -> tuple[ServerKind, tuple[Thing, ...]]:
             raise StartupError(
                 f"The database holds what is not known to be Openslot's ({_name(found.others)}). {ELSEWHERE}"
             )
-        others = await connection.fetchval(OTHERS)
+        others = await store.count_others(connection)
         if others:
             raise StartupError(
                 f"The database is in use ({others} other connection{'s' if others > 1 else ''}). "
@@ -105,7 +102,7 @@ def _name(things: tuple[Thing, ...]) -> str:
 async def _check_unused(connection: asyncpg.Connection, ours: tuple[Thing, ...]) -> None:
     tables = {thing.name for thing in ours if thing.kind == "table"}
     for table in TRACES:
-        rows = await connection.fetchval(f"select count(*) from public.{table}") if table in tables else 0
+        rows = await store.count_rows(connection, table) if table in tables else 0
         if rows and table == "users":
             raise StartupError(f"The database has {rows} account{'s' if rows > 1 else ''} already. {ELSEWHERE}")
         if rows:

@@ -6,32 +6,23 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 from croniter import croniter
 
+from openslot.accounts.operations import count_users
 from openslot.bookings.operations import list_without_time
 from openslot.cli.finding import Finding, FindingState, ok, problem, warning
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.data_keys import opens_all
-from openslot.core.direct import connect, direct_url
+from openslot.core.direct import connect, direct_url, read_clock
 from openslot.core.errors import StartupError
 from openslot.core.instants import iso
 from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import ahead_migrations, missing_migrations
 from openslot.core.secrets import load_secrets
+from openslot.jobs.health import PeriodicRun, count_effects, count_late, count_unknown, count_workers, list_runs
 
 LATE_AFTER = timedelta(minutes=5)
 CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
-
-BEATS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
-EFFECTS = """
-select (select count(*) from effects where state in ('queued', 'running') and next_try_at < $1) as late,
-       (select count(*) from effects where state = 'dead') as dead"""
-UNKNOWN = """
-select reaction, count(*) as waiting from (
-    select reaction from effects where state in ('queued', 'running')
-    union all select reaction from effects where state = 'waiting') e
-where reaction <> all($1::text[]) group by reaction order by reaction"""
-PEOPLE = "select count(*) as users, count(*) filter (where is_admin and disabled_at is null) as admins from users"
 
 
 async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding]:
@@ -63,7 +54,7 @@ async def _look_through_pooler(chosen: Settings) -> list[Finding]:
 
 async def _look_at_clock(connection: asyncpg.Connection) -> Finding:
     before = system_clock()
-    theirs: datetime = await connection.fetchval("select clock_timestamp()")
+    theirs = await read_clock(connection)
     after = system_clock()
     apart = abs(theirs - (before + (after - before) / 2))
     words = f"This machine's clock and the database's are {apart.total_seconds():.1f} s apart."
@@ -100,8 +91,8 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
 
 
 async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> AsyncIterator[Finding]:
-    now: datetime = await connection.fetchval("select clock_timestamp()")
-    workers = await connection.fetchval(BEATS, now)
+    now = await read_clock(connection)
+    workers = await count_workers(connection, now=now)
     if workers:
         yield ok("worker", f"{workers} worker{'s' if workers > 1 else ''} at work.")
     elif is_asleep:
@@ -120,12 +111,13 @@ async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> A
 
 
 async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> list[Finding]:
-    row = await connection.fetchrow(EFFECTS, now - LATE_AFTER)
+    late = await count_late(connection, due_before=now - LATE_AFTER)
+    dead = (await count_effects(connection, now=now)).dead
     found = await _look_at_unknown(connection)
-    if row["late"]:
-        found.append(warning("effects", f"{row['late']} wait for more than 5 minutes.", "openslot worker"))
-    if row["dead"]:
-        meaning = f"{row['dead']} failed to the last try: openslot effect list --state dead"
+    if late:
+        found.append(warning("effects", f"{late} wait for more than 5 minutes.", "openslot worker"))
+    if dead:
+        meaning = f"{dead} failed to the last try: openslot effect list --state dead"
         found.append(warning("effects", meaning, "openslot effect retry --all"))
     return found or [ok("effects", "None is late, none is dead.")]
 
@@ -133,10 +125,10 @@ async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> lis
 async def _look_at_unknown(connection: asyncpg.Connection) -> list[Finding]:
     from openslot.wiring import WIRING
 
-    rows = await connection.fetch(UNKNOWN, [reaction.name for reaction in WIRING.reactions])
-    if not rows:
+    unknown = await count_unknown(connection, [reaction.name for reaction in WIRING.reactions])
+    if not unknown:
         return []
-    told = ", ".join(f"{row['waiting']} for {row['reaction']}" for row in rows)
+    told = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
     meaning = f"Some wait for a worker of a newer version, which knows what to do: {told}."
     return [warning("effects", meaning, "Start a worker of the newer version")]
 
@@ -145,22 +137,20 @@ async def _look_at_periodic(connection: asyncpg.Connection, now: datetime, *, is
     from openslot.wiring import WIRING
 
     wanted = {periodic.name: periodic.expression for periodic in WIRING.periodic}
-    rows = [row for row in await connection.fetch("select * from periodic_runs order by name") if row["name"] in wanted]
-    failed = [
-        f"{row['name']} at {iso(row['started_at'])}: {row['result']}" for row in rows if row["status"] == "failed"
-    ]
-    late = [row["name"] for row in rows if is_running and now - _next(row, wanted[row["name"]]) > LATE_AFTER]
+    runs = [run for run in await list_runs(connection) if run.name in wanted]
+    failed = [f"{run.name} at {iso(run.started_at)}: {run.result}" for run in runs if run.status == "failed"]
+    late = [run.name for run in runs if is_running and now - _next(run, wanted[run.name]) > LATE_AFTER]
     if failed:
         return problem(
             "periodic jobs", f"Failed: {'; '.join(failed)}", "Read the worker's log; each runs again by itself"
         )
     if late:
         return warning("periodic jobs", f"Late: {', '.join(late)}.", "openslot worker")
-    return ok("periodic jobs", f"{len(rows)} of {len(wanted)} have run, none failed.")
+    return ok("periodic jobs", f"{len(runs)} of {len(wanted)} have run, none failed.")
 
 
-def _next(row: asyncpg.Record, expression: str) -> datetime:
-    return datetime.fromtimestamp(croniter(expression, row["started_at"]).get_next(), UTC)
+def _next(run: PeriodicRun, expression: str) -> datetime:
+    return datetime.fromtimestamp(croniter(expression, run.started_at).get_next(), UTC)
 
 
 async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Finding:
@@ -176,9 +166,9 @@ async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Fi
 
 
 async def _look_at_people(connection: asyncpg.Connection) -> Finding:
-    people = await connection.fetchrow(PEOPLE)
-    if people["admins"]:
-        return ok("administrator", f"{people['admins']} of {people['users']} accounts.")
-    if people["users"]:
+    users, admins = await count_users(connection)
+    if admins:
+        return ok("administrator", f"{admins} of {users} accounts.")
+    if users:
         return problem("administrator", "Nobody can look after the platform.", "openslot user admin EMAIL")
-    return warning("administrator", "Nobody lives here yet.", "openslot user add EMAIL --name NAME --admin")
+    return warning("administrator", "There is no account yet.", "openslot user add EMAIL --name NAME --admin")

@@ -7,7 +7,7 @@ from typing import Annotated
 from uuid import UUID
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_runtime, with_work
@@ -16,18 +16,9 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.revivals import Revival, Verdict, revive_effects
 from openslot.core.work import Runtime, Work
+from openslot.jobs.health import UnfinishedState, list_unfinished
 
 app = typer.Typer(help="Effects that are not done.", no_args_is_help=True, add_completion=False)
-
-# Each state by its own index: those that are done are many times as many.
-UNFINISHED = " union all ".join(
-    f"""(select id, no, reaction, target, state, attempts, next_try_at, last_error from effects
-    where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
-    for state in ("waiting", "queued", "running", "dead")
-)
-LISTED = f"""
-select id, reaction, target, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
-order by no desc limit $2"""
 
 
 class ShownEffect(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -44,14 +35,17 @@ class ShownEffect(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("list")
 def list_effects(
-    state: Annotated[str | None, typer.Option(help="waiting, queued, running or dead")] = None,
+    state: Annotated[UnfinishedState | None, typer.Option(help="Only effects in this state")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     as_json: AsJson = False,
 ) -> None:
     """List effects that are not done, newest first."""
 
     async def do(work: Work) -> list[ShownEffect]:
-        return [ShownEffect(**row) for row in await work.db.fetch(LISTED, state, limit)]
+        return [
+            convert(effect, ShownEffect, from_attributes=True)
+            for effect in await list_unfinished(work.db, state, limit=limit)
+        ]
 
     found = with_work(do)
     if as_json:

@@ -5,7 +5,7 @@ import asyncio
 from msgspec import Struct
 
 from openslot.core.config import Settings
-from openslot.core.direct import connect, direct_url
+from openslot.core.direct import connect, direct_url, has_table
 
 
 class FirstWords(Struct, frozen=True, kw_only=True):
@@ -23,12 +23,12 @@ def first_words(settings: Settings, *, demo: bool) -> FirstWords | None:
 
 
 async def _is_inhabited(url: str) -> bool:
-    """Ask with as little code loaded as possible: this stands before every start."""
+    """Ask with as little code loaded as possible: every start waits for it."""
+    from openslot.accounts.operations import has_users
+
     connection = await connect(url)
     try:
-        if await connection.fetchval("select to_regclass('users') is null"):
-            return False
-        return bool(await connection.fetchval("select exists (select 1 from users)"))
+        return await has_table(connection, "users") and await has_users(connection)
     finally:
         await connection.close()
 

@@ -1,5 +1,7 @@
 """A connection of its own, past pool and pooler, for commands and other work that is done once."""
 
+from datetime import datetime
+
 import asyncpg
 
 from openslot.core.config import Settings
@@ -23,3 +25,14 @@ async def connect(url: str) -> asyncpg.Connection:
         connection.terminate()
         raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version.major}.")
     return connection
+
+
+async def has_table(connection: asyncpg.Connection, name: str) -> bool:
+    """Tell whether the database has this table of ours."""
+    return bool(await connection.fetchval("select to_regclass('public.' || $1::text) is not null", name))
+
+
+async def read_clock(connection: asyncpg.Connection) -> datetime:
+    """Tell the time on the server's clock."""
+    now: datetime = await connection.fetchval("select clock_timestamp()")
+    return now

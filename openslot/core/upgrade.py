@@ -5,11 +5,9 @@ from collections.abc import Mapping
 import asyncpg
 
 from openslot.core.db import reason
-from openslot.core.direct import connect
+from openslot.core.direct import connect, has_table
 from openslot.core.errors import StartupError
 from openslot.core.migrate import migrate, missing_migrations
-
-IS_EMPTY = "select to_regclass('migrations') is null"
 
 
 async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> list[str]:
@@ -26,7 +24,7 @@ async def check_migrated(url: str) -> None:
     connection = await connect(url)
     try:
         missing = await missing_migrations(connection)
-        is_empty = await connection.fetchval(IS_EMPTY)
+        is_empty = not await has_table(connection, "migrations")
     finally:
         await connection.close()
     if is_empty:
@@ -42,7 +40,7 @@ async def fill_empty(url: str) -> None:
     """Bring an empty database to this version's shape; any other has to have it already."""
     connection = await connect(url)
     try:
-        is_empty = await connection.fetchval(IS_EMPTY)
+        is_empty = not await has_table(connection, "migrations")
     finally:
         await connection.close()
     await (bring_up_to_date(url) if is_empty else check_migrated(url))

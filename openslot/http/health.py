@@ -5,7 +5,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from openslot.core.errors import StartupError
 from openslot.core.migrate import missing_migrations
 from openslot.core.work import Work
-from openslot.http.metrics import BEATS, write_metrics
+from openslot.http.metrics import write_metrics
+from openslot.jobs.health import count_workers
 from openslot.routing import Mount, Response, get
 
 
@@ -25,7 +26,7 @@ async def readyz(work: Work) -> Response:
             checks["migrations"] = f"{len(missing)} missing" if missing else "ok"
         except StartupError as fault:
             checks["migrations"] = str(fault)
-    if not await work.db.fetchval(BEATS, work.now):
+    if not await count_workers(work.db, now=work.now):
         checks["worker"] = "no heartbeat in the last 30 seconds"
     ready = all(state == "ok" for state in checks.values())
     return Response(status=200 if ready else 503, body={"status": "ready" if ready else "not ready", **checks})

@@ -1,6 +1,7 @@
 """What Prometheus reads: requests by door and route, and how far the effects have come."""
 
 import os
+from datetime import datetime
 from functools import lru_cache
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -8,6 +9,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import REGISTRY
 
 from openslot.core.db import Db
+from openslot.jobs.health import count_effects, count_workers
 
 REQUESTS = Histogram(
     "openslot_request_seconds",
@@ -20,14 +22,6 @@ REFUSED = Counter(
 )
 # Any other would let a caller make as many series as there are words.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-# Each part reads an index of its own: those that are done are many times as many.
-STATE = """
-select state, count(*) as effects, coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
-from effects where state in ('queued', 'running') group by state
-union all select 'waiting', count(*), 0 from effects where state = 'waiting'
-union all select 'dead', count(*), 0 from effects where state = 'dead'"""
-BEATS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
 
 
 def observe(door: str, route: str | None, method: str, status: int, *, seconds: float) -> None:
@@ -46,7 +40,7 @@ def _series(door: str, route: str, method: str, status: int) -> Histogram:
     return REQUESTS.labels(door, route, method, status)
 
 
-async def write_metrics(db: Db, now: object) -> bytes:
+async def write_metrics(db: Db, now: datetime) -> bytes:
     """Write all metrics: the processes' own, and those that the database knows for all of them."""
     return generate_latest(_requests()) + generate_latest(await _from_database(db, now))
 
@@ -59,16 +53,14 @@ def _requests() -> CollectorRegistry:
     return registry
 
 
-async def _from_database(db: Db, now: object) -> CollectorRegistry:
+async def _from_database(db: Db, now: datetime) -> CollectorRegistry:
     registry = CollectorRegistry()
     effects = Gauge("openslot_effects", "Effects that are not done, by state.", ("state",), registry=registry)
     late = Gauge("openslot_effects_late_seconds", "How long the oldest due effect waits.", registry=registry)
     workers = Gauge("openslot_workers", "Workers whose heart beats.", registry=registry)
+    counts = await count_effects(db, now=now)
     for state in ("waiting", "queued", "running", "dead"):
-        effects.labels(state).set(0)
-    for row in await db.fetch(STATE, now):
-        effects.labels(row["state"]).set(row["effects"])
-        if row["state"] == "queued":
-            late.set(max(0.0, row["oldest"]))
-    workers.set(await db.fetchval(BEATS, now))
+        effects.labels(state).set(getattr(counts, state))
+    late.set(counts.late_seconds)
+    workers.set(await count_workers(db, now=now))
     return registry
