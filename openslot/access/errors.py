@@ -21,6 +21,18 @@ class WrongPassword(Invalid):
         super().__init__("This is not your current password", details={"current": "is not your current password"})
 
 
+class PasswordChanged(Conflict):
+    """Another request has changed the password since it was checked."""
+
+    code = "password_changed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your password was changed a moment ago by another request",
+            details={"current": "was changed a moment ago on another device; sign in with the new one"},
+        )
+
+
 class PlanWithoutApi(Forbidden):
     """API keys are available on the Pro and Business plans."""
 
