@@ -79,11 +79,12 @@ class SetupLinkInvalid(Forbidden):
 
 
 class WeakPassword(Invalid):
-    """The password is too short or too long."""
+    """The password is too short or too long, or has control characters."""
 
     code = "weak_password"
 
     def __init__(self) -> None:
         super().__init__(
-            "The password must have 10 to 200 characters", details={"password": "must have 10 to 200 characters"}
+            "The password must have 10 to 200 characters and no control characters",
+            details={"password": "must have 10 to 200 characters and no control characters"},
         )

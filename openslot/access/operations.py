@@ -139,6 +139,7 @@ async def change_password(work: Work, user: User, *, current: str, new: str, use
             raise PasswordChanged
         if work.actor.credential_id not in await store.delete_sessions_of(work.db, user.id):
             raise Unauthorized
+        await forgive_strangers(work.db, user.email)
         return await let_in(work, user, password_hash=password_hash, user_agent=user_agent)
 
 

@@ -45,10 +45,13 @@ with address as (
 )"""
 FORGIVE_TRIES = f"""{GIVE_BACK}
 delete from wrong_passwords where subject = {SUBJECT} and (select count(*) from address) >= 0"""
-# It was let through, so that no pause was running before it.
-TAKE_TRY_BACK = f"""{GIVE_BACK}
+# It was let through, so that no pause was running before it. What was never looked at leaves no row behind.
+TAKE_TRY_BACK = f"""{GIVE_BACK}, first as (
+    delete from wrong_passwords
+    where subject = {SUBJECT} and failures <= 1 and (select count(*) from address) >= 0
+)
 update wrong_passwords set failures = failures - 1, free_at = clock_timestamp()
-where subject = {SUBJECT} and (select count(*) from address) >= 0"""
+where subject = {SUBJECT} and failures > 1 and (select count(*) from address) >= 0"""
 
 
 async def count_try(db: Db, *, subject: str, log: str | None, limit: int) -> Row:

@@ -14,6 +14,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from openslot.access.errors import WeakPassword
 from openslot.core.errors import Unavailable
+from openslot.core.text import is_line
 
 T = TypeVar("T")
 
@@ -31,8 +32,8 @@ _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
 
 def check_password(password: str) -> None:
-    """Refuse a password that is too short to be safe or too long to be one."""
-    if not 10 <= len(password) <= 200:
+    """Refuse a password that is too short to be safe or too long to be one, or that no form would take."""
+    if not 10 <= len(password) <= 200 or not is_line(password):
         raise WeakPassword
 
 
@@ -54,9 +55,12 @@ async def _run(do: Callable[[], T], places: Semaphore) -> T:
     running = _threads.submit(do)
     running.add_done_callback(lambda _: places.release())
     result = asyncio.wrap_future(running)
-    await asyncio.wait([result], timeout=WAIT_SECONDS)
-    # What has begun can't be stopped, and is soon done.
-    if running.cancel():
+    try:
+        await asyncio.wait([result], timeout=WAIT_SECONDS)
+    finally:
+        # What has begun can't be stopped, and is soon done.
+        has_not_begun = running.cancel()
+    if has_not_begun:
         raise Unavailable(BUSY)
     return await result
 

@@ -12,6 +12,7 @@ from argon2 import PasswordHasher
 from openslot.access import operations as access
 from openslot.access import password_store as store
 from openslot.access.devices import DEVICE_LASTS, find_device, new_device
+from openslot.access.errors import WrongSignIn
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.models import User
 from openslot.app import create_app
@@ -139,7 +140,7 @@ async def test_an_unknown_address_takes_the_same_steps_as_a_known_one(runtime: R
     asked = []
     for email in (user.email, "nobody@lindqvist.example"):
         counting.asked.clear()
-        with pytest.raises(access.WrongSignIn):
+        with pytest.raises(WrongSignIn):
             await access.sign_in(
                 runtime.work(OPERATOR), email=email, password=WRONG, address="192.0.2.1", user_agent=""
             )
@@ -229,6 +230,17 @@ async def test_a_mark_is_worth_nothing_after_a_change_of_the_password(
     for answer, code in ((old, 429), (changed, 303)):
         device = answer.cookies["openslot_device"]
         assert (await sign_in(pair[0], user, form["password"], n=99, device=device)).status_code == code
+
+
+async def test_a_change_of_the_password_ends_the_pause_for_the_owners_other_devices(
+    pair: list[httpx2.AsyncClient], user: User
+) -> None:
+    session = (await sign_in(pair[0], user)).cookies["openslot_session"]
+    await attack(pair, user.email, 6)
+    form = {"current": PASSWORD, "password": "a fresh long password"}
+    await pair[0].post("/account/password", data=form, headers={"cookie": f"openslot_session={session}"})
+
+    assert (await sign_in(pair[1], user, form["password"], n=99)).status_code == 303
 
 
 def test_only_a_whole_fresh_mark_of_this_user_and_password_is_known(runtime: Runtime) -> None:
