@@ -27,6 +27,7 @@ class Networks(tuple[Network, ...]):
 
 
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
 
 ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
@@ -77,6 +78,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Seconds,
         Meta(description="Seconds that a request's body may take to arrive; one more for each 4 KiB that are there"),
     ] = 30
+    metrics_token: Annotated[
+        Token | None,
+        Meta(description="Opens `/metrics` from elsewhere, as a bearer token of 32 or more; none: this machine alone"),
+    ] = None
     worker_concurrency: Annotated[int, Meta(ge=1, le=500, description="Effects that one worker runs at a time")] = 20
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")

@@ -5,9 +5,10 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from openslot.core.errors import StartupError
 from openslot.core.migrate import missing_migrations
 from openslot.core.work import Work
+from openslot.http.measuring import check_may_measure
 from openslot.http.metrics import write_metrics
 from openslot.jobs.health import count_workers
-from openslot.routing import Mount, Response, get
+from openslot.routing import Mount, Request, Response, get
 
 
 @get("/healthz")
@@ -33,8 +34,9 @@ async def readyz(work: Work) -> Response:
 
 
 @get("/metrics")
-async def metrics(work: Work) -> Response:
-    """Write the metrics for Prometheus."""
+async def metrics(request: Request, work: Work) -> Response:
+    """Write the metrics for Prometheus, on this machine or with the token."""
+    check_may_measure(request, work.runtime.settings)
     return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=await write_metrics(work.db, work.now))
 
 
