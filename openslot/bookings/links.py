@@ -2,7 +2,10 @@
 
 import base64
 import binascii
+from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from openslot.bookings.errors import BookingNotFound
 from openslot.core.work import Runtime
@@ -14,6 +17,12 @@ SIGNATURE_BYTES = 16
 def manage_url(runtime: Runtime, booking_id: UUID) -> str:
     """Write the address of a booking's own page."""
     return f"{runtime.settings.public_url}/manage/{manage_token(runtime, booking_id)}"
+
+
+def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
+    """Write a booking's address into the JSON that was kept of it; the rest stays as it is."""
+    fields = msgspec.json.decode(shown, type=dict[str, Any])
+    return msgspec.json.encode({**fields, "manageUrl": manage_url(runtime, booking_id)})
 
 
 def manage_token(runtime: Runtime, booking_id: UUID) -> str:

@@ -1,4 +1,4 @@
-"""Data keys: they sign and seal, kept in the database and sealed by the secret key, so that both outlive its rotation."""
+"""Data keys: they sign and seal, kept in the database, sealed by the secret key, so that both outlive its rotation."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
