@@ -20,6 +20,7 @@ from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import Secrets
 from openslot.core.signing import Signer
+from openslot.core.turns import Turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -28,7 +29,7 @@ Result = TypeVar("Result")
 class Runtime:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_batchers", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
+    __slots__ = ("_batchers", "clock", "outbound", "pool", "secrets", "settings", "signer", "turns", "wiring")
 
     def __init__(
         self,
@@ -40,6 +41,7 @@ class Runtime:
         signer: Signer,
         clock: Clock,
         outbound: Outbound,
+        turns: Turns,
     ) -> None:
         self.settings = settings
         self.pool = pool
@@ -48,6 +50,7 @@ class Runtime:
         self.signer = signer
         self.clock = clock
         self.outbound = outbound
+        self.turns = turns
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
 
     def work(self, actor: Actor) -> "Work":
