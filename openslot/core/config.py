@@ -45,8 +45,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
     database_connections: Annotated[int, Meta(ge=2, le=500, description="Connections of one process, at most")] = 10
     database_wait_seconds: Annotated[
-        int, Meta(ge=1, le=300, description="How long a request waits for a free connection before it is answered 503")
+        int,
+        Meta(
+            ge=1,
+            le=300,
+            description="Seconds that a request waits for a free connection, and for a lock, before it is answered 503",
+        ),
     ] = 5
+    database_statement_seconds: Annotated[
+        int,
+        Meta(ge=1, le=3600, description="Seconds that one statement of a request may take before it is answered 503"),
+    ] = 10
     data_dir: Annotated[Path, Meta(description="Holds the embedded database, the secret key and backups")] = Path(
         "data"
     )
