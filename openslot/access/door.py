@@ -17,9 +17,10 @@ from openslot.core.db import Row
 from openslot.core.errors import TooMany, Unauthorized
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
+from openslot.i18n import Text
 
-BLOCKED = "Too many failed authentications from this address"
-TOO_MANY_TRIES = "Too many failed tries to sign in"
+BLOCKED = Text("Too many failed authentications from this address")
+TOO_MANY_TRIES = Text("Too many failed attempts to sign in")
 
 
 class KeyMatch(NamedTuple):

@@ -1,5 +1,7 @@
 """The one place where someone joins, leaves or is shut out, with all that follows."""
 
+from msgspec.structs import replace
+
 from openslot.access import operations as access
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import operations as accounts
@@ -26,7 +28,7 @@ async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -
     """Use the set-up link up and open the first account, an administrator's."""
     check_password(password)
     await access.use_setup_link(work, token)
-    first = UserWanted(email=wanted.email, name=wanted.name, zone=wanted.zone, plan=Plan.BUSINESS, is_admin=True)
+    first = replace(wanted, plan=Plan.BUSINESS, is_admin=True)
     return await welcome(work, first, password_hash=await hash_password(password))
 
 
