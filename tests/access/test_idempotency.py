@@ -111,7 +111,9 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
     refused = [(answer, took) for answer, took in answers if answer.status_code == 409]
 
     assert (len(won), len(refused)) == (1, 15)
-    assert {answer.json()["error"] for answer, _ in refused} == {"A request with this Idempotency-Key is still in progress"}
+    assert {answer.json()["error"] for answer, _ in refused} == {
+        "A request with this Idempotency-Key is still in progress"
+    }
     assert all(took < 1.4 for _, took in refused)
     assert await retrying.rows() == 1
     assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
