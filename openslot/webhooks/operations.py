@@ -228,7 +228,7 @@ async def list_feed(
     if found is None and is_cut:
         raise EventExpired(work.runtime.settings.keep_events_days)
     if found is None:
-        raise Invalid(details={"after": "is not the id of an event of yours"})
+        raise Invalid(details={"after": "must be the id of one of your events"})
     return [complete(work.runtime, each) for each in found[:limit]], len(found) > limit
 
 
