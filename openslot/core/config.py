@@ -86,6 +86,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Seconds,
         Meta(description="Seconds that a request's body may take to arrive; one more for each 4 KiB that are there"),
     ] = 30
+    hang_timeout: Annotated[
+        Seconds,
+        Meta(description="Seconds without a sign of life after which `serve` replaces a web process or a worker"),
+    ] = 15
     worker_concurrency: Annotated[int, Meta(ge=1, le=500, description="Effects that one worker runs at a time")] = 20
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")
