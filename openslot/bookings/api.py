@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations
+from openslot.bookings.links import manage_url
 from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
 from openslot.bookings.schemas import (
     BookingBody,
@@ -18,6 +19,7 @@ from openslot.bookings.schemas import (
     DetailedBooking,
     RescheduleBody,
     ShownBooking,
+    show_entry,
 )
 from openslot.core.moments import read_span
 from openslot.core.work import Work
@@ -43,13 +45,15 @@ async def list_bookings(
     wanted = None if status is BookingFilter.ALL else Status(status)
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
-    return Listing(data=found, pagination=paginate(page, limit, total))
+    shown = [show_entry(each, manage_url=manage_url(work.runtime, each.id)) for each in found]
+    return Listing(data=shown, pagination=paginate(page, limit, total))
 
 
 @get(summary="Get a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Get one of your bookings with its event type, contact and e-mails."""
-    shown = await operations.get_shown(work, BookingRef(booking_id, user.id))
+    entry = await operations.get_entry(work, BookingRef(booking_id, user.id))
+    shown = show_entry(entry, manage_url=manage_url(work.runtime, booking_id))
     return DetailedBooking(**asdict(shown), email_logs=[])
 
 
