@@ -9,15 +9,17 @@ from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.sealing import SealedColumn
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.scim.events import SCIM_EVENTS
+from openslot.scim.jobs import SCIM_JOBS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
-EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS)
+EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS,)
-PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS, *WEBHOOK_JOBS)
+PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS, *WEBHOOK_JOBS, *SCIM_JOBS)
 EVENT_USES = (LOGGED_EVENT,)
 
 WIRING = Wiring(

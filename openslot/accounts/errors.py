@@ -1,6 +1,6 @@
 """What accounts refuse."""
 
-from openslot.core.errors import Conflict, NotFound
+from openslot.core.errors import Conflict, Forbidden, NotFound
 
 
 class UserNotFound(NotFound):
@@ -73,3 +73,36 @@ class LastAdministrator(Conflict):
 
     def __init__(self) -> None:
         super().__init__("This is the last administrator; name another one first")
+
+
+class MemberNotFound(NotFound):
+    """No such member of this organization."""
+
+    code = "member_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("User not found")
+
+
+class DomainNotFound(NotFound):
+    """The organization has not claimed this domain."""
+
+    code = "domain_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Domain not found; claim it first")
+
+
+class DomainNotProved(Conflict):
+    """The domain's DNS has no record with the organization's proof."""
+
+    code = "domain_not_proved"
+
+
+class InvitationInvalid(Forbidden):
+    """The invitation is used, expired or wrong."""
+
+    code = "invitation_invalid"
+
+    def __init__(self) -> None:
+        super().__init__("This invitation is no longer valid; ask for a new one")

@@ -2,9 +2,10 @@
 
 from openslot.access import operations as access
 from openslot.access.passwords import check_password, hash_password
+from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
 from openslot.accounts.host_lock import lock_host
-from openslot.accounts.models import Organization, User, UserWanted
+from openslot.accounts.models import Invitation, Member, Organization, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.core.errors import NotFound
@@ -38,6 +39,28 @@ async def remove_member(work: Work, organization: Organization, user: User) -> N
     await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
     await access.end_sessions(work, user)
     await accounts.note_left(work, user)
+
+
+async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> None:
+    """Close a member's account: sign-in, keys and page are shut, and upcoming bookings cancelled unless they stay."""
+    await lock_host(work.db, user.id)
+    await members.close_account(work, organization, user)
+    if not keeps_bookings:
+        await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
+    await access.end_sessions(work, user)
+
+
+async def reinstate_member(work: Work, organization: Organization, member: Member) -> None:
+    """Open a suspended member's account again; what was cancelled stays cancelled."""
+    await lock_host(work.db, member.user.id)
+    await members.reopen_account(work, organization, member)
+
+
+async def accept_invitation(work: Work, invitation: Invitation, *, password_hash: str | None) -> None:
+    """Use an invitation up: the account gets its password, where it has none, and its owner joins."""
+    await invitations.use_invitation(work, invitation)
+    if password_hash is not None:
+        await accounts.set_password(work, invitation.user, password_hash)
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from openslot.core.errors import Refusal
+from openslot.core.errors import NotFound, Refusal
 
 
 class ScimRefusal(Refusal):
@@ -84,11 +84,10 @@ class NotSupported(ScimRefusal):
     status = 501
 
 
-class PlanWithoutScim(ScimRefusal):
-    """SCIM is available on the Business plan."""
+class HeldDepartureNotFound(NotFound):
+    """Nobody's departure waits under this address."""
 
-    code = "plan_without_scim"
-    status = 403
+    code = "held_departure_not_found"
 
     def __init__(self) -> None:
-        super().__init__("SCIM needs an organization with the Business plan")
+        super().__init__("No departure of this user waits for a decision")

@@ -13,22 +13,23 @@ SUPPORTED = (
 )
 # A member that no provider has made is shown as the account is.
 COLUMNS = {
-    "username": "case when m.profile is null then u.email else m.profile ->> 'userName' end",
-    "displayname": "case when m.profile is null then u.name else m.profile ->> 'displayName' end",
-    "externalid": "m.profile ->> 'externalId'",
+    "username": "case when p.profile is null then u.email else p.profile ->> 'userName' end",
+    "displayname": "case when p.profile is null then u.name else p.profile ->> 'displayName' end",
+    "externalid": "p.profile ->> 'externalId'",
     "id": "m.id::text",
 }
 CASE_EXACT = frozenset({"externalid", "id"})
-EMAILS = """case when m.profile is null
+EMAILS = """case when p.profile is null
     then jsonb_build_array(jsonb_build_object('value', u.email, 'type', 'work', 'primary', true))
-    else coalesce(m.profile -> 'emails', '[]') end"""
+    else coalesce(p.profile -> 'emails', '[]') end"""
+ACTIVE = "case when p.member_id is null then m.active else p.active end"
 # Two indexes instead of a look at every member: providers ask for a userName before each change.
 USER_NAME_EQ = """m.id in (
-    select n.id from memberships n
+    select n.member_id from member_profiles n
     where n.organization_id = $1 and lower(n.profile ->> 'userName') = lower({value})
     union all
-    select n.id from users a join memberships n on n.user_id = a.id
-    where lower(a.email) = lower({value}) and n.organization_id = $1 and n.profile is null)"""
+    select n.id from users a join memberships n on n.user_id = a.id left join member_profiles q on q.member_id = n.id
+    where lower(a.email) = lower({value}) and n.organization_id = $1 and q.profile is null)"""
 # A text of 36 characters: an id that is none is compared and not found.
 TESTS = {"eq": "{found} = {value}", "co": "strpos({found}, {value}) > 0", "sw": "starts_with({found}, {value})"}
 
@@ -36,7 +37,7 @@ _EMAILS = next(each for each in USER if each.name == "emails")
 
 
 class Condition(Struct, frozen=True):
-    """A condition on `m`, a membership, and `u`, its account; `$1` is the organization."""
+    """A condition on `m`, a membership, `p`, its profile, and `u`, its account; `$1` is the organization."""
 
     sql: str
     args: tuple[str | bool, ...] = ()
@@ -82,7 +83,7 @@ class _Writer:
         if operator != "eq" or wanted is None:
             raise _refusal()
         self.args.append(wanted)
-        return f"m.active = ${len(self.args) + 1}::boolean"
+        return f"{ACTIVE} = ${len(self.args) + 1}::boolean"
 
     def _write_any_email(self, inner: Filter) -> str:
         return f"exists (select from jsonb_array_elements({EMAILS}) e where {self._write_email(inner)})"
