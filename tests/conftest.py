@@ -1,4 +1,4 @@
-"""What every test can ask for: a real PostgreSQL, a fresh database, a runtime, a live server and people in it."""
+"""What every test can ask for: a real PostgreSQL, a fresh database, a runtime, a live server, people and a browser."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 import asyncpg
 import httpx2
 import pytest
+from playwright.async_api import Browser
 
 from openslot.access import operations as access
 from openslot.access.passwords import hash_password
@@ -22,7 +23,8 @@ from openslot.core.migrate import migrate
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.live import serving
+from tests.browsing import open_browser
+from tests.live import connect, serving
 
 UNSAFE_AND_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
 PASSWORD = "correct horse battery"
@@ -91,7 +93,7 @@ async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
 @pytest.fixture
 async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """An HTTP client of a live server."""
-    async with serving(create_app(settings)) as base_url, httpx2.AsyncClient(base_url=base_url) as opened:
+    async with serving(create_app(settings)) as base_url, connect(base_url) as opened:
         yield opened
 
 
@@ -131,3 +133,18 @@ async def api_key(runtime: Runtime, user: User) -> str:
 def bearer(api_key: str) -> dict[str, str]:
     """The header that opens the REST door."""
     return {"Authorization": f"Bearer {api_key}"}
+
+
+@pytest.fixture(scope="session")
+async def chromium() -> AsyncIterator[Browser]:
+    """The one browser of all tests."""
+    async with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def browser(chromium: Browser) -> AsyncIterator[Browser]:
+    """The browser, without what earlier tests opened in it."""
+    yield chromium
+    for context in list(chromium.contexts):
+        await context.close()

@@ -1,4 +1,4 @@
-"""A live server inside a test's own event loop."""
+"""A live server inside a test's own event loop, and clients of it."""
 
 import asyncio
 import socket
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import httpx2
 import uvicorn
 
 from openslot.core.config import Settings
@@ -13,13 +14,40 @@ from openslot.http.protocol import protocol_for
 from openslot.http.protocol.limits import Limits
 
 
-class QuietServer(uvicorn.Server):
-    """A server that leaves the test runner's signal handlers alone."""
+class PromptServer(uvicorn.Server):
+    """A server that stops as soon as it is told to, and leaves the test runner's signal handlers alone."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._told = asyncio.Event()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Capture nothing."""
         yield
+
+    async def main_loop(self) -> None:
+        """Serve until the task is told to stop, without looking ten times a second."""
+        while not await self.on_tick(0):
+            try:
+                await asyncio.wait_for(self._told.wait(), timeout=1)
+            except TimeoutError:
+                continue
+
+    def stop(self) -> None:
+        """End the main loop now."""
+        self.should_exit = True
+        self._told.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close what is idle, wait for answers under way, and let the app close its own."""
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections or self.server_state.tasks:
+            await asyncio.sleep(0.002)
+        await self.lifespan.shutdown()
 
 
 @asynccontextmanager
@@ -34,15 +62,20 @@ async def serving(app: Any, limits: Limits | None = None) -> AsyncIterator[str]:
         proxy_headers=False,
         access_log=False,
     )
-    server = QuietServer(config)
+    server = PromptServer(config)
     task = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started:
         if task.done():
             raise RuntimeError("the server did not start") from task.exception()
-        await asyncio.sleep(0.005)
+        await asyncio.sleep(0.002)
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        server.stop()
         await task
         listener.close()
+
+
+def connect(base_url: str, **options: Any) -> httpx2.AsyncClient:
+    """Open a client of a live server; it reads no certificates, which takes longer than most tests."""
+    return httpx2.AsyncClient(base_url=base_url, verify=False, **options)

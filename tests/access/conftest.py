@@ -10,7 +10,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.probes import PROBES
-from tests.live import serving
+from tests.live import connect, serving
 
 Age = Callable[[float], Awaitable[None]]
 
@@ -23,7 +23,7 @@ async def pair(settings: Settings) -> AsyncIterator[tuple[httpx2.AsyncClient, ht
         clients = []
         for _ in range(2):
             url = await stack.enter_async_context(serving(create_app(settings, more_routes=PROBES)))
-            client = httpx2.AsyncClient(base_url=url, limits=limits, timeout=30)
+            client = connect(url, limits=limits, timeout=30)
             clients.append(await stack.enter_async_context(client))
         yield clients[0], clients[1]
 

@@ -20,7 +20,7 @@ from openslot.core.errors import Forbidden, Invalid, NotFound
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.live import serving
+from tests.live import connect, serving
 
 ME = "/api/v1/me"
 Spoil = Callable[[Runtime, User, str], Awaitable[str]]
@@ -156,7 +156,7 @@ async def test_a_key_lives_until_its_expiry(settings: Settings, runtime: Runtime
     async with runtime.transaction(OPERATOR) as work:
         expiry = work.now + timedelta(days=30)
         key, _ = await access.create_api_key(work, user, name="k", expires_at=expiry)
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(app) as url, connect(url) as client:
         before = await client.get(ME, headers=as_bearer(key))
         shift = timedelta(days=29, hours=23)
         near = await client.get(ME, headers=as_bearer(key))

@@ -15,7 +15,7 @@ import msgspec
 from openslot.app import create_app
 from openslot.core.config import Settings
 from tests.access.probes import PROBES, TABLE
-from tests.live import serving
+from tests.live import connect, serving
 
 ME = "/api/v1/me"
 NAME = ".s.PGSQL.5432"
@@ -81,7 +81,7 @@ async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
     async with (
         corded(settings) as (cord, cut_off),
         serving(create_app(cut_off)) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        connect(url) as client,
     ):
         before = await client.get(ME, headers=bearer)
         await cord.cut()
@@ -129,7 +129,7 @@ async def test_connections_killed_under_load_give_an_answer_or_503(
             await asyncio.sleep(0.05)
 
     app = create_app(roomy, more_routes=PROBES)
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
+    async with serving(app) as url, connect(url, timeout=30) as client:
         killing = asyncio.create_task(kill())
         await asyncio.gather(*(hammer(client) for _ in range(6)))
         killing.cancel()

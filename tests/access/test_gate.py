@@ -12,7 +12,7 @@ from openslot.app import create_app
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from tests.access.conftest import Age
-from tests.live import serving
+from tests.live import connect, serving
 
 ME = "/api/v1/me"
 Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
@@ -90,7 +90,7 @@ async def test_behind_a_trusted_proxy_each_client_has_its_own_gate_and_an_ipv6_n
     settings: Settings, runtime: Runtime
 ) -> None:
     trusting = msgspec.structs.replace(settings, trusted_proxies=Networks.parse("127.0.0.0/8"))
-    async with serving(create_app(trusting)) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(create_app(trusting)) as url, connect(url) as client:
 
         async def tries(*forwarded: str) -> list[int]:
             headers = [{**wrong(), "X-Forwarded-For": line} for line in forwarded]

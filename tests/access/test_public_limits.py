@@ -10,7 +10,7 @@ import pytest
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.live import serving
+from tests.live import connect, serving
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ async def test_what_is_refused_by_its_body_has_been_counted(client: httpx2.Async
 
 async def test_more_writers_than_connections_all_get_their_answer(settings: Settings) -> None:
     narrow = msgspec.structs.replace(settings, database_connections=2, limit_public=1000)
-    async with serving(create_app(narrow)) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+    async with serving(create_app(narrow)) as url, connect(url, timeout=10) as client:
         answers = await asyncio.gather(*(client.post("/api/bookings", json={}) for _ in range(30)))
 
     assert Counter(answer.status_code for answer in answers) == {400: 30}

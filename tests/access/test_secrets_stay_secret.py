@@ -15,6 +15,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
+from tests.live import connect
 
 
 async def issue(runtime: Runtime, user: User) -> dict[str, str]:
@@ -69,7 +70,7 @@ async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: Us
         stdout=-1,
         stderr=asyncio.subprocess.STDOUT,
     )
-    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    async with connect(f"http://127.0.0.1:{port}") as client:
         answers = await _use_everything(client, issued)
     server.terminate()
     logs = (await server.communicate())[0].decode()

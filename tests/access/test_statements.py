@@ -3,14 +3,13 @@
 from contextlib import nullcontext
 from typing import Any
 
-import httpx2
 import pytest
 
 from openslot.access.keys import CredentialKind, new_key
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.live import serving
+from tests.live import connect, serving
 
 
 class CountingPool:
@@ -43,7 +42,7 @@ async def statements(
 ) -> tuple[int, list[str]]:
     app = create_app(settings)
     app._open_runtime = lambda: nullcontext(runtime)
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(app) as url, connect(url) as client:
         for _ in range(2 if again else 1):
             pool.asked.clear()
             answer = await client.get("/api/v1/me", headers={"Authorization": authorization})

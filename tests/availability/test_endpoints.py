@@ -9,7 +9,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
-from tests.live import serving
+from tests.live import connect, serving
 
 MONDAY_MORNING = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 
@@ -18,7 +18,7 @@ MONDAY_MORNING = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server on whose clock it is a Monday morning in March 2026."""
     app = create_app(settings, clock=lambda: MONDAY_MORNING)
-    async with serving(app) as base_url, httpx2.AsyncClient(base_url=base_url) as opened:
+    async with serving(app) as base_url, connect(base_url) as opened:
         yield opened
 
 

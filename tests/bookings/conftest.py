@@ -17,7 +17,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
-from tests.live import serving
+from tests.live import connect, serving
 
 MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 TEN = "2026-03-16T10:00:00Z"
@@ -58,7 +58,7 @@ async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runti
 async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of a server on the moving clock."""
     app = create_app(replace(settings, limit_key=10_000, limit_public=10_000), clock=clock)
-    async with serving(app) as base_url, httpx2.AsyncClient(base_url=base_url, timeout=30) as opened:
+    async with serving(app) as base_url, connect(base_url, timeout=30) as opened:
         yield opened
 
 

@@ -3,7 +3,6 @@
 import asyncio
 
 import asyncpg
-import httpx2
 from msgspec.structs import replace
 
 from openslot.accounts.host_lock import LOCK_HOST
@@ -13,7 +12,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import ELEVEN, TEN, MovingClock
-from tests.live import serving
+from tests.live import connect, serving
 
 WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'advisory'"
 GUEST = {"inviteeName": "Gus", "inviteeEmail": "gus@guest.example", "inviteeTimezone": "UTC"}
@@ -26,7 +25,7 @@ async def test_a_full_pool_is_answered_503_until_a_connection_is_free(
     operator = await asyncpg.connect(settings.database_url)
     async with (
         serving(create_app(narrow, clock=clock)) as url,
-        httpx2.AsyncClient(base_url=url, timeout=60, headers=bearer) as client,
+        connect(url, timeout=60, headers=bearer) as client,
     ):
         held = operator.transaction()
         await held.start()

@@ -34,6 +34,7 @@ from openslot.event_types.models import EventType
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
+from tests.live import connect
 from tests.racing import find_disorder, web_processes
 
 ROUNDS = 40 if os.environ.get("OPENSLOT_LONG") else 3
@@ -183,7 +184,7 @@ async def clients(settings: Settings) -> AsyncIterator[list[httpx2.AsyncClient]]
     """One client for each of two web processes."""
     with web_processes(settings) as urls:
         async with AsyncExitStack() as stack:
-            yield [await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=60)) for url in urls]
+            yield [await stack.enter_async_context(connect(url, timeout=60)) for url in urls]
 
 
 async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set[Writer], *, seats: int) -> Round:

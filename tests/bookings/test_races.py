@@ -19,6 +19,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer
+from tests.live import connect
 from tests.racing import find_disorder, web_processes
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
@@ -42,10 +43,7 @@ async def clients(settings: Settings) -> AsyncIterator[Clients]:
     with web_processes(settings) as urls:
         async with AsyncExitStack() as stack:
             limits = httpx2.Limits(max_connections=100)
-            yield [
-                await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=60, limits=limits))
-                for url in urls
-            ]
+            yield [await stack.enter_async_context(connect(url, timeout=60, limits=limits)) for url in urls]
 
 
 @pytest.fixture

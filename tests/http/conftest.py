@@ -6,7 +6,6 @@ from pathlib import Path
 import asyncpg
 import httpx2
 import pytest
-import pytest_asyncio
 
 from openslot.access import operations as access
 from openslot.accounts.models import UserWanted
@@ -20,10 +19,10 @@ from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.conftest import TEMPLATE, database_at
 from tests.http.probes import PROBES
-from tests.live import serving
+from tests.live import connect, serving
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="module")
 async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve the probes beside the real routes, to a client with a key."""
     name = f"probe_{new_id().hex}"
@@ -46,7 +45,7 @@ async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
         user = await people.welcome(work, UserWanted(email="p@probe.example", name="Probe", plan=Plan.PRO))
         key, _ = await access.create_api_key(work, user, name="probe")
     app = create_app(settings, more_routes=PROBES)
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=20) as client:
+    async with serving(app) as url, connect(url, timeout=20) as client:
         client.headers["Authorization"] = f"Bearer {key}"
         yield client
     await connection.execute(f"drop database {name} with (force)")

@@ -8,13 +8,13 @@ from prometheus_client import REGISTRY
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from tests.live import serving
+from tests.live import connect, serving
 
 
 async def test_one_app_can_be_served_twice(settings: Settings, bearer: dict[str, str]) -> None:
     app = create_app(settings)
     for _ in range(2):
-        async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
+        async with serving(app) as url, connect(url) as client:
             assert (await client.get("/api/v1/me", headers=bearer)).status_code == 200
 
 

@@ -6,8 +6,6 @@ from typing import Any
 import httpx2
 import pytest
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 JSON = {"Content-Type": "application/json"}
 STOP = {"startsAt": "2026-03-16T09:00:00Z"}
 ISO = "must be an ISO 8601 date-time, such as 2026-03-16T09:00:00Z"

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from tests.http.wire import send_raw
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 EXAMPLES = 3000 if os.environ.get("OPENSLOT_LONG") else 50
 SECURITY = {
     "x-content-type-options": "nosniff",

@@ -38,7 +38,6 @@ OWED = {
 }
 
 
-@pytest.mark.asyncio(loop_scope="module")
 async def test_it_is_handed_out_without_a_key(probe: httpx2.AsyncClient) -> None:
     answer = await probe.get("/api/openapi.json", headers={"Authorization": ""})
 

@@ -3,8 +3,6 @@
 import httpx2
 import pytest
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 NOT_ALLOWED = "has characters that are not allowed"
 OUT_OF_RANGE = "is a number out of range"
 ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"

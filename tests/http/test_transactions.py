@@ -13,7 +13,7 @@ from openslot.core.config import Settings
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
-from tests.live import serving
+from tests.live import connect, serving
 
 TABLE = "create table notes (note text primary key)"
 SLOW = asyncio.Event()
@@ -85,7 +85,7 @@ async def probe(settings: Settings, runtime: Runtime, bearer: dict[str, str]) ->
     SLOW.clear()
     await runtime.pool.execute(TABLE)
     app = create_app(replace(settings, database_connections=2), more_routes=PROBES)
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url, headers=bearer, timeout=20) as client:
+    async with serving(app) as url, connect(url, headers=bearer, timeout=20) as client:
         yield client
 
 

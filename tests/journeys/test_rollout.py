@@ -25,6 +25,7 @@ from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.bookings.test_races import check_order, iso, wish, workday
 from tests.cli.installation import free_port
+from tests.live import connect
 from tests.racing import FREE
 from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE
 from tests.webhooks.receiver import Receiver, receiving
@@ -62,7 +63,7 @@ class Rollout:
         """Start a web process, wait until it is ready, and send people to it."""
         port = free_port()
         process = self._start(release, "web", OPENSLOT_PORT=str(port))
-        web = Web(release, process, httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60))
+        web = Web(release, process, connect(f"http://127.0.0.1:{port}", timeout=60))
         await until(lambda: is_ready(web))
         self.webs.append(web)
         return web

@@ -5,11 +5,10 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-import httpx2
-
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.bookings.test_races import wish, workday
+from tests.live import connect
 from tests.racing import web_processes
 
 
@@ -18,7 +17,7 @@ async def test_limits_and_retries_hold_across_processes(
 ) -> None:
     with web_processes(settings, limit_key=60, limit_failed_auth=5) as urls:
         async with AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(httpx2.AsyncClient(base_url=url, timeout=60)) for url in urls]
+            clients = [await stack.enter_async_context(connect(url, timeout=60)) for url in urls]
             body = wish("30min", workday(0) + timedelta(hours=1), 1)
             headers = {**bearer, "Idempotency-Key": "once"}
             sent = [clients[n % 2].post("/api/v1/bookings", json=body, headers=headers) for n in range(20)]

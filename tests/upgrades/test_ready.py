@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import httpx2
 import pytest
 from msgspec.structs import replace
 
@@ -11,7 +10,7 @@ from openslot.core.config import Settings
 from openslot.core.migrate import known_migrations
 from openslot.core.work import Runtime
 from openslot.wiring import WIRING
-from tests.live import serving
+from tests.live import connect, serving
 
 KNOWN = known_migrations()
 NEWEST = list(KNOWN)[-1]
@@ -20,7 +19,7 @@ NEWEST = list(KNOWN)[-1]
 async def ask(settings: Settings, migrations: Mapping[str, str]) -> tuple[int, str]:
     """Ask a process that knows these migrations whether it is ready."""
     app = create_app(settings, wiring=replace(WIRING, migrations=migrations))
-    async with serving(app) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(app) as url, connect(url) as client:
         answer = await client.get("/readyz")
         return answer.status_code, answer.json()["migrations"]
 

@@ -18,7 +18,7 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.web.sign_in import local_path
 from tests.conftest import PASSWORD
-from tests.live import serving
+from tests.live import connect, serving
 from tests.web.conftest import sign_in
 
 WRONG = "not the password"
@@ -62,7 +62,7 @@ async def test_the_cookie_is_secure_where_the_public_address_is(
 ) -> None:
     flags = {"database_url": database_url, "data_dir": settings.data_dir, "base_url": "https://slots.example"}
     chosen = load_settings({**flags, "log_level": "error"}, environ={})
-    async with serving(create_app(chosen)) as base_url, httpx2.AsyncClient(base_url=base_url) as client:
+    async with serving(create_app(chosen)) as base_url, connect(base_url) as client:
         answer = await sign_in(client, user.email)
 
     assert "secure" in {part.strip().lower() for part in answer.headers["set-cookie"].split(";")}
@@ -187,7 +187,7 @@ async def test_right_sign_ins_are_never_charged(client: httpx2.AsyncClient, user
 async def test_of_many_wrong_tries_at_once_five_are_heard(settings: Settings, user: User) -> None:
     # A slow machine may hash for longer than a request waits for a connection.
     patient = replace(settings, database_wait_seconds=60)
-    async with serving(create_app(patient)) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(create_app(patient)) as url, connect(url) as client:
         answers = await asyncio.gather(*(sign_in(client, user.email, WRONG) for _ in range(40)))
 
     codes = sorted(answer.status_code for answer in answers)

@@ -20,7 +20,7 @@ from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import MovingClock
-from tests.live import serving
+from tests.live import connect, serving
 from tests.webhooks.conftest import Happen
 
 WRITERS, EACH = 20, 8
@@ -32,7 +32,7 @@ BY_NUMBER_ALONE = "select no from events where public is not null and no > $1 or
 async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
     """Open a client of a server on the moving clock."""
     app = create_app(settings, clock=clock)
-    async with serving(app) as base_url, httpx2.AsyncClient(base_url=base_url, timeout=30) as opened:
+    async with serving(app) as base_url, connect(base_url, timeout=30) as opened:
         yield opened
 
 

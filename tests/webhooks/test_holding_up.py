@@ -25,6 +25,7 @@ from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
 from openslot.webhooks.gate import AT_ONCE
 from tests.bookings.test_races import wish, workday
+from tests.live import connect
 from tests.webhooks.conftest import Add, Happen, live_through, until
 from tests.webhooks.receiver import Receiver, answering, receiving, tarpit
 
@@ -133,7 +134,7 @@ async def book_until_it_is_acknowledged(url: str, key: dict[str, str], number: i
     async with asyncio.timeout(240):
         while True:
             try:
-                async with httpx2.AsyncClient(base_url=url, timeout=20) as client:
+                async with connect(url, timeout=20) as client:
                     answer = await client.post("/api/v1/bookings", json=wish("30min", start, number), headers=headers)
                 if answer.status_code == 200:
                     return str(answer.json()["bookingId"])

@@ -28,7 +28,7 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
 from tests.bookings.conftest import MovingClock
-from tests.live import serving
+from tests.live import connect, serving
 from tests.webhooks.conftest import Add, Happen, live_through, work_off
 from tests.webhooks.receiver import Receiver
 
@@ -42,7 +42,7 @@ BELONGINGS = ("effects", "webhook_messages")
 async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
     """Open a client of a server on the moving clock."""
     app = create_app(replace(settings, limit_key=100_000), clock=clock)
-    async with serving(app) as base_url, httpx2.AsyncClient(base_url=base_url, timeout=30) as opened:
+    async with serving(app) as base_url, connect(base_url, timeout=30) as opened:
         yield opened
 
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import aclosing
 from datetime import timedelta
+from functools import cache
 from http.cookiejar import CookieJar
 from types import MappingProxyType
 from weakref import WeakSet
@@ -66,7 +67,7 @@ class Outbound:
         self._system = SystemResolver()
         self._guard = Guard(allow=allow, resolver=resolver or self._system)
         self._connector = connector or AddressBackend()
-        self._tls = tls or httpcore2.default_ssl_context()
+        self._tls = tls or _default_tls()
         self._tls.set_alpn_protocols(["http/1.1"])
         self._transports: WeakSet[GuardedTransport] = WeakSet()
         # A connection of its own for each call: nothing that was checked for one is reused for another.
@@ -174,3 +175,9 @@ async def _read_body(response: httpx2.Response) -> tuple[bytes, bool]:
             raise
         return bytes(body), True
     return bytes(body), False
+
+
+@cache
+def _default_tls() -> ssl.SSLContext:
+    """Trust what the system trusts; reading its certificates takes tens of milliseconds, so it is done once."""
+    return httpcore2.default_ssl_context()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,7 +12,10 @@ from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.app import create_app
+from openslot.availability.models import ById
+from openslot.bookings import operations as bookings
 from openslot.bookings.links import manage_token
+from openslot.bookings.models import BookingWanted, Invitee
 from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
@@ -25,6 +28,7 @@ from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
 
 MONDAY = datetime(2026, 3, 9, 7, 0, tzinfo=UTC)
+TUESDAY = MONDAY + timedelta(hours=30)
 ROOMY = 1_000_000
 CHANGING = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date", "server"}
 UNSTEADY = (
@@ -100,6 +104,10 @@ async def _people(work: Work) -> dict[str, str]:
     theirs = await contacts.add_contact(
         work, jonas, ContactWanted(name=Name("Li"), email=EmailAddress("li@okafor.example"))
     )
+    one_of = "select id from {} where {} = $1 order by {} limit 1"
+    their_offer = await work.db.fetchval(one_of.format("event_types", "owner_id", "slug"), jonas.id)
+    li = Invitee(name="Li", email="li@okafor.example", zone="UTC")
+    booked = await bookings.create_booking(work, BookingWanted(which=ById(their_offer), starts_at=TUESDAY, invitee=li))
     ids = {
         "booking": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at",
         "managed": "host_id = $1 and status = 'CONFIRMED' and starts_at > $2 order by starts_at desc",
@@ -111,7 +119,6 @@ async def _people(work: Work) -> dict[str, str]:
         for word, which in ids.items()
     }
     keys = await access.list_credentials(work, CredentialKind.API_KEY, mara.id)
-    one_of = "select id from {} where {} = $1 order by {} limit 1"
     return found | {
         "key": seeded.api_key,
         "session": await access.begin_session(work, mara, user_agent="golden"),
@@ -121,8 +128,8 @@ async def _people(work: Work) -> dict[str, str]:
         "private": await work.db.fetchval("select private_token from event_types where slug = 'partner-sync'"),
         "contact": str(await work.db.fetchval(one_of.format("contacts", "owner_id", "email"), mara.id)),
         "foreign-contact": str(theirs.id),
-        "foreign-booking": found["booking"][:-1] + "0",
-        "foreign-event-type": str(await work.db.fetchval(one_of.format("event_types", "owner_id", "slug"), jonas.id)),
+        "foreign-booking": str(booked.id),
+        "foreign-event-type": str(their_offer),
         "api-key": str(keys[0].id),
         "manage": manage_token(work.runtime, await work.db.fetchval("select $1::uuid", found["managed"])),
     }

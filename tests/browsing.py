@@ -1,0 +1,28 @@
+"""A real browser: the system's Chromium where there is one, else Playwright's own."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from playwright.async_api import Browser, async_playwright
+
+ARGUMENTS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+)
+
+
+@asynccontextmanager
+async def open_browser() -> AsyncIterator[Browser]:
+    """Start a browser, and close it in the end."""
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        yield opened
+        await opened.close()
