@@ -16,6 +16,7 @@ from openslot.core.ids import SHAPE
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Door, Exchange, Headers
 from openslot.http.security import api_headers
+from openslot.http.values import shown
 from openslot.routing import Response
 from openslot.scim.errors import ScimRefusal
 from openslot.scim.requests import log_request
@@ -89,7 +90,7 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
         token_id=actor.credential_id,
         at=exchange.runtime.clock(),
         method=exchange.method,
-        path=exchange.path.removeprefix(PREFIX)[:200] or "/",
+        path=shown(exchange.path.removeprefix(PREFIX) or "/"),
         status=response.status,
         member_id=UUID(named) if named else None,
         user_name=told.user_name,

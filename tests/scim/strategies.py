@@ -60,7 +60,8 @@ FILTERS: st.SearchStrategy[Filter] = st.recursive(
 )
 
 # What can be asked about users.
-SEARCHED = st.one_of(TEXT, EMAIL)
+FRAGMENTS = st.sampled_from(["a", "AB", "abc", "@", "HARBOR", "name 1", "x.9", "1", "'%_", "ü", "0.bc@harbor.example"])
+SEARCHED = st.one_of(TEXT, EMAIL, FRAGMENTS, FRAGMENTS)
 SUPPORTED_TERMS: st.SearchStrategy[Filter] = st.one_of(
     st.builds(
         Comparison,
