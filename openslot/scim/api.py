@@ -57,7 +57,7 @@ async def search_all(work: Work, data: SearchBody) -> Response:
     return await search_users(work, data)
 
 
-@post("/Users")
+@post("/Users", status=201)
 async def create_user(work: Work, data: Body, attributes: Attributes = None, excluded: Excluded = None) -> Response:
     """Create a user, or link the account that has the address."""
     projection = read_projection(attributes, excluded)

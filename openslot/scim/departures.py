@@ -144,6 +144,7 @@ async def preview(work: Work, organization: Organization, emails: list[str]) -> 
                 is_managed=member.is_managed,
                 upcoming=upcoming.get(member.user.id, 0),
                 is_held=member.is_managed and is_too_many(departed, before, share=organization.departure_share),
+                is_kept=organization.keeps_bookings,
             )
         )
     return shown

@@ -18,7 +18,7 @@ from openslot.http.doors import JSON, Door, Exchange, Headers
 from openslot.http.security import api_headers
 from openslot.http.values import shown
 from openslot.routing import Response
-from openslot.scim.errors import ScimRefusal
+from openslot.scim.errors import ScimType
 from openslot.scim.requests import log_request
 from openslot.scim.store import NewRequest
 
@@ -67,7 +67,7 @@ def _detail(refusal: Refusal) -> str:
 
 
 def _type_of(refusal: Refusal) -> str | None:
-    if isinstance(refusal, ScimRefusal):
+    if isinstance(refusal, ScimType):
         return refusal.scim_type
     if not isinstance(refusal, Invalid):
         return None

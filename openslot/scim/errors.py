@@ -2,72 +2,65 @@
 
 from typing import ClassVar
 
-from openslot.core.errors import NotFound, Refusal
+from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
 
 
-class ScimRefusal(Refusal):
-    """A refusal that names its SCIM error type."""
+class ScimType:
+    """What a refusal has that names its SCIM error type."""
 
-    scim_type: ClassVar[str | None] = None
+    scim_type: ClassVar[str]
 
 
-class InvalidFilter(ScimRefusal):
+class InvalidFilter(ScimType, Invalid):
     """The filter can't be read, or uses what is not supported."""
 
     code = "scim_invalid_filter"
-    status = 400
     scim_type = "invalidFilter"
 
 
-class InvalidPath(ScimRefusal):
+class InvalidPath(ScimType, Invalid):
     """The path of a PATCH operation can't be read."""
 
     code = "scim_invalid_path"
-    status = 400
     scim_type = "invalidPath"
 
 
-class InvalidSyntax(ScimRefusal):
+class InvalidSyntax(ScimType, Invalid):
     """The body does not have the shape of its message."""
 
     code = "scim_invalid_syntax"
-    status = 400
     scim_type = "invalidSyntax"
 
 
-class InvalidValue(ScimRefusal):
+class InvalidValue(ScimType, Invalid):
     """A value is missing or wrong for its attribute."""
 
     code = "scim_invalid_value"
-    status = 400
     scim_type = "invalidValue"
 
 
-class NotMutable(ScimRefusal):
+class NotMutable(ScimType, Invalid):
     """The attribute is read-only or required."""
 
     code = "scim_mutability"
-    status = 400
     scim_type = "mutability"
 
 
-class NoTarget(ScimRefusal):
+class NoTarget(ScimType, Invalid):
     """The operation names nothing that it could change."""
 
     code = "scim_no_target"
-    status = 400
     scim_type = "noTarget"
 
 
-class NotUnique(ScimRefusal):
+class NotUnique(ScimType, Conflict):
     """Another user of the organization has this value."""
 
     code = "scim_uniqueness"
-    status = 409
     scim_type = "uniqueness"
 
 
-class VersionMismatch(ScimRefusal):
+class VersionMismatch(Refusal):
     """The user has changed since the version that `If-Match` names."""
 
     code = "scim_version_mismatch"
@@ -77,7 +70,7 @@ class VersionMismatch(ScimRefusal):
         super().__init__("The user has changed since this version; read it again")
 
 
-class NotSupported(ScimRefusal):
+class NotSupported(Refusal):
     """An optional part of SCIM that is not offered here."""
 
     code = "scim_not_supported"

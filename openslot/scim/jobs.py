@@ -22,4 +22,4 @@ async def tidy_scim(work: Work) -> str:
     return f"{requests} logged requests, {invitations} invitations removed"
 
 
-SCIM_JOBS = (Periodic(name="scim.tidy", expression="17 * * * *", run=tidy_scim, transaction="none"),)
+SCIM_JOBS = (Periodic(name="scim.tidy", expression="3-59/5 * * * *", run=tidy_scim, transaction="none"),)

@@ -11,12 +11,14 @@ class LoggedRequest(Struct, frozen=True, kw_only=True):
     """What a provider asked for, and how it was answered."""
 
     at: datetime
+    token_name: str
     method: str
     path: str
     status: int
     member_id: UUID | None
     user_name: str | None
     detail: str | None
+    """Why it was refused."""
 
 
 class HeldDeparture(Struct, frozen=True, kw_only=True):
@@ -41,3 +43,6 @@ class Preview(Struct, frozen=True, kw_only=True):
     is_managed: bool
     upcoming: int
     is_held: bool
+    """Whether the bookings would wait for an administrator."""
+    is_kept: bool
+    """Whether they would stay, as the organization has chosen for the suspended."""

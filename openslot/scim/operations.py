@@ -21,7 +21,7 @@ from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
 from openslot.scim.filter_sql import to_sql
 from openslot.scim.filters import parse_filter
 from openslot.scim.patching import patch
-from openslot.scim.resources import Resource, check_user, derive_user, get_email, get_name, read_user
+from openslot.scim.resources import Resource, check_user, derive_user, find_new_name, get_email, get_name, read_user
 from openslot.scim.versions import is_named
 
 Change = Callable[[Resource], Resource]
@@ -117,8 +117,9 @@ async def _reach_account(
     """Change name and address of an account in a verified domain; every other account is its owner's own."""
     if not member.is_in_domain:
         return
-    if get_name(wanted) != get_name(current) and get_name(wanted) != member.user.name:
-        await accounts.rename(work, member.user, get_name(wanted))
+    name = find_new_name(current, wanted)
+    if name is not None and name != member.user.name:
+        await accounts.rename(work, member.user, name)
     email = get_email(wanted)
     if email.lower() == member.user.email.lower() or email.lower() == get_email(current).lower():
         return

@@ -17,9 +17,11 @@ async def log_request(runtime: Runtime, request: NewRequest) -> None:
     await runtime.batcher(_log_requests).ask(request)
 
 
-async def list_requests(work: Work, token_id: UUID, *, page: int = 1, limit: int = 100) -> list[LoggedRequest]:
-    """Read one page of what was asked with a token, newest first."""
-    return await store.list_requests(work.db, token_id, limit=limit, offset=(page - 1) * limit)
+async def list_requests(
+    work: Work, token_ids: Sequence[UUID], *, page: int = 1, limit: int = 100
+) -> list[LoggedRequest]:
+    """Read one page of what was asked with these tokens, newest first."""
+    return await store.list_requests(work.db, token_ids, limit=limit, offset=(page - 1) * limit)
 
 
 async def _log_requests(runtime: Runtime, requests: Sequence[NewRequest]) -> Sequence[None]:

@@ -53,6 +53,10 @@ def read_value(attribute: Attribute, value: object) -> Any:
 
 def read_one(attribute: Attribute, value: object) -> Any:
     """Read one value of an attribute."""
+    if isinstance(value, list) and len(value) == 1:
+        # Some providers send every value in a list: [{"value": "Sales"}].
+        value = value[0]
+        value = value.get("value") if attribute.kind != "complex" and isinstance(value, Mapping) else value
     if attribute.kind == "complex":
         return _read_complex(attribute, value)
     if attribute.kind == "boolean":
@@ -127,6 +131,16 @@ def get_name(resource: Resource) -> str:
         if line:
             return line[:200].strip()
     return get_email(resource).partition("@")[0]
+
+
+def find_new_name(current: Resource, wanted: Resource) -> str | None:
+    """Tell the new name where a provider has changed one; a whole name that stays while its parts change is old."""
+    before, after = current.get("name", {}), wanted.get("name", {})
+    parts_changed = any(before.get(part) != after.get(part) for part in ("givenName", "familyName"))
+    if parts_changed and before.get("formatted") == after.get("formatted"):
+        wanted = {**wanted, "name": {part: value for part, value in after.items() if part != "formatted"}}
+    name = get_name(wanted)
+    return name if name != get_name(current) else None
 
 
 def derive_user(*, email: str, name: str) -> Resource:

@@ -104,14 +104,15 @@ async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
     )
 
 
-async def list_requests(db: Db, token_id: UUID, *, limit: int, offset: int) -> list[LoggedRequest]:
-    """List what was asked with a token, newest first; a user who is gone keeps the name of the last time."""
+async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
+    """List what was asked with tokens, newest first; a user who is gone keeps the name of the last time."""
     rows = await db.fetch(
-        """select r.at, r.method, r.path, r.status, r.member_id, r.detail, coalesce(r.user_name, (
+        """select r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail, coalesce(r.user_name, (
             select e.user_name from scim_requests e
             where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name
-        from scim_requests r where r.token_id = $1 order by r.id desc limit $2 offset $3""",
-        token_id,
+        from scim_requests r join scim_tokens t on t.id = r.token_id
+        where r.token_id = any($1) order by r.id desc limit $2 offset $3""",
+        token_ids,
         limit,
         offset,
     )

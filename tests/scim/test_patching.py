@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from openslot.core.errors import Refusal
 from openslot.scim.attributes import ENTERPRISE
 from openslot.scim.errors import (
     InvalidFilter,
@@ -14,7 +15,6 @@ from openslot.scim.errors import (
     InvalidValue,
     NoTarget,
     NotMutable,
-    ScimRefusal,
 )
 from openslot.scim.patching import patch
 from openslot.scim.resources import Resource, check_user, read_user
@@ -110,6 +110,8 @@ def test_a_sequence_of_patches_equals_a_put_of_the_same(
             {ENTERPRISE: {"manager": {"value": "7"}}},
         ),
         ({"op": "replace", "path": "title", "value": None}, {}),
+        ({"op": "Replace", "path": "title", "value": [{"$ref": None, "value": "Lead"}]}, {"title": "Lead"}),
+        ({"op": "Replace", "path": "title", "value": ["Lead"]}, {"title": "Lead"}),
         ({"op": "replace", "path": "shoeSize", "value": 44}, {}),
         ({"op": "replace", "path": "urn:other:2.0:User:shoeSize", "value": 44}, {}),
         ({"op": "replace", "value": {"id": "x", "meta": {}, "schemas": [], "groups": [1], "password": "p"}}, {}),
@@ -181,6 +183,7 @@ def test_every_way_to_say_a_change_is_understood(operation: dict[str, Any], chan
         ({"op": "add", "path": "title"}, InvalidValue),
         ({"op": "add", "value": "x"}, InvalidValue),
         ({"op": "add", "path": "title", "value": 7}, InvalidValue),
+        ({"op": "add", "path": "title", "value": ["a", "b"]}, InvalidValue),
         ({"op": "add", "path": "active", "value": "perhaps"}, InvalidValue),
         ({"op": "add", "path": "name", "value": "Mara"}, InvalidValue),
         ({"op": "add", "path": "title", "value": "x" * 1001}, InvalidValue),
@@ -193,7 +196,7 @@ def test_every_way_to_say_a_change_is_understood(operation: dict[str, Any], chan
         ),
     ],
 )
-def test_what_can_not_be_done_is_refused_with_its_type(operation: dict[str, Any], refusal: type[ScimRefusal]) -> None:
+def test_what_can_not_be_done_is_refused_with_its_type(operation: dict[str, Any], refusal: type[Refusal]) -> None:
     with pytest.raises(refusal):
         patched({"op": "replace", "path": "displayName", "value": "M"}, operation)
 

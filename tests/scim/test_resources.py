@@ -9,7 +9,7 @@ from openslot.scim.attributes import CORE, ENTERPRISE
 from openslot.scim.discovery import describe_schemas
 from openslot.scim.errors import InvalidValue
 from openslot.scim.projection import read_projection
-from openslot.scim.resources import derive_user, get_email, get_name, read_user
+from openslot.scim.resources import derive_user, find_new_name, get_email, get_name, read_user
 from openslot.scim.versions import etag, is_named
 from tests.scim.strategies import USERS
 
@@ -74,6 +74,28 @@ def test_without_an_address_there_is_no_account(emails: list[Any]) -> None:
 )
 def test_the_accounts_name_is_what_the_provider_says(user: dict[str, Any], name: str) -> None:
     assert get_name({"userName": "u@x.example", **user}) == name
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        (
+            {"formatted": "Mara L", "familyName": "L"},
+            {"formatted": "Mara L", "familyName": "O", "givenName": "M"},
+            "M O",
+        ),
+        ({"formatted": "Mara L", "familyName": "L"}, {"formatted": "Mara O", "familyName": "O"}, "Mara O"),
+        ({"formatted": "Mara L"}, {"formatted": "Mara O"}, "Mara O"),
+        ({"formatted": "Mara L"}, {"formatted": "Mara L"}, None),
+        ({"givenName": "M", "familyName": "L"}, {"formatted": "M L"}, None),
+    ],
+)
+def test_a_new_name_is_the_part_that_has_changed(
+    before: dict[str, str], after: dict[str, str], name: str | None
+) -> None:
+    assert (
+        find_new_name({"userName": "u@x.example", "name": before}, {"userName": "u@x.example", "name": after}) == name
+    )
 
 
 @pytest.mark.parametrize(
