@@ -33,6 +33,7 @@ PLAIN = {
     "idempotency.body": "an answer that was given",
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
+    "invitations.hash": "a fingerprint",
     "pgqueuer.payload": "names an effect",
     "scim_tokens.hash": "a fingerprint",
     "sessions.hash": "a fingerprint",
