@@ -15,7 +15,7 @@ Profile = dict[str, Any]
 
 MEMBER_COLUMNS = f"""{USER_COLUMNS}, m.id as member_id, m.organization_id, m.role, m.active,
 case when p.member_id is null then m.active else p.active end as said_active,
-coalesce(p.pending, false) as pending, p.profile::text as profile, coalesce(p.version, 1) as version,
+coalesce(p.pending, false) as pending, p.profile, coalesce(p.version, 1) as version,
 m.created_at as joined_at, coalesce(p.changed_at, m.updated_at) as changed_at,
 (select d.organization_id = m.organization_id from domains d
  where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null) as owns_domain"""
@@ -105,8 +105,9 @@ async def insert_profile(
 ) -> None:
     """Write what a provider says about a new member."""
     await db.execute(
-        """insert into member_profiles (member_id, organization_id, profile, version, active, pending, changed_at)
-        values ($1, $2, $3, 1, $4, $5, $6)""",
+        """insert into member_profiles
+        (member_id, organization_id, profile, version, active, pending, joined_at, changed_at)
+        values ($1, $2, $3, 1, $4, $5, $6, $6)""",
         membership.id,
         membership.organization_id,
         _encode(profile),
@@ -121,8 +122,9 @@ async def update_profile(
 ) -> None:
     """Write what a provider says about a member, as the next version."""
     await db.execute(
-        """insert into member_profiles as p (member_id, organization_id, profile, version, active, changed_at)
-        values ($1, $2, $3, 2, $4, $5)
+        """insert into member_profiles as p
+        (member_id, organization_id, profile, version, active, changed_at, joined_at)
+        values ($1, $2, $3, 2, $4, $5, $6)
         on conflict (member_id) do update set profile = excluded.profile, version = p.version + 1,
             active = excluded.active, changed_at = excluded.changed_at""",
         member.id,
@@ -130,6 +132,7 @@ async def update_profile(
         _encode(profile),
         said_active,
         now,
+        member.created_at,
     )
 
 

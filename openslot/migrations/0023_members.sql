@@ -15,14 +15,16 @@ create table if not exists organization_settings (
 
 -- What a provider says about a member. `profile` holds the attributes as they were sent; null, as no row at all: no provider
 -- has sent any, and the account's own are shown. `active` is null once a provider has removed it. `pending`: the owner of the
--- account has not accepted yet, and the membership itself is not active.
+-- account has not accepted yet, and the membership itself is not active. The text is kept as it is (json, not jsonb), and the
+-- time of joining is here once more: a list of many members is put together from these rows alone.
 create table if not exists member_profiles (
     member_id uuid primary key references memberships on delete cascade,
     organization_id uuid not null references organizations on delete cascade,
-    profile jsonb,
+    profile json,
     version bigint not null,
     active boolean,
     pending boolean not null default false,
+    joined_at timestamptz not null,
     changed_at timestamptz not null
 );
 create unique index concurrently if not exists member_profiles_user_name
@@ -34,8 +36,8 @@ create index concurrently if not exists memberships_order on memberships (organi
 -- A member whom no provider has described changes with the account.
 create or replace function change_shown_members() returns trigger language plpgsql as $$
 begin
-    insert into member_profiles as p (member_id, organization_id, version, active, changed_at)
-    select id, organization_id, 2, active, new.updated_at from memberships where user_id = new.id
+    insert into member_profiles as p (member_id, organization_id, version, active, joined_at, changed_at)
+    select id, organization_id, 2, active, created_at, new.updated_at from memberships where user_id = new.id
     on conflict (member_id) do update set version = p.version + 1, changed_at = excluded.changed_at
     where p.profile is null;
     return null;

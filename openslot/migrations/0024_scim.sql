@@ -32,7 +32,7 @@ create table held_departures (
     removed boolean not null,
     member_id uuid not null,
     role text not null,
-    profile jsonb,
+    profile json,
     primary key (organization_id, user_id)
 );
 create index held_departures_user on held_departures (user_id);

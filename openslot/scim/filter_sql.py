@@ -20,7 +20,7 @@ COLUMNS = {
 }
 CASE_EXACT = frozenset({"externalid", "id"})
 EMAILS = """case when p.profile is null
-    then jsonb_build_array(jsonb_build_object('value', u.email, 'type', 'work', 'primary', true))
+    then json_build_array(json_build_object('value', u.email, 'type', 'work', 'primary', true))
     else coalesce(p.profile -> 'emails', '[]') end"""
 ACTIVE = "case when p.member_id is null then m.active else p.active end"
 # Two indexes instead of a look at every member: providers ask for a userName before each change.
@@ -86,7 +86,7 @@ class _Writer:
         return f"{ACTIVE} = ${len(self.args) + 1}::boolean"
 
     def _write_any_email(self, inner: Filter) -> str:
-        return f"exists (select from jsonb_array_elements({EMAILS}) e where {self._write_email(inner)})"
+        return f"exists (select from json_array_elements({EMAILS}) e where {self._write_email(inner)})"
 
     def _write_email(self, term: Filter) -> str:
         match term:
@@ -104,7 +104,7 @@ class _Writer:
         if operator != "eq" or wanted is None:
             raise _refusal()
         self.args.append(wanted)
-        return f"coalesce((e -> 'primary')::boolean, false) = ${len(self.args) + 1}::boolean"
+        return f"coalesce((e ->> 'primary')::boolean, false) = ${len(self.args) + 1}::boolean"
 
     def _write_test(self, found: str, operator: str, value: Value, *, case_exact: bool) -> str:
         if operator not in TESTS:

@@ -15,6 +15,8 @@ _SCHEMAS = {
     False: msgspec.json.encode([CORE]).decode(),
     True: msgspec.json.encode([CORE, ENTERPRISE]).decode(),
 }
+# Only a key is followed by a bare quote and a colon: in a value, both quotes are escaped.
+_HAS_EXTENSION = f'"{ENTERPRISE}":'
 _ACTIVE = {True: ',"active":true', False: ',"active":false', None: ""}
 
 
@@ -22,7 +24,7 @@ def show_user(row: Row, base: str, projection: Projection) -> str:
     """Write one user as JSON."""
     profile = row["profile"] or msgspec.json.encode(derive_user(email=row["email"], name=row["name"])).decode()
     text = (
-        f'{{"schemas":{_SCHEMAS[row["has_extension"]]},"id":"{row["id"]}",{profile[1:-1]}{_ACTIVE[row["active"]]},'
+        f'{{"schemas":{_SCHEMAS[_HAS_EXTENSION in profile]},"id":"{row["id"]}",{profile[1:-1]}{_ACTIVE[row["active"]]},'
         f'"meta":{{"resourceType":"User","created":"{row["created_at"]}","lastModified":"{row["changed_at"]}",'
         f'"location":"{base}/Users/{row["id"]}","version":"W/\\"{row["version"]}\\""}}}}'
     )

@@ -12,34 +12,38 @@ from openslot.accounts.member_store import SOURCE
 from openslot.accounts.models import Member
 from openslot.core.db import Db, Row, count_of
 from openslot.core.instants import iso_of
-from openslot.scim.attributes import ENTERPRISE
-from openslot.scim.filter_sql import ACTIVE, Condition
+from openslot.scim.filter_sql import Condition
 from openslot.scim.models import HeldDeparture, LoggedRequest
 
-# `profile` stays the text that it is: a list of many users is put together without reading any of them.
-SHOWN = f"""m.id, p.profile::text as profile, coalesce(p.profile ? '{ENTERPRISE}', false) as has_extension,
-{ACTIVE} as active, coalesce(p.version, 1) as version, u.email, u.name,
-{iso_of("m.created_at")} as created_at, {iso_of("coalesce(p.changed_at, m.updated_at)")} as changed_at"""
+OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
+OF_ACCOUNT = "select a.{} from memberships n join users a on a.id = n.user_id where n.id = m.id"
+# `profile` stays the text that it is: a list of many users is put together without reading any of them. Membership and
+# account are looked up for those alone whom no provider has described.
+SHOWN = f"""m.id, p.profile, coalesce(p.version, 1) as version,
+case when p.member_id is null then ({OF_MEMBER.format("active")}) else p.active end as active,
+case when p.profile is null then ({OF_ACCOUNT.format("email")}) end as email,
+case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
+{iso_of(f"coalesce(p.joined_at, ({OF_MEMBER.format('created_at')}))")} as created_at,
+{iso_of(f"coalesce(p.changed_at, ({OF_MEMBER.format('updated_at')}))")} as changed_at"""
+# The place of a page is found in the index alone; `offset 0` has each profile looked up by itself, however many the
+# planner believes in.
+PROFILES = "left join lateral (select * from member_profiles where member_id = m.id offset 0) p on true order by m.id"
 
-FIND = f"select {SHOWN} from {SOURCE} where m.organization_id = $1 and m.id = $2"
+FIND = f"""select {SHOWN} from memberships m left join member_profiles p on p.member_id = m.id
+where m.organization_id = $1 and m.id = $2"""
 LIST = f"""
 select {SHOWN}, t.total
 from (select coalesce((select members from member_counts where organization_id = $1), 0) as total) t
-left join (
-    select * from memberships where organization_id = $1 order by id limit $2 offset $3
-) m on true
-left join users u on u.id = m.user_id left join member_profiles p on p.member_id = m.id
-order by m.id"""
+left join (select id from memberships where organization_id = $1 order by id limit $2 offset $3) m on true
+{PROFILES}"""
 SEARCH = f"""
 with found as materialized (
     select m.id from {SOURCE} where m.organization_id = $1 and ({{condition}})
 )
 select {SHOWN}, t.total
 from (select count(*) as total from found) t
-left join (select id from found order by id limit ${{limit}} offset ${{offset}}) f on true
-left join memberships m on m.id = f.id
-left join users u on u.id = m.user_id left join member_profiles p on p.member_id = m.id
-order by m.id"""
+left join (select id from found order by id limit ${{limit}} offset ${{offset}}) m on true
+{PROFILES}"""
 
 
 class NewRequest(Struct, frozen=True, kw_only=True):
@@ -186,7 +190,7 @@ async def update_held_as_removed(db: Db, member: Member) -> bool:
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
     """List the departures that wait, the oldest first."""
     rows = await db.fetch(
-        """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile::text as profile, u.email, u.name,
+        """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
             (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
              and b.ends_at > $2) as upcoming
         from held_departures h join users u on u.id = h.user_id
