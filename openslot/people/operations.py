@@ -8,7 +8,6 @@ from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Invitation, Member, Organization, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
-from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.schedules import operations as schedules
@@ -32,10 +31,15 @@ async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:
-    """Take a user out of an organization: upcoming bookings are cancelled, sessions end, the account stays."""
+    """Take a user out of an organization: upcoming bookings are cancelled, sessions end, the account stays.
+
+    Of an account that the organization does not manage, the membership ends and nothing else.
+    """
     await lock_host(work.db, user.id)
-    if not await accounts.remove_member(work, organization, user):
-        raise NotFound("This user is not a member")
+    member = await members.get_member_by_user(work, organization, user)
+    await accounts.remove_member(work, organization, user)
+    if not member.is_managed:
+        return
     await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
     await access.end_sessions(work, user)
     await accounts.note_left(work, user)

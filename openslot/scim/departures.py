@@ -48,10 +48,8 @@ async def reinstate(work: Work, organization: Organization, member: Member) -> N
 
 
 async def remove(work: Work, organization: Organization, member: Member) -> None:
-    """Remove a member; of an account that the organization does not manage, the membership alone."""
-    if not member.is_managed:
-        await accounts.remove_member(work, organization, member.user)
-    elif await _is_held(work, organization, member, removed=True):
+    """Remove a member; where too many leave at once, the bookings wait."""
+    if member.is_managed and await _is_held(work, organization, member, removed=True):
         await accounts.remove_member(work, organization, member.user)
         await access.end_sessions(work, member.user)
         await accounts.note_left(work, member.user)

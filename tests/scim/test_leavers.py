@@ -100,6 +100,19 @@ async def test_what_an_operator_has_closed_no_provider_opens(provider: Provider,
     assert not await is_open(runtime, mara)
 
 
+async def test_what_an_older_process_has_closed_since_no_provider_opens(
+    provider: Provider, runtime: Runtime, mara: User
+) -> None:
+    member_id = await join(provider, mara)
+    await provider.patch(member_id, SUSPEND)
+    # A process of the last release opens and closes an account without a word about who closed it before.
+    for disabled_at in ("null", "now()"):
+        await runtime.pool.execute(f"update users set disabled_at = {disabled_at}")
+    await provider.patch(member_id, RETURN)
+
+    assert not await is_open(runtime, mara)
+
+
 async def test_an_organization_can_keep_the_bookings_of_the_suspended(
     provider: Provider, runtime: Runtime, mara: User, organization: Organization
 ) -> None:
@@ -268,3 +281,15 @@ async def test_a_preview_tells_what_would_be_cancelled_and_changes_nothing(
     assert [each.is_held for each in everyone] == [False] * 5 + [True] * 2
     assert await statuses(runtime, mara) == ["CONFIRMED"]
     assert await is_open(runtime, mara)
+
+
+async def test_no_one_takes_a_strangers_bookings_by_ending_an_invitation(
+    provider: Provider, runtime: Runtime, user: User, organization: Organization
+) -> None:
+    await provider.create(user.email)
+    await book_one(runtime)
+    async with runtime.transaction(OPERATOR) as work:
+        await people.remove_member(work, organization, user)
+
+    assert await statuses(runtime, user) == ["CONFIRMED"]
+    assert await runtime.pool.fetchval("select count(*) from memberships") == 0

@@ -340,3 +340,12 @@ async def test_bodies_are_json_of_either_name_and_not_too_large(provider: Provid
 async def test_numbers_that_are_none_are_refused(provider: Provider) -> None:
     for query in ("startIndex=x", "count=1.5", "count=99999999999999999999999", "count=1&count=2"):
         assert_refused(await provider.send("GET", f"/Users?{query}"), 400, "invalidValue")
+
+
+async def test_the_extension_is_named_where_it_is_used_and_nowhere_else(provider: Provider) -> None:
+    plain = await provider.create("li@harbor.example", displayName=f'{{"{ENTERPRISE}":1}}', title=f'"{ENTERPRISE}":')
+    with_it = await provider.create("mo@harbor.example", **{ENTERPRISE: {"department": "Sales"}})
+
+    assert plain["schemas"] == [CORE]
+    assert plain["title"] == f'"{ENTERPRISE}":'
+    assert with_it["schemas"] == [CORE, ENTERPRISE]
