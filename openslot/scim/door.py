@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+import asyncpg
 import msgspec
 import structlog
 from msgspec import Struct
@@ -98,7 +99,7 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
     )
     try:
         await log_request(exchange.runtime, request)
-    except DOWN as fault:
+    except (*DOWN, asyncpg.PostgresError) as fault:
         log.warning("SCIM request not logged", error=reason(fault))
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 
 from openslot.access import operations as access
@@ -79,8 +80,6 @@ async def found_organization(
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
     """Enough room for tests that send much."""
-    import msgspec
-
     return msgspec.structs.replace(settings, limit_scim=100_000)
 
 

@@ -54,6 +54,13 @@ async def test_a_wrong_token_is_nobodys_and_leaves_no_line(
     assert await runtime.pool.fetchval("select count(*) from scim_requests") == 0
 
 
+async def test_where_the_log_can_not_be_written_the_answer_stands(provider: Provider, runtime: Runtime) -> None:
+    await runtime.pool.execute("drop table scim_requests")
+    made = await provider.create("li@harbor.example")
+
+    assert (await provider.read(made["id"]))["userName"] == "li@harbor.example"
+
+
 async def test_lines_are_kept_for_30_days(provider: Provider, runtime: Runtime, organization: Organization) -> None:
     await provider.send("GET", "/Users")
     await provider.send("GET", "/Groups")
