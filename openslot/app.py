@@ -21,6 +21,8 @@ from openslot.routes import API
 from openslot.routing import Mount, RateLimit
 from openslot.routing.declarations import Handler
 from openslot.runtime import open_runtime
+from openslot.scim.door import scim_door
+from openslot.scim.routes import SCIM_ROUTES
 from openslot.web.api_docs.page import serve_reference
 from openslot.web.door import web_doors
 from openslot.web.routes import PAGES
@@ -43,6 +45,7 @@ def create_app(
         *API,
         HEALTH,
         PAGES,
+        SCIM_ROUTES,
         serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
         serve_reference(operations, settings.public_url),
         Mount(prefix="", handlers=more_routes),
@@ -97,6 +100,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             media_types=(JSON,),
             headers=headers,
         ),
+        scim_door(settings),
         *web_doors(settings),
     )
 

@@ -11,12 +11,14 @@ from openslot.core.migrate import known_migrations
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.scim.events import SCIM_EVENTS
+from openslot.scim.jobs import SCIM_JOBS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
-EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS)
+EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS,)
 PERIODIC: tuple[Periodic, ...] = (
@@ -26,6 +28,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *AVAILABILITY_JOBS,
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
+    *SCIM_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

@@ -1,0 +1,1 @@
+"""Vendors and outside services, each behind a port of the domain that needs it."""
