@@ -21,12 +21,12 @@ app = typer.Typer(help="Effects that are not done.", no_args_is_help=True, add_c
 
 # Each state by its own index: those that are done are many times as many.
 UNFINISHED = " union all ".join(
-    f"""(select id, no, reaction, target, state, attempts, next_try_at, last_error from effects
+    f"""(select id, no, reaction, target, key, state, attempts, next_try_at, last_error from effects
     where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
     for state in ("waiting", "queued", "running", "dead")
 )
 LISTED = f"""
-select id, reaction, target, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
+select id, reaction, target, key, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
 order by no desc limit $2"""
 
 
@@ -36,6 +36,7 @@ class ShownEffect(Struct, frozen=True, kw_only=True, rename="camel"):
     id: UUID
     reaction: str
     target: str | None
+    key: str | None
     state: str
     attempts: int
     next_try_at: datetime
@@ -57,8 +58,9 @@ def list_effects(
     if as_json:
         print_json({"effects": found})
         return
-    rows = [(e.id, e.reaction, e.target, e.state, e.attempts, e.last_error) for e in found]
-    print_table(("Id", "Reaction", "Target", "State", "Tries", "Last error"), rows, nothing="Everything is done.")
+    rows = [(e.id, e.reaction, e.target or e.key, e.state, e.attempts, e.next_try_at, e.last_error) for e in found]
+    columns = ("Id", "Reaction", "Target or key", "State", "Tries", "Due", "Last error")
+    print_table(columns, rows, nothing="Everything is done.")
 
 
 @app.command("retry")
