@@ -35,7 +35,7 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
 
     With a gate, an effect that finds no place is put back and loses no try.
     """
-    effect = await start_effect(runtime.pool, job)
+    effect = await start_effect(runtime.pool, job, now=runtime.clock())
     if effect is None:
         return
     reaction = runtime.wiring.reaction(effect.reaction)
@@ -126,7 +126,7 @@ async def _hand_over(runtime: Runtime, effect: Effect, unknown: UnknownReaction)
     log.info("effect left to a newer worker", unknown=str(unknown))
     reason = f"waits for a worker that knows the reaction {unknown}: Openslot {__version__} does not"
     async with runtime.transaction(SYSTEM) as work:
-        delay = hand_over_delay(work.now - effect.event_at)
+        delay = hand_over_delay(work.now - effect.created_at)
         await hand_over_effect(work.db, effect, reason=reason, delay=delay, now=work.now)
 
 

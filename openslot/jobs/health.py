@@ -19,6 +19,8 @@ class UnfinishedEffect(Struct, frozen=True, kw_only=True):
     id: UUID
     reaction: str
     target: str | None
+    key: str | None
+    """Which plan it is, where it was planned for a time."""
     state: UnfinishedState
     attempts: int
     next_try_at: datetime

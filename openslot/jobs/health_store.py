@@ -7,12 +7,12 @@ from openslot.core.db import Db, Row
 
 # Each state by its own index: those that are done are many times as many.
 UNFINISHED = " union all ".join(
-    f"""(select id, no, reaction, target, state, attempts, next_try_at, last_error from effects
+    f"""(select id, no, reaction, target, key, state, attempts, next_try_at, last_error from effects
     where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
     for state in ("waiting", "queued", "running", "dead")
 )
 LIST_UNFINISHED = f"""
-select id, reaction, target, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
+select id, reaction, target, key, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
 order by no desc limit $2"""
 COUNT_BY_STATE = """
 select state, count(*) as effects, coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
