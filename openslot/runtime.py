@@ -11,8 +11,8 @@ from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.outbound import Outbound
+from openslot.core.profiles import JOBS, ConnectionProfile
 from openslot.core.secrets import load_secrets
-from openslot.core.timeouts import JOBS, Timeouts
 from openslot.core.turns import Turns
 from openslot.core.work import Runtime
 from openslot.wiring import WIRING
@@ -20,7 +20,7 @@ from openslot.wiring import WIRING
 
 @asynccontextmanager
 async def open_runtime(
-    settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock, timeouts: Timeouts = JOBS
+    settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock, profile: ConnectionProfile = JOBS
 ) -> AsyncIterator[Runtime]:
     """Connect to a migrated database, and close everything in the end."""
     if settings.database_url is None:
@@ -28,7 +28,7 @@ async def open_runtime(
     pool = await open_pool(
         settings.database_url,
         most=settings.database_connections,
-        timeouts=timeouts,
+        profile=profile,
         through_pooler=settings.database_pooler,
     )
     outbound = Outbound(allow=settings.outbound_allow)
@@ -42,7 +42,7 @@ async def open_runtime(
             signer=await load_signer(pool, secrets, is_in_use=has_users, now=clock()),
             clock=clock,
             outbound=outbound,
-            turns=Turns(most=settings.database_connections // 2, wait_seconds=timeouts.lock),
+            turns=Turns(most=settings.database_connections // 2, wait_seconds=profile.lock),
         )
     finally:
         await outbound.close()
