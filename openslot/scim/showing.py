@@ -23,10 +23,11 @@ _ACTIVE = {True: ',"active":true', False: ',"active":false', None: ""}
 def show_user(row: Row, base: str, projection: Projection) -> str:
     """Write one user as JSON."""
     profile = row["profile"] or msgspec.json.encode(derive_user(email=row["email"], name=row["name"])).decode()
+    user_id = str(row["id"])
     text = (
-        f'{{"schemas":{_SCHEMAS[_HAS_EXTENSION in profile]},"id":"{row["id"]}",{profile[1:-1]}{_ACTIVE[row["active"]]},'
+        f'{{"schemas":{_SCHEMAS[_HAS_EXTENSION in profile]},"id":"{user_id}",{profile[1:-1]}{_ACTIVE[row["active"]]},'
         f'"meta":{{"resourceType":"User","created":"{row["created_at"]}","lastModified":"{row["changed_at"]}",'
-        f'"location":"{base}/Users/{row["id"]}","version":"W/\\"{row["version"]}\\""}}}}'
+        f'"location":"{base}/Users/{user_id}","version":"W/\\"{row["version"]}\\""}}}}'
     )
     if projection.shows_all:
         return text

@@ -1,5 +1,6 @@
 """Leavers: what a provider's word closes, what reopens it, and the brake on too many at once."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -220,6 +221,16 @@ async def test_a_providers_mistake_does_not_empty_the_calendar(
     assert await is_open(runtime, mara)
     assert await statuses(runtime, mara) == ["CONFIRMED"]
     assert len(await departures.list_held(work, organization)) == 4
+
+
+async def test_of_many_who_leave_at_once_no_more_than_five_lose_their_bookings(
+    provider: Provider, runtime: Runtime, organization: Organization
+) -> None:
+    everyone = await crowd(provider, 12)
+    answers = await asyncio.gather(*(provider.patch(member_id, SUSPEND) for member_id in everyone))
+
+    assert {answer.status_code for answer in answers} == {200}
+    assert len(await departures.list_held(runtime.work(OPERATOR), organization)) == 7
 
 
 async def test_an_administrator_approves_what_waits(
