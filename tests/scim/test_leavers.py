@@ -270,6 +270,18 @@ async def test_an_administrator_rejects_what_waits(
     assert (user["active"], user["userName"]) == (True, mara.email)
 
 
+async def test_who_is_created_again_waits_for_nothing(
+    provider: Provider, runtime: Runtime, mara: User, organization: Organization
+) -> None:
+    member_id = await suspend_many(provider, runtime, mara)
+    await provider.send("DELETE", f"/Users/{member_id}")
+    await join(provider, mara)
+
+    held = await departures.list_held(runtime.work(OPERATOR), organization)
+    assert mara.email not in {each.email for each in held}
+    assert await statuses(runtime, mara) == ["CONFIRMED"]
+
+
 async def test_departures_of_another_hour_do_not_count(provider: Provider, runtime: Runtime, mara: User) -> None:
     member_id = await suspend_many(provider, runtime, mara)
     await runtime.pool.execute("update departures set at = at - $1::interval", timedelta(minutes=61))
