@@ -57,13 +57,13 @@ select tenant_id, row_number() over (partition by tenant_id order by no), id, ty
 FEEDS = "insert into event_feeds (tenant_id, last_no) select tenant_id, max(no) from event_feed group by tenant_id"
 FANNED_OUT = """
 insert into effects (id, event_id, reaction, lane, state, attempts, next_try_at, created_at, finished_at)
-select uuidv7(), v.id, 'webhooks.fan_out', 'webhooks:booking:' || v.subject_id, 'done', 1, v.at, v.at, v.at
+select uuidv7(), v.id, 'webhooks.dispatch', 'webhooks:booking:' || v.subject_id, 'done', 1, v.at, v.at, v.at
 from events v"""
 # Of the newest, some are planned, some wait, and some are dead.
 DELIVERED = """
 insert into effects (id, event_id, reaction, target, lane, state, attempts, next_try_at, hold_until, created_at,
     finished_at)
-select uuidv7(), v.id, 'webhooks.deliver', w.id, 'webhooks:booking:' || v.subject_id || '@' || w.id, s.state, 1,
+select uuidv7(), v.id, 'webhooks.send', w.id, 'webhooks:booking:' || v.subject_id || '@' || w.id, s.state, 1,
        case when s.state = 'queued' then $1::timestamptz + (v.no % 100 - 50) * interval '1 minute' else v.at end,
        $1 + interval '1 day', v.at, case when s.state = 'done' then v.at end
 from events v join webhook_endpoints w on w.owner_id = v.tenant_id
@@ -83,7 +83,7 @@ insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, a
     duration_ms)
 select uuidv7(), f.target::uuid, f.event_id, f.id, 1, f.created_at, 'https://hooks.example.org/',
        '{"content-type": "application/json", "webhook-id": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"}', 200, 'ok', 40
-from effects f where f.reaction = 'webhooks.deliver' and f.created_at > $1::timestamptz - interval '30 days'"""
+from effects f where f.reaction = 'webhooks.send' and f.created_at > $1::timestamptz - interval '30 days'"""
 MESSAGES = """
 insert into webhook_messages (event_id, body, kept_since)
 select id, public::text::bytea, at from events where at > $1::timestamptz - interval '30 days'"""

@@ -4,14 +4,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from openslot.accounts.store import has_users
+from openslot.core.cipher import Cipher
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings
-from openslot.core.data_keys import load_signer
+from openslot.core.data_keys import load_data_keys
 from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import load_secrets
+from openslot.core.signing import Signer
 from openslot.core.work import Runtime
 from openslot.wiring import WIRING
 
@@ -32,12 +34,14 @@ async def open_runtime(
     outbound = Outbound(allow=settings.outbound_allow)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
+        data_keys = await load_data_keys(pool, secrets, is_in_use=has_users, now=clock())
         yield Runtime(
             settings=settings,
             pool=pool,
             wiring=wiring,
             secrets=secrets,
-            signer=await load_signer(pool, secrets, is_in_use=has_users, now=clock()),
+            signer=Signer(data_keys),
+            cipher=Cipher(data_keys),
             clock=clock,
             outbound=outbound,
         )

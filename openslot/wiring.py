@@ -4,10 +4,12 @@ from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
+from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.sealing import SealedColumn
+from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
@@ -17,7 +19,14 @@ from openslot.webhooks.store import LOGGED_EVENT
 EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS)
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS,)
-PERIODIC: tuple[Periodic, ...] = (*HOUSEKEEPING, *ACCESS_JOBS, *AVAILABILITY_JOBS, *WEBHOOK_JOBS)
+PERIODIC: tuple[Periodic, ...] = (
+    *HOUSEKEEPING,
+    *ACCESS_JOBS,
+    *EVENT_TYPE_JOBS,
+    *AVAILABILITY_JOBS,
+    *BOOKING_JOBS,
+    *WEBHOOK_JOBS,
+)
 EVENT_USES = (LOGGED_EVENT,)
 
 WIRING = Wiring(

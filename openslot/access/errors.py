@@ -48,6 +48,15 @@ class KeyReused(Conflict):
         super().__init__("This Idempotency-Key was used with another request body")
 
 
+class AnswerLost(Conflict):
+    """The request was carried out, and the key that its answer was sealed with is lost."""
+
+    code = "idempotency_answer_lost"
+
+    def __init__(self) -> None:
+        super().__init__("This request was carried out before, and its answer can no longer be read")
+
+
 class StillRunning(Conflict):
     """The first request with this Idempotency-Key has not been answered yet."""
 

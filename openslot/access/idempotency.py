@@ -6,12 +6,15 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct
 
-from openslot.access.errors import KeyReused, StillRunning
+from openslot.access.errors import AnswerLost, KeyReused, StillRunning
 from openslot.core.db import Db, count_of
 from openslot.core.errors import Invalid
+from openslot.core.secrets import SealBroken
 from openslot.core.text import is_line
+from openslot.core.work import Work
 
 KEPT_FOR = timedelta(hours=24)
+PURPOSE = "answers"
 
 
 class RetriedRequest(Struct, frozen=True, kw_only=True):
@@ -20,6 +23,15 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
     scope: bytes
     key: str
     body_hash: bytes
+
+    @property
+    def sealed_hash(self) -> bytes:
+        """What a sealed answer is found by.
+
+        A process of the release before, which can't open it, takes it for another body's: it refuses the request
+        instead of running it a second time.
+        """
+        return hashlib.sha256(b"sealed" + self.body_hash).digest()
 
 
 class StoredResponse(Struct, frozen=True, kw_only=True):
@@ -38,43 +50,45 @@ def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) 
     return RetriedRequest(scope=scope, key=key, body_hash=hashlib.sha256(body).digest())
 
 
-async def find_response(db: Db, request: RetriedRequest, *, now: datetime) -> StoredResponse | None:
+async def find_response(work: Work, request: RetriedRequest) -> StoredResponse | None:
     """Give the kept answer, or None to the one request that may run now.
 
     The lock comes in a statement of its own: a look-up in the same one would see the time before the lock.
     """
     lock = int.from_bytes(hashlib.sha256(request.scope + request.key.encode()).digest()[:8], signed=True)
-    if not await db.fetchval("select pg_try_advisory_xact_lock($1)", lock):
+    if not await work.db.fetchval("select pg_try_advisory_xact_lock($1)", lock):
         raise StillRunning
-    row = await db.fetchrow(
-        """select request_hash, status, headers, body from idempotency
+    row = await work.db.fetchrow(
+        """select request_hash, sealed, status, headers, body from idempotency
         where scope = $1 and key = $2 and created_at > $3""",
         request.scope,
         request.key,
-        now - KEPT_FOR,
+        work.now - KEPT_FOR,
     )
     if row is None:
         return None
+    if row["request_hash"] == request.sealed_hash:
+        return _open(work, request, row["sealed"])
     if row["request_hash"] != request.body_hash:
         raise KeyReused
+    # Kept by a process of the release before.
     headers = msgspec.json.decode(row["headers"], type=dict[str, str])
     return StoredResponse(status=row["status"], headers=headers, body=row["body"])
 
 
-async def store_response(db: Db, request: RetriedRequest, answer: StoredResponse, *, now: datetime) -> None:
-    """Keep an answer in the same transaction as the change that it tells of."""
-    await db.execute(
-        """insert into idempotency as i (scope, key, request_hash, status, headers, body, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7)
-        on conflict (scope, key) do update set request_hash = excluded.request_hash, status = excluded.status,
-            headers = excluded.headers, body = excluded.body, created_at = excluded.created_at""",
+async def store_response(work: Work, request: RetriedRequest, answer: StoredResponse) -> None:
+    """Keep an answer, sealed, in the same transaction as the change that it tells of."""
+    sealed = work.runtime.cipher.seal(PURPOSE, msgspec.msgpack.encode(answer), owner=_owner(request))
+    await work.db.execute(
+        """insert into idempotency as i (scope, key, request_hash, sealed, created_at, status, headers, body)
+        values ($1, $2, $3, $4, $5, 0, '{}', '')
+        on conflict (scope, key) do update set request_hash = excluded.request_hash, sealed = excluded.sealed,
+            created_at = excluded.created_at, status = 0, headers = '{}', body = ''""",
         request.scope,
         request.key,
-        request.body_hash,
-        answer.status,
-        msgspec.json.encode(answer.headers).decode(),
-        answer.body,
-        now,
+        request.sealed_hash,
+        sealed,
+        work.now,
     )
 
 
@@ -87,3 +101,15 @@ async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
         limit,
     )
     return count_of(tag)
+
+
+def _open(work: Work, request: RetriedRequest, sealed: bytes) -> StoredResponse:
+    try:
+        opened = work.runtime.cipher.open(PURPOSE, sealed, owner=_owner(request))
+    except SealBroken:
+        raise AnswerLost from None
+    return msgspec.msgpack.decode(opened, type=StoredResponse)
+
+
+def _owner(request: RetriedRequest) -> bytes:
+    return request.scope + request.key.encode()

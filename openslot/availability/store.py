@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from openslot.availability.models import Busy, ByBooking, ById, ByPage, BySlug, Claim, EventTypeRef, Setting, Taken
 from openslot.core.db import Db, Row
+from openslot.core.secrets import fingerprint
 from openslot.core.zones import ceil_second, floor_second
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 from openslot.schedules.models import OutOfOffice
@@ -108,16 +109,20 @@ def condition_of(which: EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ..
         case BySlug(owner_id, slug):
             return f"e.owner_id = {a} and e.slug = {b} and e.active", (owner_id, slug)
         case ById(event_type_id, token):
-            return f"e.id = {a} and e.active and {_visible(b)}", (event_type_id, token)
+            return f"e.id = {a} and e.active and {_visible(b)}", (event_type_id, _hash(token))
         case ByBooking(event_type_id):
             return f"e.id = {a}", (event_type_id,)
         case ByPage(username, slug, token):
             page = f"lower(u.username) = lower({a}) and e.slug = {b} and e.active and {_visible(c)}"
-            return page, (username, slug, token)
+            return page, (username, slug, _hash(token))
+
+
+def _hash(token: str | None) -> bytes | None:
+    return None if token is None else fingerprint(token)
 
 
 def _visible(token: str) -> str:
-    return f"(e.private_token is null or e.private_token = {token})"
+    return f"(e.private_token is null or e.private_hash = {token})"
 
 
 def _to_context(row: Row, now: datetime) -> SlotContext:

@@ -18,7 +18,8 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     booking: Booking
     event_type: EventType
     contact: Contact | None
-    manage_url: str
+    manage_url: str = ""
+    """Never kept: it is made when it is shown. Releases up to 0.1.0 expect the field, and have filled it."""
 
     @property
     def tenant_id(self) -> UUID | None:
@@ -31,8 +32,8 @@ class BookingEvent(Event, frozen=True, kw_only=True):
         return "booking", self.booking.id
 
     def public(self) -> object | None:
-        """Show the booking as the REST door would have shown it then."""
-        return ShownBooking(**show_fields(self.booking, self.event_type, self.contact, self.manage_url))
+        """Show the booking as the REST door would have shown it then; its link has to be filled in."""
+        return ShownBooking(**show_fields(self.booking, self.event_type, self.contact, manage_url=""))
 
 
 class BookingCreated(BookingEvent, frozen=True, kw_only=True):
@@ -57,7 +58,7 @@ class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
 
     def public(self) -> object | None:
         """Show the booking as it is now, and when it was before."""
-        fields = show_fields(self.booking, self.event_type, self.contact, self.manage_url)
+        fields = show_fields(self.booking, self.event_type, self.contact, manage_url="")
         previous = Previous(start_time=iso(self.previous_starts_at), end_time=iso(self.previous_ends_at))
         return RescheduledBooking(**fields, previous=previous)
 

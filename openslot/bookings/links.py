@@ -2,7 +2,10 @@
 
 import base64
 import binascii
+from typing import Any
 from uuid import UUID
+
+import msgspec
 
 from openslot.bookings.errors import BookingNotFound
 from openslot.core.work import Runtime
@@ -16,21 +19,32 @@ def manage_url(runtime: Runtime, booking_id: UUID) -> str:
     return f"{runtime.settings.public_url}/manage/{manage_token(runtime, booking_id)}"
 
 
+def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
+    """Write a booking's address into the JSON that was kept of it; the rest stays as it is."""
+    fields = msgspec.json.decode(shown, type=dict[str, Any])
+    return msgspec.json.encode({**fields, "manageUrl": manage_url(runtime, booking_id)})
+
+
 def manage_token(runtime: Runtime, booking_id: UUID) -> str:
     """Sign a booking's id."""
     signature = runtime.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
-    return base64.urlsafe_b64encode(booking_id.bytes + signature).decode().rstrip("=")
+    return _write(booking_id.bytes + signature)
 
 
 def read_manage_token(runtime: Runtime, token: str) -> UUID:
-    """Read a booking's id out of a link that we have signed."""
+    """Read a booking's id out of a token that we have signed, in the one spelling that we give it."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise BookingNotFound from None
-    if len(raw) != 16 + SIGNATURE_BYTES:
+    # The decoder also takes padding, `+` for `-`, and any of four letters at the end.
+    if len(raw) != 16 + SIGNATURE_BYTES or _write(raw) != token:
         raise BookingNotFound
     booking_id = UUID(bytes=raw[:16])
     if not runtime.signer.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
         raise BookingNotFound
     return booking_id
+
+
+def _write(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")

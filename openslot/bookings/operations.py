@@ -33,10 +33,8 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
         work, owner_id=claimed.event_type.owner_id, name=wanted.invitee.name, email=wanted.invitee.email
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
-    url = manage_url(work.runtime, booking.id)
-    created = BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, manage_url=url)
     work.stage(store.insert_booking(booking))
-    await work.record(created)
+    await work.record(BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact))
     return booking
 
 
@@ -59,14 +57,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     )
     claims.free(work, booking.claim_id, booking.seat_id)
     work.stage(store.update_cancelled(cancelled))
-    await work.record(
-        BookingCancelled(
-            booking=cancelled,
-            event_type=details.event_type,
-            contact=details.contact,
-            manage_url=manage_url(work.runtime, booking.id),
-        )
-    )
+    await work.record(BookingCancelled(booking=cancelled, event_type=details.event_type, contact=details.contact))
     return cancelled
 
 
@@ -100,7 +91,6 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
             booking=moved,
             event_type=claimed.event_type,
             contact=details.contact,
-            manage_url=manage_url(work.runtime, booking.id),
             previous_starts_at=booking.starts_at,
             previous_ends_at=booking.ends_at,
             reason=reason or None,

@@ -194,7 +194,7 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
     previous: Previous | UnsetType = UNSET
 
 
-def show_fields(booking: Booking, event_type: EventType, contact: Contact | None, manage_url: str) -> dict[str, Any]:
+def show_fields(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> dict[str, Any]:
     """Write the fields that every shape of a booking has."""
     return {
         "id": str(booking.id),

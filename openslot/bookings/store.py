@@ -15,7 +15,7 @@ from openslot.contacts.models import Contact
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor
 from openslot.core.changes import Change
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 from openslot.core.instants import iso_of
 from openslot.core.moments import Span
 from openslot.event_types.models import EventType, Location
@@ -107,6 +107,14 @@ select type, at, actor from (
     select no, type, at, actor from booking_history where booking_id = $1
     union all select no, type, at, actor from events where subject_id = $1
 ) e order by no"""
+
+# What releases up to 0.1.0 have kept of facts, and what is made today when it is shown: the text keeps the order of its
+# fields, and a quote inside of any other value is written with a backslash.
+REMOVE_LINKS = r"""
+update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_token}',
+    public = regexp_replace(public::text, '"manageUrl":\s*"[^"\\]*"', '"manageUrl":""')::json
+where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
+  and fact ->> 'manage_url' <> ''"""
 
 _location = msgspec.json.Decoder(Location)
 _answers = msgspec.json.Decoder(Answers)
@@ -222,6 +230,11 @@ async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
     """Tell what happened to a booking, the first first."""
     rows = await db.fetch(HISTORY, booking_id)
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
+
+
+async def remove_links(db: Db, *, limit: int) -> int:
+    """Remove links and tokens from facts that an earlier release has written; tell from how many."""
+    return count_of(await db.execute(REMOVE_LINKS, limit))
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:

@@ -1,4 +1,4 @@
-"""Data keys: what signs, kept in the database and sealed by the secret key, so that links outlive its rotation."""
+"""Data keys: they sign and seal, kept in the database, sealed by the secret key, so that both outlive its rotation."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -7,7 +7,6 @@ from openslot.core.db import Db, Pool, transaction
 from openslot.core.errors import StartupError
 from openslot.core.key_file import new_key
 from openslot.core.secrets import SealBroken, Secrets, name_of
-from openslot.core.signing import Signer
 
 SELECT = "select sealed from data_keys order by no"
 LOCK = "lock table data_keys in share row exclusive mode"
@@ -18,9 +17,9 @@ CLOSED = (
 )
 
 
-async def load_signer(
+async def load_data_keys(
     pool: Pool, secrets: Secrets, *, is_in_use: Callable[[Db], Awaitable[bool]], now: datetime
-) -> Signer:
+) -> tuple[str, ...]:
     """Open the data keys; make them where there are none, the same ones for all who start at once.
 
     A database in use has links that the secret keys have signed, and perhaps processes of an earlier version that still
@@ -34,7 +33,7 @@ async def load_signer(
                 await insert_data_keys(db, secrets, secrets.keys if await is_in_use(db) else (new_key(),), now=now)
         rows = await pool.fetch(SELECT)
     try:
-        return Signer(tuple(secrets.open(row["sealed"]) for row in rows))
+        return tuple(secrets.open(row["sealed"]) for row in rows)
     except SealBroken:
         raise StartupError(CLOSED) from None
 

@@ -11,6 +11,7 @@ import asyncpg
 from openslot.core.actor import Actor
 from openslot.core.batching import Batcher
 from openslot.core.changes import Change, make
+from openslot.core.cipher import Cipher
 from openslot.core.clock import Clock
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
@@ -28,7 +29,7 @@ Result = TypeVar("Result")
 class Runtime:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_batchers", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
+    __slots__ = ("_batchers", "cipher", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class Runtime:
         wiring: Wiring,
         secrets: Secrets,
         signer: Signer,
+        cipher: Cipher,
         clock: Clock,
         outbound: Outbound,
     ) -> None:
@@ -46,6 +48,7 @@ class Runtime:
         self.wiring = wiring
         self.secrets = secrets
         self.signer = signer
+        self.cipher = cipher
         self.clock = clock
         self.outbound = outbound
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}

@@ -5,7 +5,6 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.core.secrets import new_token
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types
@@ -38,7 +37,7 @@ async def make_offers(work: Work, host: User) -> list[EventType]:
         for wanted in _wanted(work, schedule):
             await event_types.add_event_type(work, schedule, wanted)
     offered, _ = await event_types.list_event_types(work, host, only_active=True)
-    return [each for each in offered if each.private_token is None]
+    return [each for each in offered if not each.is_private]
 
 
 async def make_second_offers(work: Work, host: User) -> None:
@@ -105,6 +104,6 @@ def _wanted(work: Work, schedule: Schedule) -> list[EventType]:
             partner,
             description="For those who work with us.",
             location=VIDEO,
-            private_token=new_token(),
+            is_private=True,
         ),
     ]

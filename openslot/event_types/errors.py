@@ -39,6 +39,15 @@ class EventTypeInUse(Conflict):
         super().__init__("This event type has bookings; switch it off instead")
 
 
+class PrivateLinkLost(Conflict):
+    """The key that the event type's private link was sealed with is lost; the link still works."""
+
+    code = "private_link_lost"
+
+    def __init__(self) -> None:
+        super().__init__("The private link can no longer be read; make the event type private anew for another one")
+
+
 class HostNotFound(NotFound):
     """No such host, or the host's page is closed."""
 

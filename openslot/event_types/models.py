@@ -118,8 +118,15 @@ class EventType(Struct, frozen=True, kw_only=True):
     price: Money | None = None
     position: int = 0
     active: bool = True
-    private_token: str | None = None
-    """What opens the page of an event type that is not listed; None is public."""
+    is_private: bool = False
+    """Whether it is left off the host's page, and opened by the token of its own link alone."""
+
+
+class SealedToken(Struct, frozen=True):
+    """A private token as it is kept: a hash to compare it with, and sealed to show it again."""
+
+    hash: bytes
+    sealed: bytes
 
 
 class HostPage(Struct, frozen=True, kw_only=True):

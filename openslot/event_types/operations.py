@@ -9,7 +9,7 @@ from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.secrets import new_token
+from openslot.core.secrets import SealBroken, fingerprint, new_token
 from openslot.core.work import Work
 from openslot.event_types import store
 from openslot.event_types.errors import (
@@ -18,11 +18,14 @@ from openslot.event_types.errors import (
     EventTypeNotFound,
     EventTypeSlugTaken,
     HostNotFound,
+    PrivateLinkLost,
 )
-from openslot.event_types.models import EventType, HostPage
+from openslot.event_types.models import EventType, HostPage, SealedToken
 from openslot.event_types.rules import find_event_type_faults
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
+
+TOKENS = "private tokens"
 
 
 async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
@@ -40,6 +43,8 @@ async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> E
         await store.insert_event_type(work.db, checked)
     except asyncpg.UniqueViolationError:
         raise EventTypeSlugTaken from None
+    if checked.is_private:
+        await store.set_private_token(work.db, checked, seal_token(work, checked.id, new_token()))
     return checked
 
 
@@ -93,7 +98,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
 
 
 async def change_event_type(work: Work, event_type: EventType) -> EventType:
-    """Keep an event type as it is now, unless someone else has changed it since it was read."""
+    """Keep an event type as it is now, its private link aside, unless someone has changed it since it was read."""
     checked = _checked(replace(event_type, updated_at=work.now))
     await lock_host(work.db, event_type.owner_id)
     try:
@@ -113,12 +118,43 @@ async def set_active(work: Work, event_type: EventType, *, active: bool) -> Even
 
 async def make_private(work: Work, event_type: EventType) -> EventType:
     """Take an event type off the host's page and give it a fresh link of its own."""
-    return await change_event_type(work, replace(event_type, private_token=new_token()))
+    private = await change_event_type(work, replace(event_type, is_private=True))
+    await store.set_private_token(work.db, private, seal_token(work, private.id, new_token()))
+    return private
 
 
 async def make_public(work: Work, event_type: EventType) -> EventType:
     """Put an event type on the host's page; its private link ends."""
-    return await change_event_type(work, replace(event_type, private_token=None))
+    public = await change_event_type(work, replace(event_type, is_private=False))
+    await store.set_private_token(work.db, public, None)
+    return public
+
+
+async def get_private_token(work: Work, event_type: EventType) -> str:
+    """Read what opens an event type that is not listed."""
+    token = await store.find_private_token(work.db, event_type)
+    if token is None:
+        raise EventTypeNotFound
+    if isinstance(token, str):
+        return token
+    try:
+        return work.runtime.cipher.open(TOKENS, token.sealed, owner=event_type.id.bytes).decode()
+    except SealBroken:
+        raise PrivateLinkLost from None
+
+
+async def seal_tokens_in_clear(work: Work, *, limit: int) -> int:
+    """Seal some of the tokens that an earlier release has kept as they are; tell how many."""
+    found = await store.list_tokens_in_clear(work.db, limit=limit)
+    for event_type_id, token in found:
+        await store.seal_token_in_clear(work.db, event_type_id, token, seal_token(work, event_type_id, token))
+    return len(found)
+
+
+def seal_token(work: Work, event_type_id: UUID, token: str) -> SealedToken:
+    """Make of a private token what is kept of it."""
+    sealed = work.runtime.cipher.seal(TOKENS, token.encode(), owner=event_type_id.bytes)
+    return SealedToken(fingerprint(token), sealed)
 
 
 async def reorder(work: Work, owner: User, order: list[UUID]) -> None:

@@ -21,6 +21,7 @@ MOST_OPTIONS = 50
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
 _COLOUR = re.compile(r"#[0-9a-f]{6}", re.ASCII)
+_LINK = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}/\S", re.IGNORECASE)
 _CURRENCY = re.compile(r"[A-Z]{3}", re.ASCII)
 
 Faults = Iterator[tuple[str, str]]
@@ -38,6 +39,13 @@ def find_event_type_faults(event_type: EventType) -> dict[str, str]:
     }
 
 
+def is_told_when_booked(location: Location) -> bool:
+    """Tell whether a place is for those who have booked alone: a link, a phone number, or words with a link in them."""
+    if location.kind in (LocationKind.VIDEO_LINK, LocationKind.PHONE):
+        return bool(location.value)
+    return _LINK.search(location.value) is not None
+
+
 def _text_faults(event_type: EventType) -> Faults:
     if not event_type.name.strip() or len(event_type.name) > 200:
         yield "name", "must be 1 to 200 characters"
@@ -47,9 +55,6 @@ def _text_faults(event_type: EventType) -> Faults:
         yield "description", "must be at most 5000 characters"
     if not _COLOUR.fullmatch(event_type.colour):
         yield "colour", "must be # and six hexadecimal digits, such as #2563eb"
-    token = event_type.private_token
-    if token is not None and not 16 <= len(token) <= 100:
-        yield "privateToken", "must be 16 to 100 characters"
 
 
 def _number_faults(event_type: EventType) -> Faults:

@@ -6,7 +6,17 @@ import msgspec
 from msgspec import Meta, Struct
 
 from openslot.core.instants import Instant, iso
-from openslot.event_types.models import BookingWindow, EventType, HostPage, Limits, Location, Money, Question
+from openslot.event_types.models import (
+    BookingWindow,
+    EventType,
+    HostPage,
+    Limits,
+    Location,
+    LocationKind,
+    Money,
+    Question,
+)
+from openslot.event_types.rules import is_told_when_booked
 from openslot.schedules.models import WEEKDAYS, Hours, Schedule
 from openslot.schedules.rules import write_minute
 
@@ -92,12 +102,24 @@ class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="came
     scheduling_config: SchedulingConfig
 
 
+class OfferedLocation(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Where the meeting takes place, as far as everyone may know."""
+
+    kind: LocationKind
+    value: Annotated[
+        str, Meta(description="An address or other words; empty for a link or a phone number", examples=[""])
+    ]
+    told_when_booked: Annotated[
+        bool, Meta(description="Whether those who have booked are told a link or a phone number", examples=[True])
+    ]
+
+
 class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="camel"):
     """An event type as those who book see it."""
 
     description: Annotated[str, Meta(examples=["Half an hour to see whether we fit."])]
     colour: Annotated[str, Meta(examples=["#2563eb"])]
-    location: Location
+    location: OfferedLocation
     seats: Annotated[int, Meta(examples=[1])]
     questions: tuple[Question, ...]
     price: Money | None
@@ -146,7 +168,7 @@ def show_offered(event_type: EventType) -> OfferedEventType:
         **_flat(event_type),
         description=event_type.description,
         colour=event_type.colour,
-        location=event_type.location,
+        location=_offer_location(event_type.location),
         seats=event_type.seats,
         questions=event_type.questions,
         price=event_type.price,
@@ -156,6 +178,11 @@ def show_offered(event_type: EventType) -> OfferedEventType:
 def show_host(page: HostPage) -> ShownHost:
     """Write the host of a page."""
     return ShownHost(name=page.name, username=page.username, timezone=page.zone)
+
+
+def _offer_location(location: Location) -> OfferedLocation:
+    told = is_told_when_booked(location)
+    return OfferedLocation(kind=location.kind, value="" if told else location.value, told_when_booked=told)
 
 
 def _flat(event_type: EventType) -> dict[str, Any]:

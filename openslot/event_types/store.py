@@ -7,12 +7,17 @@ from uuid import UUID
 import msgspec
 
 from openslot.core.db import Db, Row
-from openslot.event_types.models import BookingWindow, EventType, Limits, Location, Money, Question
+from openslot.event_types.models import BookingWindow, EventType, Limits, Location, Money, Question, SealedToken
 
 EVENT_TYPE_COLUMNS = """
 e.id, e.owner_id, e.schedule_id, e.name, e.slug, e.description, e.colour, e.duration_minutes, e.buffer_before,
 e.buffer_after, e.location, e.min_notice_minutes, e.booking_window, e.slot_interval_minutes, e.limit_per_day,
-e.limit_per_week, e.seats, e.questions, e.price, e.position, e.active, e.private_token, e.created_at, e.updated_at"""
+e.limit_per_week, e.seats, e.questions, e.price, e.position, e.active, e.private_token is not null as is_private,
+e.created_at, e.updated_at"""
+
+# In place of a private token. Processes of the release before compare it with what was asked for, which has no line
+# break: for them the event type stays private.
+NOT_IN_CLEAR = "kept as a hash only\n"
 
 _location = msgspec.json.Decoder(Location)
 _window: msgspec.json.Decoder[BookingWindow] = msgspec.json.Decoder(BookingWindow)
@@ -43,7 +48,7 @@ def to_event_type(row: Row) -> EventType:
         price=_price.decode(row["price"]) if row["price"] else None,
         position=row["position"],
         active=row["active"],
-        private_token=row["private_token"],
+        is_private=row["is_private"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
     )
@@ -91,9 +96,9 @@ async def insert_event_type(db: Db, event_type: EventType) -> None:
         """insert into event_types (
             id, owner_id, schedule_id, name, slug, description, colour, duration_minutes, buffer_before, buffer_after,
             location, min_notice_minutes, booking_window, slot_interval_minutes, limit_per_day, limit_per_week, seats,
-            questions, price, active, private_token, updated_at, created_at, position)
+            questions, price, active, updated_at, created_at, position)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23, (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))""",
+            (select coalesce(max(position) + 1, 0) from event_types where owner_id = $2))""",
         *_columns(event_type),
         event_type.created_at,
     )
@@ -105,12 +110,59 @@ async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime)
         """update event_types set schedule_id = $3, name = $4, slug = $5, description = $6, colour = $7,
             duration_minutes = $8, buffer_before = $9, buffer_after = $10, location = $11, min_notice_minutes = $12,
             booking_window = $13, slot_interval_minutes = $14, limit_per_day = $15, limit_per_week = $16, seats = $17,
-            questions = $18, price = $19, active = $20, private_token = $21, updated_at = $22
-        where id = $1 and owner_id = $2 and updated_at = $23 returning id""",
+            questions = $18, price = $19, active = $20, updated_at = $21
+        where id = $1 and owner_id = $2 and updated_at = $22 returning id""",
         *_columns(event_type),
         read_at,
     )
     return changed is not None
+
+
+async def set_private_token(db: Db, event_type: EventType, token: SealedToken | None) -> None:
+    """Write what opens an event type that is not listed; None lists it."""
+    await db.execute(
+        """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
+        where id = $1 and owner_id = $2""",
+        event_type.id,
+        event_type.owner_id,
+        None if token is None else NOT_IN_CLEAR,
+        None if token is None else token.hash,
+        None if token is None else token.sealed,
+    )
+
+
+async def find_private_token(db: Db, event_type: EventType) -> SealedToken | str | None:
+    """Look up what opens an event type that is not listed; the token itself where an earlier release has kept it."""
+    row = await db.fetchrow(
+        """select private_token, private_hash, private_sealed from event_types
+        where id = $1 and owner_id = $2 and private_token is not null""",
+        event_type.id,
+        event_type.owner_id,
+    )
+    if row is None:
+        return None
+    return SealedToken(row["private_hash"], row["private_sealed"]) if row["private_sealed"] else row["private_token"]
+
+
+async def list_tokens_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, str]]:
+    """List event types whose token an earlier release has kept as it is, and the token."""
+    rows = await db.fetch(
+        "select id, private_token from event_types where private_token <> $1 order by id limit $2", NOT_IN_CLEAR, limit
+    )
+    return [(row["id"], row["private_token"]) for row in rows]
+
+
+async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: SealedToken) -> None:
+    """Write a sealed token in place of the one that was kept as it is, unless there is another by now."""
+    await db.execute(
+        """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
+        where id = $1 and private_token = $2""",
+        event_type_id,
+        token,
+        NOT_IN_CLEAR,
+        sealed.hash,
+        sealed.sealed,
+    )
 
 
 async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> int:
@@ -155,7 +207,6 @@ def _columns(event_type: EventType) -> tuple[Any, ...]:
         _json(event_type.questions),
         _json(event_type.price) if event_type.price else None,
         event_type.active,
-        event_type.private_token,
         event_type.updated_at,
     )
 

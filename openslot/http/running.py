@@ -47,14 +47,14 @@ async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str])
     if request is None:
         return await call(handler, exchange, values)
     work = exchange.work
-    kept = await idempotency.find_response(work.db, request, now=work.now)
+    kept = await idempotency.find_response(work, request)
     if kept is not None:
         return Response(status=kept.status, headers={**kept.headers, "idempotent-replayed": "true"}, body=kept.body)
     response = await call(handler, exchange, values)
     if response.status < 400 and isinstance(response.body, bytes):
         headers = {name: value for name, value in response.headers.items() if name in KEPT_HEADERS}
         to_keep = idempotency.StoredResponse(status=response.status, headers=headers, body=response.body)
-        await idempotency.store_response(work.db, request, to_keep, now=work.now)
+        await idempotency.store_response(work, request, to_keep)
     return response
 
 

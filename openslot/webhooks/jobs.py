@@ -1,10 +1,15 @@
-"""What time wears away: old tries, bodies that nobody waits for, and secrets that no longer sign."""
+"""What time wears away: old tries, bodies, replaced secrets, and what was kept in the clear."""
 
+from openslot.core import rollouts
+from openslot.core.actor import SYSTEM
 from openslot.core.events import Periodic
 from openslot.core.work import Work
 from openslot.jobs.batches import repeat
-from openslot.webhooks import store
+from openslot.webhooks import operations, store
 from openslot.webhooks.rules import LOG_KEPT_FOR
+
+# Workers of the release before send what they find as it is.
+MIGRATION = "0022_found_in_clear.sql"
 
 
 async def tidy_webhooks(work: Work) -> str:
@@ -16,4 +21,23 @@ async def tidy_webhooks(work: Work) -> str:
     return f"{tries} tries, {bodies} bodies removed"
 
 
-WEBHOOK_JOBS = (Periodic(name="webhooks.tidy", expression="4-59/5 * * * *", run=tidy_webhooks, transaction="none"),)
+async def seal_webhooks(work: Work) -> str:
+    """Seal bodies and answers that are still kept in the clear, once nobody needs them so."""
+    if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
+        return "waiting for the end of the rollout"
+
+    async def seal_bodies(limit: int) -> int:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return await operations.seal_bodies_in_clear(batch, limit=limit)
+
+    async def seal_answers(limit: int) -> int:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return await operations.seal_answers_in_clear(batch, limit=limit)
+
+    return f"{await repeat(seal_bodies)} bodies, {await repeat(seal_answers)} answers sealed"
+
+
+WEBHOOK_JOBS = (
+    Periodic(name="webhooks.tidy", expression="4-59/5 * * * *", run=tidy_webhooks, transaction="none"),
+    Periodic(name="webhooks.seal", expression="8 * * * *", run=seal_webhooks, transaction="none"),
+)

@@ -79,10 +79,17 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
     endpoint: Endpoint
     secrets: SigningSecrets
     body: bytes | None
-    """None where it is no longer kept."""
+    """None where it is no longer kept, or sealed with a key that is lost."""
 
     is_delivered: bool
     """Another effect has brought the event here since this one was planned."""
+
+
+class KeptBody(Struct, frozen=True):
+    """The bytes of an event's body as they are kept: sealed, or as they are where an earlier release has kept them."""
+
+    sealed: bytes | None
+    plain: bytes | None
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from openslot.webhooks.models import (
     EndpointRef,
     EndpointWanted,
     LoggedAttempt,
+    OutgoingMessage,
     PastEvent,
     State,
 )
@@ -35,10 +36,13 @@ from openslot.webhooks.rules import (
     check_events,
     is_hopeless,
 )
-from openslot.webhooks.schemas import PUBLISHED_TYPES, write_body
+from openslot.webhooks.schemas import PUBLISHED_TYPES, complete, write_body
+from openslot.webhooks.sealing import open_answer, open_body, seal_answer, seal_body
 from openslot.webhooks.signing import new_secret
 
-DELIVER = "webhooks.deliver"
+DELIVER = "webhooks.send"
+OLD_DELIVER = "webhooks.deliver"
+DELIVERIES = (DELIVER, OLD_DELIVER)
 
 
 async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple[Endpoint, str]:
@@ -134,7 +138,10 @@ async def list_attempts(
 ) -> tuple[list[LoggedAttempt], int]:
     """Read one page of the tries at an endpoint, newest first, and how many there are."""
     endpoint = await get_endpoint(work, ref)
-    return await store.list_attempts(work.db, endpoint, only_failed=only_failed, limit=limit, offset=(page - 1) * limit)
+    logged, total = await store.list_attempts(
+        work.db, endpoint, only_failed=only_failed, limit=limit, offset=(page - 1) * limit
+    )
+    return [_open_logged(work, each) for each in logged], total
 
 
 async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None) -> Endpoint:
@@ -160,15 +167,48 @@ async def replay_all(work: Work, ref: EndpointRef, span: Span) -> int:
     return await _replay(work, ref, span, but=store.UNDER_WAY)
 
 
+async def keep_message(work: Work, event: PastEvent) -> None:
+    """Make the bytes of an event's body and keep them, unless there are some already."""
+    sealed = seal_body(work.runtime, event.id, write_body(complete(work.runtime, event)))
+    kept = await store.keep_body(work.db, event.id, sealed, now=work.now)
+    if open_body(work.runtime, event.id, kept) is None:
+        await store.replace_body(work.db, event.id, sealed)
+
+
+async def find_message(work: Work, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
+    """Read all that a try needs; None where the endpoint is gone."""
+    found = await store.find_message(work.db, ref, event_id=event_id, effect_id=effect_id)
+    if found is None:
+        return None
+    message, kept = found
+    return replace(message, body=open_body(work.runtime, event_id, kept))
+
+
+async def seal_bodies_in_clear(work: Work, *, limit: int) -> int:
+    """Seal some of the bodies that an earlier release has kept as they are; tell how many."""
+    found = await store.list_bodies_in_clear(work.db, limit=limit)
+    for event_id, body in found:
+        await store.replace_body(work.db, event_id, seal_body(work.runtime, event_id, body))
+    return len(found)
+
+
+async def seal_answers_in_clear(work: Work, *, limit: int) -> int:
+    """Seal some of the answers that an earlier release has kept as they came; tell how many."""
+    found = await store.list_answers_in_clear(work.db, limit=limit)
+    for attempt_id, answer in found:
+        await store.replace_answer(work.db, attempt_id, seal_answer(work.runtime, attempt_id, answer))
+    return len(found)
+
+
 async def keep_success(work: Work, attempt: Attempt) -> None:
     """Log a try that was taken."""
-    await store.insert_attempt(work.db, attempt)
+    await store.insert_attempt(work.db, _seal_attempt(work, attempt))
     await store.note_success(work.db, attempt.endpoint_id)
 
 
 async def keep_failure(work: Work, attempt: Attempt) -> None:
     """Log a failed try, and switch the endpoint off where it is gone or there was nothing but failure for days."""
-    await store.insert_attempt(work.db, attempt)
+    await store.insert_attempt(work.db, _seal_attempt(work, attempt))
     failing_since = await store.note_failure(work.db, attempt)
     if failing_since is None:
         return
@@ -188,13 +228,13 @@ async def list_feed(
         raise EventExpired(work.runtime.settings.keep_events_days)
     if found is None:
         raise Invalid(details={"after": "is not the id of an event of yours"})
-    return found[:limit], len(found) > limit
+    return [complete(work.runtime, each) for each in found[:limit]], len(found) > limit
 
 
 async def _replay(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
     endpoint = await get_endpoint(work, ref)
     _check_active(endpoint)
-    events = await store.list_events_in(work.db, endpoint, span, reaction=DELIVER, but=but, limit=MOST_REPLAYED)
+    events = await store.list_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MOST_REPLAYED)
     await _send_again(work, endpoint, events)
     return len(events)
 
@@ -204,7 +244,7 @@ async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent
     if reaction is None:
         raise LookupError(f"no reaction is named {DELIVER}")
     for event in events:
-        await store.keep_message(work.db, event.id, write_body(event), now=work.now)
+        await keep_message(work, event)
     # Lanes of their own: what is replayed keeps its order, and does not wait behind what is failing.
     wanted = [
         NewEffect(event.id, reaction, str(endpoint.id), lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"))
@@ -234,6 +274,16 @@ async def _keep(work: Work, endpoint: Endpoint) -> Endpoint:
     kept = replace(endpoint, updated_at=work.now)
     await store.update_endpoint(work.db, kept)
     return kept
+
+
+def _seal_attempt(work: Work, attempt: Attempt) -> Attempt:
+    return replace(attempt, answer=seal_answer(work.runtime, attempt.id, attempt.answer))
+
+
+def _open_logged(work: Work, logged: LoggedAttempt) -> LoggedAttempt:
+    attempt = logged.attempt
+    opened = replace(attempt, answer=open_answer(work.runtime, attempt.id, attempt.answer))
+    return replace(logged, attempt=opened)
 
 
 def _check_active(endpoint: Endpoint) -> None:

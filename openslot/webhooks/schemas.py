@@ -1,37 +1,43 @@
 """The wire shapes of webhooks: what endpoints read, what the feed answers, and which events there are."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta, Raw, Struct
+from msgspec.structs import replace
 
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.links import fill_manage_url
 from openslot.bookings.schemas import RescheduledBooking, ShownBooking
 from openslot.contacts.events import ContactCreated
 from openslot.contacts.schemas import DetailedContact
 from openslot.core.events import Event
 from openslot.core.instants import iso
+from openslot.core.work import Runtime
 from openslot.webhooks.models import PastEvent
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1"
 
 
 class Published(Struct, frozen=True):
-    """An event that the world is told of, and the shape of its `data`."""
+    """An event that the world is told of, the shape of its `data`, and what fills in that which is never kept."""
 
     event: type[Event]
     data: type[Struct]
+    fill: Callable[[Runtime, UUID, bytes], bytes] | None = None
 
 
 PUBLISHED = (
-    Published(BookingCreated, ShownBooking),
-    Published(BookingCancelled, ShownBooking),
-    Published(BookingRescheduled, RescheduledBooking),
+    Published(BookingCreated, ShownBooking, fill_manage_url),
+    Published(BookingCancelled, ShownBooking, fill_manage_url),
+    Published(BookingRescheduled, RescheduledBooking, fill_manage_url),
     Published(ContactCreated, DetailedContact),
 )
 PUBLISHED_TYPES = tuple(one.event.type for one in PUBLISHED)
+_FILL = {one.event.type: one.fill for one in PUBLISHED if one.fill}
 _ANY_PUBLISHED = [
     {"$ref": f"#/components/schemas/{name}"} for name in dict.fromkeys(one.data.__name__ for one in PUBLISHED)
 ]
@@ -71,6 +77,15 @@ class TestData(Struct, frozen=True, kw_only=True, rename="camel"):
     )
 
 
+def complete(runtime: Runtime, event: PastEvent) -> PastEvent:
+    """Fill in what is made when an event is shown or sent, and never kept."""
+    fill = _FILL.get(event.type)
+    if fill is None:
+        return event
+    subject_id = UUID(event.subject.partition(":")[2])
+    return replace(event, data=Raw(fill(runtime, subject_id, bytes(event.data))))
+
+
 def show_event(event: PastEvent) -> ShownEvent:
     """Write an event for webhooks and the feed."""
     return ShownEvent(id=str(event.id), type=event.type, created_at=iso(event.at), data=event.data)
@@ -81,7 +96,7 @@ def write_body(event: PastEvent) -> bytes:
     return msgspec.json.encode(show_event(event))
 
 
-def write_test_body(event_id: UUID, event_type: str, at: datetime, *, endpoint_id: UUID) -> bytes:
-    """Write what a tested endpoint reads."""
+def write_test_event(event_id: UUID, event_type: str, at: datetime, *, endpoint_id: UUID) -> PastEvent:
+    """Write what a tested endpoint is told."""
     data = Raw(msgspec.json.encode(TestData(webhook_id=str(endpoint_id))))
-    return write_body(PastEvent(id=event_id, type=event_type, at=at, data=data, subject=f"webhook:{endpoint_id}"))
+    return PastEvent(id=event_id, type=event_type, at=at, data=data, subject=f"webhook:{endpoint_id}")

@@ -12,6 +12,7 @@ from openslot.webhooks.models import (
     Attempt,
     Endpoint,
     EndpointRef,
+    KeptBody,
     LoggedAttempt,
     OutgoingMessage,
     PastEvent,
@@ -38,11 +39,11 @@ from events v where v.id = $1"""
 
 # Its bytes stay as they were first made.
 KEEP_MESSAGE = """
-insert into webhook_messages (event_id, body, kept_since) values ($1, $2, $3)
-on conflict (event_id) do update set kept_since = excluded.kept_since"""
+insert into webhook_messages (event_id, sealed, kept_since) values ($1, $2, $3)
+on conflict (event_id) do update set kept_since = excluded.kept_since returning sealed, body"""
 
 MESSAGE = f"""
-select {COLUMNS}, e.secret, e.previous_secret, m.body, exists (
+select {COLUMNS}, e.secret, e.previous_secret, m.sealed, m.body, exists (
     select from webhook_deliveries d join effects f on f.id = $4
     where d.endpoint_id = e.id and d.event_id = $3 and d.error is null and d.effect_id <> $4 and d.at > f.created_at
 ) as is_delivered
@@ -77,7 +78,7 @@ IN_SPAN = f"""
 select {EVENT_COLUMNS} from events v
 where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.type = any($3))
   and ($4::timestamptz is null or v.at >= $4) and ($5::timestamptz is null or v.at < $5)
-  and not exists (select from effects f where f.event_id = v.id and f.reaction = $6 and f.target = $2
+  and not exists (select from effects f where f.event_id = v.id and f.reaction = any($6) and f.target = $2
       and f.state = any($7))
 order by v.no limit $8"""
 UNDER_WAY = ("waiting", "queued", "running")
@@ -224,20 +225,36 @@ async def get_listeners(db: Db, event_id: UUID) -> tuple[PastEvent, list[UUID]]:
     return to_past_event(row), list(row["listeners"])
 
 
-async def keep_message(db: Db, event_id: UUID, body: bytes, *, now: datetime) -> None:
-    """Keep the bytes of an event's body, unless there are some already."""
-    await db.execute(KEEP_MESSAGE, event_id, body, now)
+async def keep_body(db: Db, event_id: UUID, sealed: bytes, *, now: datetime) -> KeptBody:
+    """Keep an event's body, unless there is one already, and give the one that is kept."""
+    row = await db.fetchrow(KEEP_MESSAGE, event_id, sealed, now)
+    assert row is not None  # noqa: S101 - it is inserted or updated
+    return KeptBody(row["sealed"], row["body"])
 
 
-async def find_message(db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
-    """Read all that a try needs; None where the endpoint is gone."""
+async def replace_body(db: Db, event_id: UUID, sealed: bytes) -> None:
+    """Write an event's body in place of one that nobody can open any more, or that is kept as it is."""
+    await db.execute("update webhook_messages set sealed = $2, body = null where event_id = $1", event_id, sealed)
+
+
+async def list_bodies_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
+    """List bodies that an earlier release has kept as they are, with their events' ids."""
+    rows = await db.fetch(
+        "select event_id, body from webhook_messages where body is not null order by event_id limit $1", limit
+    )
+    return [(row["event_id"], row["body"]) for row in rows]
+
+
+async def find_message(
+    db: Db, ref: EndpointRef, *, event_id: UUID, effect_id: UUID
+) -> tuple[OutgoingMessage, KeptBody] | None:
+    """Read all that a try needs, its body apart; None where the endpoint is gone."""
     row = await db.fetchrow(MESSAGE, ref.id, ref.owner_id, event_id, effect_id)
     if row is None:
         return None
     secrets = SigningSecrets(row["secret"], row["previous_secret"], row["previous_until"])
-    return OutgoingMessage(
-        endpoint=to_endpoint(row), secrets=secrets, body=row["body"], is_delivered=row["is_delivered"]
-    )
+    message = OutgoingMessage(endpoint=to_endpoint(row), secrets=secrets, body=None, is_delivered=row["is_delivered"])
+    return message, KeptBody(row["sealed"], row["body"])
 
 
 async def insert_attempt(db: Db, attempt: Attempt) -> None:
@@ -257,6 +274,21 @@ async def insert_attempt(db: Db, attempt: Attempt) -> None:
         attempt.duration_ms,
         attempt.error,
     )
+
+
+async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
+    """List answers that an earlier release has kept as they came, with the ids of their tries."""
+    rows = await db.fetch(
+        """select id, answer from webhook_deliveries where substring(answer from 1 for 7) <> 'sealed:'
+        order by id limit $1""",
+        limit,
+    )
+    return [(row["id"], row["answer"]) for row in rows]
+
+
+async def replace_answer(db: Db, attempt_id: UUID, sealed: bytes | None) -> None:
+    """Write an answer in place of one that is kept as it came."""
+    await db.execute("update webhook_deliveries set answer = $2 where id = $1", attempt_id, sealed)
 
 
 async def note_success(db: Db, endpoint_id: UUID) -> None:
@@ -296,7 +328,7 @@ async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tu
 
 
 async def list_events_in(
-    db: Db, endpoint: Endpoint, span: Span, *, reaction: str, but: tuple[str, ...], limit: int
+    db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
 ) -> list[PastEvent]:
     """List the events of a span that an endpoint wants, but those with an effect in one of some states."""
     rows = await db.fetch(
@@ -306,7 +338,7 @@ async def list_events_in(
         endpoint.events,
         span.starts_at,
         span.ends_before,
-        reaction,
+        reactions,
         but,
         limit,
     )

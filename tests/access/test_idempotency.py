@@ -1,13 +1,16 @@
 """Safe retries: one Idempotency-Key, one change, one answer."""
 
 import asyncio
+import hashlib
 import time
 
 import asyncpg
 import httpx2
+import msgspec
 import pytest
 
 from openslot.access import operations as access
+from openslot.access.errors import AnswerLost
 from openslot.access.idempotency import (
     StoredResponse,
     delete_old_responses,
@@ -17,7 +20,14 @@ from openslot.access.idempotency import (
 )
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.work import Runtime
+from openslot.core.config import Settings
+from openslot.core.data_keys import replace_lost_data_keys
+from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
+from openslot.core.sealing import reseal_all
+from openslot.core.secrets import Secrets
+from openslot.core.work import Runtime, Work
+from openslot.runtime import open_runtime
+from openslot.wiring import SEALED
 from tests.access.probes import TABLE
 
 SLOW_LOCK = """
@@ -119,15 +129,17 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
 
 async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(runtime: Runtime, database_url: str) -> None:
     request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
-    now, answer = runtime.clock(), StoredResponse(status=200, headers={}, body=b"first")
+    answer = StoredResponse(status=200, headers={}, body=b"first")
     # A try-lock that takes its time: between the look-up's snapshot and the lock the first request is committed.
     slow = await asyncpg.connect(database_url, server_settings={"search_path": "slow, public, pg_catalog"})
     await slow.execute(SLOW_LOCK)
     async with runtime.pool.acquire() as first, first.transaction():
-        assert await find_response(first, request, now=now) is None
-        await store_response(first, request, answer, now=now)
+        work = Work(runtime=runtime, actor=OPERATOR, db=first, now=runtime.clock())
+        assert await find_response(work, request) is None
+        await store_response(work, request, answer)
         async with slow.transaction():
-            looking = asyncio.create_task(find_response(slow, request, now=now))
+            other = Work(runtime=runtime, actor=OPERATOR, db=slow, now=work.now)
+            looking = asyncio.create_task(find_response(other, request))
             await asyncio.sleep(0.2)
             await first.execute("commit and chain")
             found = await looking
@@ -246,3 +258,63 @@ async def test_a_replay_counts_against_the_limit(retrying: Retrying) -> None:
     answers = [await retrying.send("k") for _ in range(3)]
 
     assert [answer.headers["ratelimit-remaining"] for answer in answers] == ["59", "58", "57"]
+
+
+OLD_ANSWER = """
+update idempotency set request_hash = $1, sealed = null, status = 201, headers = '{"content-type": "application/json"}',
+    body = '{"of": "the release before"}'"""
+# What a process of the release before asks.
+OLD_LOOK = "select request_hash from idempotency where scope = $1 and key = $2"
+
+
+async def test_a_kept_answer_is_sealed(retrying: Retrying, runtime: Runtime) -> None:
+    first = await retrying.send("k", {"note": "a note to nobody"})
+    (row,) = await runtime.pool.fetch("select * from idempotency")
+    values = [value if isinstance(value, bytes) else str(value).encode() for value in row.values()]
+
+    assert first.content
+    assert not [value for value in values if first.content in value]
+
+
+async def test_an_answer_that_the_release_before_has_kept_is_given_again(retrying: Retrying, runtime: Runtime) -> None:
+    first = await retrying.send("k")
+    body_hash = hashlib.sha256(first.request.content).digest()
+    await runtime.pool.execute(OLD_ANSWER, body_hash)
+    repeat = await retrying.send("k")
+
+    assert (repeat.status_code, repeat.json()) == (201, {"of": "the release before"})
+    assert (await retrying.send("k", {"note": "b"})).status_code == 409
+    assert await retrying.rows() == 1
+
+
+async def test_the_release_before_takes_a_sealed_answer_for_another_requests(
+    retrying: Retrying, runtime: Runtime
+) -> None:
+    first = await retrying.send("k")
+    row = await runtime.pool.fetchrow("select scope, key from idempotency")
+    assert row is not None
+    found = await runtime.pool.fetchval(OLD_LOOK, row["scope"], row["key"])
+
+    assert found is not None
+    assert found != hashlib.sha256(first.request.content).digest()
+
+
+async def test_an_answer_outlives_the_secret_key_and_is_refused_when_its_data_key_is_lost(
+    runtime: Runtime, settings: Settings
+) -> None:
+    request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
+    answer = StoredResponse(status=200, headers={"location": "/there"}, body=b"first")
+    async with runtime.transaction(OPERATOR) as work:
+        await store_response(work, request, answer)
+    rotate_key_file(settings.data_dir / KEY_FILE)
+    with changing_keys(settings.data_dir / KEY_FILE, lambda keys: keys[:1]):
+        async with open_runtime(settings) as command:
+            await reseal_all(command.pool, command.secrets, SEALED, advance=lambda _: None)
+    async with open_runtime(settings) as later, later.transaction(OPERATOR) as work:
+        assert await find_response(work, request) == answer
+    lost = msgspec.structs.replace(settings, secret_key="l" * 40)
+    assert await replace_lost_data_keys(runtime.pool, Secrets(("l" * 40,)), now=runtime.clock())
+
+    async with open_runtime(lost) as after, after.transaction(OPERATOR) as work:
+        with pytest.raises(AnswerLost):
+            await find_response(work, request)

@@ -227,7 +227,7 @@ async def test_a_private_event_type_is_booked_and_held_with_its_token_alone(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         private = await event_types.make_private(work, meeting)
-    token = private.private_token
+        token = await event_types.get_private_token(work, private)
     held_open = {"eventTypeId": str(meeting.id), "startTime": ELEVEN}
 
     for wrong in ({}, {"token": None}, {"token": ""}, {"token": "x" * 43}, {"token": "\u00e9"}):

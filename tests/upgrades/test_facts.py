@@ -34,7 +34,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "booking_window": RangeWindow(date(2020, 1, 1), date(2099, 12, 31)),
         "limits": Limits(per_day=5, per_week=20),
     },
-    "private": {"location": Location(LocationKind.VIDEO_LINK, "https://meet.example/a"), "private_token": "t" * 32},
+    "private": {"location": Location(LocationKind.VIDEO_LINK, "https://meet.example/a"), "is_private": True},
     "paid": {"price": Money(2500, "EUR"), "slot_interval_minutes": 15, "buffer_before": 5, "buffer_after": 10},
     "group": {"seats": 5, "description": "Everyone is welcome."},
     "asking": {

@@ -29,6 +29,7 @@ from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
+from openslot.webhooks.sealing import open_answer
 from tests.bookings.conftest import MovingClock
 from tests.webhooks.receiver import Receiver, receiving
 
@@ -132,13 +133,14 @@ async def work_until_settled(runtime: Runtime, clock: MovingClock) -> None:
 
 
 async def deliveries(runtime: Runtime) -> list[Any]:
-    """Read the log, the first first."""
-    return list(await runtime.pool.fetch("select * from webhook_deliveries order by at, id"))
+    """Read the log, the first first, with what the receiver answered."""
+    rows = await runtime.pool.fetch("select * from webhook_deliveries order by at, id")
+    return [{**row, "answer": open_answer(runtime, row["id"], row["answer"])} for row in rows]
 
 
 async def states(runtime: Runtime) -> list[str]:
     """Read how the deliveries stand."""
-    rows = await runtime.pool.fetch("select state from effects where reaction = 'webhooks.deliver' order by no")
+    rows = await runtime.pool.fetch("select state from effects where reaction = 'webhooks.send' order by no")
     return [row["state"] for row in rows]
 
 

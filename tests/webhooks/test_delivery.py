@@ -190,7 +190,7 @@ async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_
     assert due is not None
     assert timedelta() < due - clock.now <= timedelta(seconds=1)
     assert (await states(runtime), receiver.got, await deliveries(runtime)) == (["queued"], [], [])
-    assert await runtime.pool.fetchval("select attempts from effects where reaction = 'webhooks.deliver'") == 0
+    assert await runtime.pool.fetchval("select attempts from effects where reaction = 'webhooks.send'") == 0
 
     for _ in range(AT_ONCE):
         GATE.leave(endpoint.id, user.id)

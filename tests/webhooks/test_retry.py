@@ -158,7 +158,7 @@ async def test_a_dead_fan_out_behind_one_that_is_done_is_skipped(
     await live_through(runtime, user, workday(0))
     await runtime.pool.execute(
         """update effects f set state = 'dead', finished_at = now() from events v
-        where v.id = f.event_id and v.type = $1 and f.reaction = 'webhooks.fan_out'""",
+        where v.id = f.event_id and v.type = $1 and f.reaction = 'webhooks.dispatch'""",
         CREATED,
     )
     await runtime.pool.execute("update lanes set unfinished = unfinished - 1 where lane like 'webhooks:booking:%'")

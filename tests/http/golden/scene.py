@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
 from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.availability.models import ById
 from openslot.bookings import operations as bookings
@@ -23,6 +24,7 @@ from openslot.core.config import Settings
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.demo.seed import seed
+from openslot.event_types import operations as event_types
 from openslot.runtime import open_runtime
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
@@ -125,7 +127,7 @@ async def _people(work: Work) -> dict[str, str]:
         "password": seeded.user.password,
         "setup": setup or "",
         "intro": next(each.id for each in seeded.event_types if each.slug == "intro-call"),
-        "private": await work.db.fetchval("select private_token from event_types where slug = 'partner-sync'"),
+        "private": await _read_private_token(work, mara),
         "contact": str(await work.db.fetchval(one_of.format("contacts", "owner_id", "email"), mara.id)),
         "foreign-contact": str(theirs.id),
         "foreign-booking": str(booked.id),
@@ -133,3 +135,8 @@ async def _people(work: Work) -> dict[str, str]:
         "api-key": str(keys[0].id),
         "manage": manage_token(work.runtime, await work.db.fetchval("select $1::uuid", found["managed"])),
     }
+
+
+async def _read_private_token(work: Work, host: User) -> str:
+    offered, _ = await event_types.list_event_types(work, host)
+    return await event_types.get_private_token(work, next(each for each in offered if each.slug == "partner-sync"))

@@ -1,0 +1,21 @@
+"""What is done because time passed: links that an earlier release has kept in the clear are removed."""
+
+from openslot.bookings import store
+from openslot.core import rollouts
+from openslot.core.events import Periodic
+from openslot.core.work import Work
+from openslot.jobs.batches import repeat
+
+# Workers of the release before send facts as they find them.
+MIGRATION = "0022_found_in_clear.sql"
+
+
+async def remove_links(work: Work) -> str:
+    """Remove manage links and private tokens from facts of bookings, once nobody needs them there."""
+    if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
+        return "waiting for the end of the rollout"
+    facts = await repeat(lambda limit: store.remove_links(work.db, limit=limit))
+    return f"links removed from {facts} facts"
+
+
+BOOKING_JOBS = (Periodic(name="bookings.remove_links", expression="7 * * * *", run=remove_links, transaction="none"),)

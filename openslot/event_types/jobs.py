@@ -1,0 +1,28 @@
+"""What is done because time passed: private tokens that an earlier release has kept in the clear are sealed."""
+
+from openslot.core import rollouts
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Periodic
+from openslot.core.work import Work
+from openslot.event_types import operations
+from openslot.jobs.batches import repeat
+
+# Processes of the release before know a token only as it is.
+MIGRATION = "0022_found_in_clear.sql"
+
+
+async def seal_tokens(work: Work) -> str:
+    """Seal what is still kept in the clear, once nobody needs it so."""
+    if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
+        return "waiting for the end of the rollout"
+
+    async def seal(limit: int) -> int:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return await operations.seal_tokens_in_clear(batch, limit=limit)
+
+    return f"{await repeat(seal)} private tokens sealed"
+
+
+EVENT_TYPE_JOBS = (
+    Periodic(name="event_types.seal_tokens", expression="6 * * * *", run=seal_tokens, transaction="none"),
+)
