@@ -93,7 +93,7 @@ def _describe(
 
 async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tuple[dict[str, str], dict[str, int]]:
     if not await has_table(connection, "migrations"):
-        raise StartupError("There is nothing to back up yet: the first start makes the database.")
+        raise StartupError("There is nothing to back up yet: the first start creates the database.")
     program = get_program("pg_dump", await server_kind(connection))
     await connection.execute("set idle_in_transaction_session_timeout = 0")
     async with connection.transaction(isolation="repeatable_read", readonly=True):

@@ -52,7 +52,7 @@ def check_known(backup: Backup) -> None:
                 "Upgrade first. Nothing was changed."
             )
         if checksum(known[name]) != seal:
-            raise StartupError(f"The migration {name} is another one in the backup. Nothing was changed.")
+            raise StartupError(f"The migration {name} differs from the one in the backup. Nothing was changed.")
 
 
 def restore_backup(settings: Settings, backup: Backup) -> Restored:

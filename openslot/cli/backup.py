@@ -1,4 +1,4 @@
-"""backup …: keep everything, and bring it back."""
+"""backup …: create, restore and list backups."""
 
 import asyncio
 from datetime import datetime
@@ -35,10 +35,10 @@ class ShownBackup(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("create")
 def create(
-    to: Annotated[Path | None, typer.Option(help="A file or a directory; DATA_DIR/backups where not given")] = None,
+    to: Annotated[Path | None, typer.Option(help="A file or a directory [default: DATA_DIR/backups]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write everything into one file, also while the service runs."""
+    """Create a backup in one file. The service can keep running."""
     with database(settings()) as ready:
         path, manifest = asyncio.run(create_backup(ready, to))
     made = _shown(path, manifest)
@@ -52,9 +52,9 @@ def create(
 
 @app.command("restore")
 def restore(
-    file: Annotated[Path, typer.Argument(help="A file that `backup create` has written")], as_json: AsJson = False
+    file: Annotated[Path, typer.Argument(help="A file created by `backup create`")], as_json: AsJson = False
 ) -> None:
-    """Bring a backup back into an empty data directory or database."""
+    """Restore a backup into an empty data directory or database."""
     backup = read_backup(file)
     check_known(backup)
     with database(settings()) as ready:
@@ -75,7 +75,7 @@ def list_backups(as_json: AsJson = False) -> None:
         return
     rows = [(b.file, b.created_at, f"{b.size / 1e6:.1f} MB", b.version, b.rows, b.fault or "ok") for b in found]
     columns = ("File", "Made", "Size", "Version", "Rows", "State")
-    print_table(columns, rows, nothing="No backups yet. Make one: openslot backup create")
+    print_table(columns, rows, nothing="No backups yet. Create one: openslot backup create")
 
 
 def find_backups(chosen: Settings) -> list[ShownBackup]:

@@ -12,7 +12,7 @@ from openslot.core.config import Settings
 def print_first_words(words: FirstWords) -> None:
     """Show once how to come in, as soon as it is true."""
     if words.setup_link is not None:
-        lines = ["", "  Nobody lives here yet. Make the first account within 24 hours:", f"    {words.setup_link}"]
+        lines = ["", "  There is no account yet. Create the first one within 24 hours:", f"    {words.setup_link}"]
     else:
         lines = ["", *sign_in_lines(msgspec.to_builtins(words.seeded))]
     _say(lines)

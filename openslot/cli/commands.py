@@ -63,8 +63,8 @@ app = typer.Typer(
 
 @app.callback()
 def options(
-    database_url: Annotated[str | None, typer.Option(help="A PostgreSQL 15 or newer (DATABASE_URL)")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Where data is kept (OPENSLOT_DATA_DIR)")] = None,
+    database_url: Annotated[str | None, typer.Option(help="URL of a PostgreSQL 15 or newer (DATABASE_URL)")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Directory for data (OPENSLOT_DATA_DIR)")] = None,
 ) -> None:
     """Online scheduling that you run yourself."""
     choose(database_url=database_url, data_dir=data_dir)

@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def migrate(as_json: AsJson = False) -> None:
-    """Bring the database to this version's shape."""
+    """Apply the migrations that are missing."""
     from openslot.cli.database import database
     from openslot.core.direct import direct_url
     from openslot.core.log import set_up_logging
@@ -40,7 +40,7 @@ def seed(
     large: Annotated[bool, typer.Option("--large", help="Add 1,000 hosts with 100,000 bookings as well")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make demo data: the same people every time, new keys, nothing deleted."""
+    """Create demo data: the same people every time, new keys, nothing deleted."""
     from openslot.cli.banner import sign_in_lines
     from openslot.cli.running import with_runtime, with_work
     from openslot.core.upgrade import fill_empty

@@ -18,7 +18,7 @@ COLOURS = {FindingState.OK: "green", FindingState.WARNING: "yellow", FindingStat
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Look at everything and say what is wrong; ends with 1 where there is a problem."""
+    """Check the installation. Exits with 1 if there is a problem."""
     findings = examine()
     counted = Counter(finding.state for finding in findings)
     worst = max(counted, key=list(FindingState).index)
@@ -51,7 +51,7 @@ def _look_inside(chosen: Settings) -> list[Finding]:
 
     is_embedded = chosen.database_url is None
     if is_embedded and not has_cluster(chosen.data_dir):
-        return [warning("database", "No database has been made yet; the first start makes it.", "openslot serve")]
+        return [warning("database", "There is no database yet; the first start creates it.", "openslot serve")]
     is_asleep = is_embedded and find_server(chosen.data_dir) is None
     try:
         with database(chosen) as ready:

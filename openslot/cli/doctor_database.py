@@ -73,7 +73,7 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
     if ahead := await ahead_migrations(connection):
         meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This one works on it."
         return warning("migrations", meaning, "Install the newer version here, too")
-    return ok("migrations", "The database has this version's shape.")
+    return ok("migrations", "The database is up to date.")
 
 
 async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> list[Finding]:
@@ -85,22 +85,22 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
     except (StartupError, OSError, UnicodeDecodeError):
         return []
     if await opens_all(connection, secrets):
-        return [ok("seals", "The secret key opens what the database keeps sealed.")]
-    meaning = "The secret key is not the one that the database was last used with: openslot can't start."
-    return [problem("seals", meaning, "Bring the key back from a backup: tar xf BACKUP secret.key")]
+        return [ok("seals", "The secret key fits the database.")]
+    meaning = "The secret key does not fit the database: openslot can't start."
+    return [problem("seals", meaning, "Restore the key from a backup: tar xf BACKUP secret.key")]
 
 
 async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> AsyncIterator[Finding]:
     now = await read_clock(connection)
     workers = await count_workers(connection, now=now)
     if workers:
-        yield ok("worker", f"{workers} worker{'s' if workers > 1 else ''} at work.")
+        yield ok("worker", f"{workers} worker{'s' if workers > 1 else ''} running.")
     elif is_asleep:
         yield warning("worker", "The service is not running.", "openslot serve")
     else:
         yield problem(
             "worker",
-            "No worker has been heard of for 30 seconds: nothing that was deferred is done.",
+            "No worker has reported for 30 seconds: nothing that was deferred is done.",
             "openslot worker",
         )
     for finding in await _look_at_effects(connection, now):
@@ -115,11 +115,11 @@ async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> lis
     dead = (await count_effects(connection, now=now)).dead
     found = await _look_at_unknown(connection)
     if late:
-        found.append(warning("effects", f"{late} wait for more than 5 minutes.", "openslot worker"))
+        found.append(warning("effects", f"{late} are more than 5 minutes late.", "openslot worker"))
     if dead:
-        meaning = f"{dead} failed to the last try: openslot effect list --state dead"
+        meaning = f"{dead} failed at every try: openslot effect list --state dead"
         found.append(warning("effects", meaning, "openslot effect retry --all"))
-    return found or [ok("effects", "None is late, none is dead.")]
+    return found or [ok("effects", "No effect is late or dead.")]
 
 
 async def _look_at_unknown(connection: asyncpg.Connection) -> list[Finding]:
@@ -129,7 +129,7 @@ async def _look_at_unknown(connection: asyncpg.Connection) -> list[Finding]:
     if not unknown:
         return []
     told = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
-    meaning = f"Some wait for a worker of a newer version, which knows what to do: {told}."
+    meaning = f"Some wait for a worker of a newer version: {told}."
     return [warning("effects", meaning, "Start a worker of the newer version")]
 
 
@@ -156,11 +156,11 @@ def _next(run: PeriodicRun, expression: str) -> datetime:
 async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Finding:
     lost = await list_without_time(connection, now=now)
     if not lost:
-        return ok("bookings", "Every confirmed booking ahead has its time.")
+        return ok("bookings", "Every upcoming booking has its time reserved.")
     named = ", ".join(str(booking_id) for booking_id in lost[:5])
     return problem(
         "bookings",
-        f"{len(lost)} confirmed booking{'s' if len(lost) > 1 else ''} ahead may be booked over: {named}.",
+        f"{len(lost)} confirmed booking{'s' if len(lost) > 1 else ''} ahead has no time reserved: {named}.",
         "Reschedule or cancel these bookings",
     )
 
@@ -170,5 +170,5 @@ async def _look_at_people(connection: asyncpg.Connection) -> Finding:
     if admins:
         return ok("administrator", f"{admins} of {users} accounts.")
     if users:
-        return problem("administrator", "Nobody can look after the platform.", "openslot user admin EMAIL")
+        return problem("administrator", "There is no administrator.", "openslot user admin EMAIL")
     return warning("administrator", "There is no account yet.", "openslot user add EMAIL --name NAME --admin")

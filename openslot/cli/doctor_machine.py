@@ -41,8 +41,8 @@ def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path
     if not unknown:
         return ok("variables", "Every OPENSLOT_ variable is known.")
     guesses = [guess for name in unknown for guess in get_close_matches(name, known, n=1)]
-    meant = f" Meant was perhaps {', '.join(guesses)}." if guesses else ""
-    return warning("variables", f"Nothing reads {', '.join(unknown)}.{meant}", f"unset {' '.join(unknown)}")
+    meant = f" Did you mean {', '.join(guesses)}?" if guesses else ""
+    return warning("variables", f"Unknown variables: {', '.join(unknown)}.{meant}", f"unset {' '.join(unknown)}")
 
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
@@ -58,7 +58,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
 def look_at_directory(data_dir: Path) -> Finding:
     """Tell whether the data directory can be written, and by us alone."""
     if not data_dir.exists():
-        return warning("data directory", f"{data_dir} is not there yet; the first start makes it.", "openslot serve")
+        return warning("data directory", f"{data_dir} does not exist; the first start creates it.", "openslot serve")
     if not data_dir.is_dir() or not os.access(data_dir, os.W_OK | os.X_OK):
         return problem("data directory", f"{data_dir} can't be written.", f"chown -R $(whoami) {data_dir}")
     if data_dir.stat().st_mode & stat.S_IWOTH:
@@ -72,9 +72,9 @@ def look_at_key(chosen: Settings) -> Finding:
     is_file = chosen.secret_key is None
     if is_file and not path.exists():
         if chosen.database_url is None and not has_cluster(chosen.data_dir):
-            return ok("secret key", "The first start makes one.")
-        meaning = f"{path} is missing; the next start makes another, which does not open a database that was in use."
-        return warning("secret key", meaning, "Bring secret.key back from a backup: tar xf BACKUP secret.key")
+            return ok("secret key", "The first start creates one.")
+        meaning = f"{path} is missing; a new one can't decrypt an existing database."
+        return warning("secret key", meaning, "Restore secret.key from a backup: tar xf BACKUP secret.key")
     if is_file and path.stat().st_mode & 0o077:
         return problem("secret key", f"{path} can be read by others.", f"chmod 600 {path}")
     try:
@@ -98,14 +98,14 @@ def look_at_address(chosen: Settings) -> Finding:
     """Tell whether sign-ins and keys travel encrypted as soon as they leave this machine."""
     public = urlsplit(chosen.public_url)
     if public.scheme == "https":
-        return ok("address", f"The service is reached at {chosen.public_url}.")
+        return ok("address", f"The service is at {chosen.public_url}.")
     if chosen.base_url is None and not _is_loopback(chosen.host):
         meaning = f"The service listens on {chosen.host}, and its links begin with {chosen.public_url}."
         return warning("address", meaning, "Set OPENSLOT_BASE_URL=https://… and put a proxy with TLS in front")
     if not _is_loopback(public.hostname or ""):
-        meaning = f"{chosen.public_url} is not encrypted: passwords and keys can be read on their way."
+        meaning = f"{chosen.public_url} is not encrypted: passwords and keys can be read in transit."
         return warning("address", meaning, "Set OPENSLOT_BASE_URL=https://… and put a proxy with TLS in front")
-    return ok("address", f"The service is reached at {chosen.public_url}, from this machine alone.")
+    return ok("address", f"The service is at {chosen.public_url}, reachable from this machine only.")
 
 
 def look_at_proxies(chosen: Settings) -> Finding:
@@ -116,12 +116,12 @@ def look_at_proxies(chosen: Settings) -> Finding:
         return problem("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES to the proxy's own network")
     public = [str(network) for network in chosen.trusted_proxies if not network.is_private]
     if public:
-        meaning = f"Public networks are believed to be proxies: {', '.join(public)}."
+        meaning = f"Public networks are trusted as proxies: {', '.join(public)}."
         return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES to the proxy's own network")
     if chosen.public_url.startswith("https://") and not chosen.trusted_proxies:
-        meaning = "A proxy is in front, and it is not believed: all visitors count as one address."
+        meaning = "Requests come through a proxy that is not trusted: all visitors count as one address."
         return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES, for instance to 127.0.0.1")
-    return ok("proxies", f"X-Forwarded-For is believed from {believed}." if believed else "No proxy is believed.")
+    return ok("proxies", f"X-Forwarded-For is trusted from {believed}." if believed else "No proxy is trusted.")
 
 
 def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:

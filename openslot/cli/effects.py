@@ -18,7 +18,7 @@ from openslot.core.revivals import Revival, Verdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.health import UnfinishedState, list_unfinished
 
-app = typer.Typer(help="Effects that are not done.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Effects that are not finished.", no_args_is_help=True, add_completion=False)
 
 
 class ShownEffect(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,7 +39,7 @@ def list_effects(
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List effects that are not done, newest first."""
+    """List effects that are not finished, newest first."""
 
     async def do(work: Work) -> list[ShownEffect]:
         return [
@@ -52,18 +52,18 @@ def list_effects(
         print_json({"effects": found})
         return
     rows = [(e.id, e.reaction, e.target, e.state, e.attempts, e.last_error) for e in found]
-    print_table(("Id", "Reaction", "Target", "State", "Tries", "Last error"), rows, nothing="Everything is done.")
+    print_table(("Id", "Reaction", "Target", "State", "Tries", "Last error"), rows, nothing="Every effect is finished.")
 
 
 @app.command("retry")
 def retry_effects(
-    effect_id: Annotated[str | None, typer.Argument(help="A dead effect's id, as `effect list` shows it")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Every dead effect")] = False,
+    effect_id: Annotated[str | None, typer.Argument(help="Id of a dead effect, from `effect list`")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Retry every dead effect")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give dead effects a fresh set of tries, unless something later has been done in their place."""
+    """Retry dead effects, except those that a later effect has replaced."""
     if (effect_id is None) != every:
-        raise Invalid("Name one effect, or --all")
+        raise Invalid("Give an effect id or --all")
     chosen = [parse_id(effect_id)] if effect_id else None
 
     async def do(runtime: Runtime) -> list[Revival]:

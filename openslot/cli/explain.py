@@ -22,10 +22,10 @@ app = typer.Typer(add_completion=False)
 def explain(
     user: Annotated[str, typer.Option(help="The host's e-mail address")],
     event_type: Annotated[str, typer.Option(help="The event type's slug")],
-    when: Annotated[str, typer.Argument(help="A day, or a start; without an offset, in the host's zone")],
+    when: Annotated[str, typer.Argument(help="A date or a start time; without an offset, in the host's time zone")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell which rule closes a start or a day, and what would open it."""
+    """Explain why a start time or a day can or can't be booked."""
 
     async def do(work: Work) -> StartExplained | DayExplained:
         host = await get_user_by_email(work, user)

@@ -12,7 +12,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def version(as_json: AsJson = False) -> None:
-    """Tell which version this is."""
+    """Print the version."""
     if as_json:
         print_json({"openslot": __version__, "python": platform.python_version()})
         return

@@ -18,9 +18,9 @@ from openslot.core.work import Work
 
 app = typer.Typer(help="API keys, SCIM tokens and agent keys.", no_args_is_help=True, add_completion=False)
 
-ForUser = Annotated[str | None, typer.Option("--user", help="An API key of this user, by e-mail address")]
-ForOrganization = Annotated[str | None, typer.Option("--organization", help="A SCIM token of this one, by slug")]
-ForAgent = Annotated[str | None, typer.Option("--agent", help="A key of this agent, by name")]
+ForUser = Annotated[str | None, typer.Option("--user", help="E-mail address of the user who owns the API key")]
+ForOrganization = Annotated[str | None, typer.Option("--organization", help="Slug of the organization with the token")]
+ForAgent = Annotated[str | None, typer.Option("--agent", help="Name of the agent that owns the key")]
 
 Owner = tuple[CredentialKind, UUID | str]
 
@@ -32,10 +32,10 @@ def create_key(
     organization: ForOrganization = None,
     agent: ForAgent = None,
     name: Annotated[str, typer.Option(help="What the key is for")] = "Command line",
-    days: Annotated[int | None, typer.Option(min=1, max=3650, help="Expires after so many days")] = None,
+    days: Annotated[int | None, typer.Option(min=1, max=3650, help="Days until the key expires")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a key and print it once."""
+    """Create a key and print it once."""
 
     async def do(work: Work) -> tuple[str, Credential]:
         expires_at = work.now + timedelta(days=days) if days else None
@@ -52,14 +52,14 @@ def create_key(
     if as_json:
         print_json({"key": key, **_shown(credential)})
         return
-    console.print(f"Shown once, keep it: {key}", soft_wrap=True)
+    console.print(f"Shown only once: {key}", soft_wrap=True)
 
 
 @app.command("list")
 def list_keys(
     user: ForUser = None, organization: ForOrganization = None, agent: ForAgent = None, as_json: AsJson = False
 ) -> None:
-    """List an owner's keys, newest first."""
+    """List the keys of an owner, newest first."""
 
     async def do(work: Work) -> list[tuple[Credential, bool]]:
         kind, owner = await _find_owner(work, user, organization, agent)
@@ -76,13 +76,13 @@ def list_keys(
 
 @app.command("revoke")
 def revoke_key(
-    key_id: Annotated[str, typer.Argument(help="The key's id, as `key list` shows it")],
+    key_id: Annotated[str, typer.Argument(help="Id of the key, from `key list`")],
     user: ForUser = None,
     organization: ForOrganization = None,
     agent: ForAgent = None,
     as_json: AsJson = False,
 ) -> None:
-    """Close a key from the next request on."""
+    """Revoke a key. It stops working at once."""
 
     async def do(work: Work) -> None:
         kind, owner = await _find_owner(work, user, organization, agent)
@@ -92,7 +92,7 @@ def revoke_key(
     if as_json:
         print_json({"revoked": key_id})
         return
-    console.print("The key is revoked.")
+    console.print("The key was revoked.")
 
 
 async def _find_owner(work: Work, user: str | None, organization: str | None, agent: str | None) -> Owner:
@@ -106,7 +106,7 @@ async def _find_owner(work: Work, user: str | None, organization: str | None, ag
 
 def _check_one_owner(*owners: str | None) -> None:
     if sum(owner is not None for owner in owners) != 1:
-        raise Invalid("Name one owner: --user, --organization or --agent")
+        raise Invalid("Give one owner: --user, --organization or --agent")
 
 
 def _shown(credential: Credential) -> dict[str, object]:

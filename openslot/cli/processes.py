@@ -11,7 +11,7 @@ app = typer.Typer(add_completion=False)
 
 Host = Annotated[str | None, typer.Option(help="The address to listen on (OPENSLOT_HOST)")]
 Port = Annotated[int | None, typer.Option(help="The port to listen on (OPENSLOT_PORT)")]
-Workers = Annotated[int, typer.Option(min=1, max=64, help="Web processes")]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="Number of web processes")]
 
 
 @app.command()
@@ -19,9 +19,9 @@ def serve(
     host: Host = None,
     port: Port = None,
     workers: Workers = 1,
-    demo: Annotated[bool, typer.Option("--demo", help="Make demo data on an empty database")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Create demo data in an empty database")] = False,
 ) -> None:
-    """Run everything: the database where none is named, the web and a worker."""
+    """Run everything: the web server, a worker and, unless DATABASE_URL is set, the database."""
     from openslot.cli.supervisor import serve as supervise
 
     choose(host=host, port=port)
@@ -30,7 +30,7 @@ def serve(
 
 @app.command()
 def web(host: Host = None, port: Port = None, workers: Workers = 1) -> None:
-    """Run web processes alone, against a database that others may share."""
+    """Run only web processes."""
     choose(host=host, port=port)
     if workers > 1:
         from openslot.cli.supervisor import serve_web_processes
@@ -43,7 +43,7 @@ def web(host: Host = None, port: Port = None, workers: Workers = 1) -> None:
 
 @app.command()
 def worker() -> None:
-    """Run a worker alone; as many as wanted, on any machine."""
+    """Run only a worker. You can run several, on any machine."""
     from openslot.cli.work import work
 
     work()

@@ -34,7 +34,7 @@ def with_runtime(
         try:
             return asyncio.run(_in_runtime(ready, do, prepare, wiring))
         except DOWN as fault:
-            raise StartupError(f"The database went away: {reason(fault)}.") from None
+            raise StartupError(f"The connection to the database was lost: {reason(fault)}.") from None
 
 
 def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_migrated) -> T:

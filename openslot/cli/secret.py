@@ -13,7 +13,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.work import Runtime
 
-app = typer.Typer(help="The key that seals secrets.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="The key that encrypts stored secrets.", no_args_is_help=True, add_completion=False)
 
 
 class Retired(Struct, frozen=True, kw_only=True):
@@ -25,12 +25,12 @@ class Retired(Struct, frozen=True, kw_only=True):
 
 @app.callback()
 def group() -> None:
-    """Look after the key that seals secrets."""
+    """Manage the key that encrypts stored secrets."""
 
 
 @app.command("rotate")
 def rotate(as_json: AsJson = False) -> None:
-    """Put a new key in front: it seals as soon as the old ones are retired."""
+    """Add a new key. It is used once the old keys are retired."""
     chosen = settings()
     if chosen.secret_key is not None:
         raise StartupError(
@@ -42,13 +42,13 @@ def rotate(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"file": path, "keys": keys})
         return
-    console.print(f"A new key is in {path}, in front of {keys - 1} older.")
-    console.print("To seal everything with it and remove the older: openslot secret retire")
+    console.print(f"A new key was added to {path}, before {keys - 1} older.")
+    console.print("To encrypt everything with it and remove the older keys: openslot secret retire")
 
 
 @app.command("retire")
 def retire(as_json: AsJson = False) -> None:
-    """Seal everything again with the newest key, then remove the old ones."""
+    """Encrypt everything again with the newest key, then remove the old keys."""
     chosen = settings()
     done = _reseal(chosen) if chosen.secret_key is not None else _reseal_and_remove(chosen)
     if as_json:
@@ -56,7 +56,7 @@ def retire(as_json: AsJson = False) -> None:
         return
     keys = "1 old key" if done.retired == 1 else f"{done.retired} old keys"
     values = "1 value was" if done.resealed == 1 else f"{done.resealed} values were"
-    console.print(f"Everything is sealed with the newest key; {values} sealed again.")
+    console.print(f"Everything is encrypted with the newest key; {values} encrypted again.")
     if not done.retired:
         console.print("There is no older key.")
     elif chosen.secret_key is None:
@@ -67,10 +67,10 @@ def retire(as_json: AsJson = False) -> None:
 
 @app.command("reset")
 def reset(
-    yes: Annotated[bool, typer.Option("--yes", help="Do it: every link in a mail that was sent stops working")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm: every link that was sent stops working")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Start with a new data key after the secret key was lost; links that were sent stop working."""
+    """Create a new data key after the secret key was lost. Links that were sent stop working."""
     if not yes:
         raise StartupError(
             "This is for a secret key that is lost: every manage link that was sent stops working, and webhook secrets "
@@ -89,7 +89,7 @@ def reset(
         print_json({"reset": is_reset})
         return
     nothing = "Nothing was changed: the secret key opens this database."
-    console.print("There is a new data key. Restart openslot." if is_reset else nothing)
+    console.print("A new data key was created. Restart openslot." if is_reset else nothing)
 
 
 def _reseal_and_remove(chosen: Settings) -> Retired:
@@ -130,4 +130,4 @@ async def _replace_lost(ready: Settings) -> bool:
 
 def _check_file(chosen: Settings) -> None:
     if not (chosen.data_dir / KEY_FILE).exists():
-        raise StartupError(f"There is no secret key in {chosen.data_dir} yet; the first start makes one.")
+        raise StartupError(f"There is no secret key in {chosen.data_dir} yet; the first start creates one.")

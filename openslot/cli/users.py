@@ -41,7 +41,7 @@ class ShownUser(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("list")
 def list_users(
-    search: Annotated[str | None, typer.Option(help="Part of a name or an address")] = None,
+    search: Annotated[str | None, typer.Option(help="Part of a name or e-mail address")] = None,
     page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
@@ -54,7 +54,7 @@ def list_users(
     rows = [(u.email, u.name, u.username, u.effective_plan, u.is_admin, u.disabled_at is not None) for u in found]
     columns = ("E-mail", "Name", "Username", "Plan", "Admin", "Disabled")
     none = "No accounts found." if search else "No accounts yet. Make one: openslot user add EMAIL --name NAME"
-    print_table(columns, rows, nothing=f"Page {page} is empty; accounts in all: {total}." if total else none)
+    print_table(columns, rows, nothing=f"Page {page} is empty; there are {total} accounts." if total else none)
 
 
 @app.command("add")
@@ -62,13 +62,13 @@ def add_user(
     *,
     email: Email,
     name: Annotated[str, typer.Option(help="The person's name")],
-    username: Annotated[str | None, typer.Option(help="Chosen from the name where not given")] = None,
+    username: Annotated[str | None, typer.Option(help="[default: made from the name]")] = None,
     plan: Annotated[Plan, typer.Option(case_sensitive=False)] = Plan.FREE,
     timezone: Annotated[str, typer.Option()] = "UTC",
-    admin: Annotated[bool, typer.Option("--admin", help="An administrator of the platform")] = False,
+    admin: Annotated[bool, typer.Option("--admin", help="Make the user an administrator of the platform")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Open an account and print its password once."""
+    """Create an account and print its password once."""
     password = new_token()[:20]
     wanted = UserWanted(email=email, name=name, username=username, plan=plan, zone=timezone, is_admin=admin)
 
@@ -88,7 +88,7 @@ def set_password(
     from_stdin: Annotated[bool, typer.Option("--stdin", help="Read the password from standard input")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give a user a new password, printed once, and end the user's sessions."""
+    """Set a new password, print it once and end the user's sessions."""
     password = sys.stdin.readline().rstrip("\n") if from_stdin else new_token()[:20]
     check_password(password)
 
@@ -108,10 +108,10 @@ def set_password(
 def change_plan(
     email: Email,
     plan: Annotated[Plan, typer.Argument(case_sensitive=False)],
-    until: Annotated[datetime | None, typer.Option(help="The plan lapses at this UTC time")] = None,
+    until: Annotated[datetime | None, typer.Option(help="When the plan ends, in UTC")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a user's own plan."""
+    """Change a user's plan."""
 
     async def do(work: Work) -> User:
         user = await accounts.get_user_by_email(work, email)
@@ -123,7 +123,7 @@ def change_plan(
 
 @app.command("disable")
 def disable_user(email: Email, reason: Annotated[str | None, typer.Option()] = None, as_json: AsJson = False) -> None:
-    """Close an account: sign-in, keys and page are shut at once."""
+    """Disable an account: sign-in, keys and booking page stop working at once."""
 
     async def do(work: Work) -> User:
         user = await accounts.get_user_by_email(work, email)
@@ -135,7 +135,7 @@ def disable_user(email: Email, reason: Annotated[str | None, typer.Option()] = N
 
 @app.command("enable")
 def enable_user(email: Email, as_json: AsJson = False) -> None:
-    """Open a closed account again."""
+    """Enable a disabled account."""
 
     async def do(work: Work) -> User:
         user = await accounts.get_user_by_email(work, email)
@@ -148,7 +148,7 @@ def enable_user(email: Email, as_json: AsJson = False) -> None:
 @app.command("admin")
 def set_admin(
     email: Email,
-    remove: Annotated[bool, typer.Option("--remove", help="Take it away again")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the role instead")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a user an administrator of the platform."""

@@ -19,8 +19,8 @@ from openslot.webhooks.models import Endpoint, EndpointChanges, EndpointRef, End
 
 app = typer.Typer(help="Webhook endpoints.", no_args_is_help=True, add_completion=False)
 
-EndpointId = Annotated[str, typer.Argument(help="The endpoint's id, as `webhook list` shows it")]
-Events = Annotated[list[str] | None, typer.Option("--event", help="An event to be told of, repeatable; none: all")]
+EndpointId = Annotated[str, typer.Argument(help="Id of the endpoint, from `webhook list`")]
+Events = Annotated[list[str] | None, typer.Option("--event", help="Event to send; can be repeated [default: all]")]
 
 
 class ShownEndpoint(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -57,13 +57,13 @@ class ShownAttempt(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("add")
 def add_endpoint(
-    user: Annotated[str, typer.Option("--user", help="Whose events, by e-mail address")],
-    url: Annotated[str, typer.Option("--url", help="Where events are sent to")],
+    user: Annotated[str, typer.Option("--user", help="E-mail address of the user whose events are sent")],
+    url: Annotated[str, typer.Option("--url", help="URL that receives the events")],
     event: Events = None,
-    description: Annotated[str | None, typer.Option(help="What it is for")] = None,
+    description: Annotated[str | None, typer.Option(help="Description of the endpoint")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell a URL of a user's events, and print the signing secret once."""
+    """Create an endpoint for a user's events and print its signing secret once."""
     wanted = EndpointWanted(url=url, events=tuple(event or ()), description=description)
 
     async def do(work: Work) -> tuple[Endpoint, str]:
@@ -74,10 +74,10 @@ def add_endpoint(
 
 @app.command("list")
 def list_endpoints(
-    user: Annotated[str | None, typer.Option("--user", help="Only this user's, by e-mail address")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Only endpoints of this user, by e-mail address")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List endpoints with their state, the oldest first."""
+    """List endpoints with their state, oldest first."""
 
     async def do(work: Work) -> list[Endpoint]:
         owner = await accounts.get_user_by_email(work, user) if user else None
@@ -102,15 +102,15 @@ def show_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
 def change_endpoint(
     endpoint_id: EndpointId,
     *,
-    url: Annotated[str | None, typer.Option("--url", help="Where events are sent to from now on")] = None,
+    url: Annotated[str | None, typer.Option("--url", help="New URL")] = None,
     event: Events = None,
-    every: Annotated[bool, typer.Option("--all-events", help="Be told of every event")] = False,
-    description: Annotated[str | None, typer.Option(help="What it is for; empty: nothing is said")] = None,
+    every: Annotated[bool, typer.Option("--all-events", help="Send every event")] = False,
+    description: Annotated[str | None, typer.Option(help="New description; empty to remove it")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Change an endpoint's URL, events or description."""
     if event and every:
-        raise Invalid("Name events, or --all-events")
+        raise Invalid("Give --event or --all-events")
     changes = EndpointChanges(
         url=UNSET if url is None else url,
         events=tuple(event) if event else () if every else UNSET,
@@ -124,52 +124,52 @@ def change_endpoint(
 
 @app.command("pause")
 def pause_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
-    """Send an endpoint nothing until it is resumed."""
+    """Pause an endpoint."""
     _show(with_work(lambda work: webhooks.pause_endpoint(work, EndpointRef(parse_id(endpoint_id)))), as_json=as_json)
 
 
 @app.command("resume")
 def resume_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
-    """Send a paused or switched-off endpoint events again."""
+    """Resume an endpoint that is paused or switched off."""
     _show(with_work(lambda work: webhooks.resume_endpoint(work, EndpointRef(parse_id(endpoint_id)))), as_json=as_json)
 
 
 @app.command("rotate")
 def rotate_secret(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
-    """Make a new signing secret and print it once; the old one signs too for 24 hours."""
+    """Create a new signing secret and print it once. The old one stays valid for 24 hours."""
     found = with_work(lambda work: webhooks.rotate_secret(work, EndpointRef(parse_id(endpoint_id))))
     _show_with_secret(*found, as_json=as_json)
 
 
 @app.command("remove")
 def remove_endpoint(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
-    """Delete an endpoint together with its log."""
+    """Delete an endpoint and its log."""
     with_work(lambda work: webhooks.delete_endpoint(work, EndpointRef(parse_id(endpoint_id))))
     if as_json:
         print_json({"removed": endpoint_id})
         return
-    console.print("The endpoint is removed.")
+    console.print("The endpoint was deleted.")
 
 
 @app.command("test")
 def send_test(endpoint_id: EndpointId, as_json: AsJson = False) -> None:
-    """Send a test to an endpoint, in whatever state it is."""
+    """Send a test event to an endpoint, even if it is paused."""
     endpoint = with_work(lambda work: webhooks.send_test(work, EndpointRef(parse_id(endpoint_id))))
     if as_json:
         print_json({"sent": endpoint.id, "url": endpoint.url})
         return
-    console.print(f"A test is on its way to {endpoint.url}; see: openslot webhook deliveries {endpoint.id}")
+    console.print(f"A test event will be sent to {endpoint.url}. See: openslot webhook deliveries {endpoint.id}")
 
 
 @app.command("deliveries")
 def list_deliveries(
     endpoint_id: EndpointId,
-    failed: Annotated[bool, typer.Option("--failed", help="Only tries that failed")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed attempts")] = False,
     page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List the tries at an endpoint, newest first; they are kept for 30 days."""
+    """List the delivery attempts of the last 30 days, newest first."""
     ref = EndpointRef(parse_id(endpoint_id))
     found, total = with_work(lambda work: webhooks.list_attempts(work, ref, only_failed=failed, page=page, limit=limit))
     if as_json:
@@ -189,20 +189,20 @@ def list_deliveries(
     ]
     columns = ("Id", "At", "Event", "Try", "Status", "ms", "Error")
     none = "No delivery has failed." if failed else "Nothing was sent yet."
-    print_table(columns, rows, nothing=f"Page {page} is empty; deliveries in all: {total}." if total else none)
+    print_table(columns, rows, nothing=f"Page {page} is empty; there are {total} deliveries." if total else none)
 
 
 @app.command("replay")
 def replay(
-    delivery_id: Annotated[str | None, typer.Argument(help="One delivery, as `webhook deliveries` shows it")] = None,
+    delivery_id: Annotated[str | None, typer.Argument(help="Id of a delivery, from `webhook deliveries`")] = None,
     *,
-    endpoint: Annotated[str | None, typer.Option("--endpoint", help="A range of this endpoint's events")] = None,
-    from_: Annotated[str | None, typer.Option("--from", help="The earliest: a date or date-time, UTC")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="The latest, included: a date or date-time, UTC")] = None,
-    every: Annotated[bool, typer.Option("--all", help="Those that have arrived, too")] = False,
+    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Endpoint whose events are sent again")] = None,
+    from_: Annotated[str | None, typer.Option("--from", help="First date or date-time, in UTC")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Last date or date-time, in UTC, included")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Include events that were delivered")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send once more what one delivery was about, or what a range of time has missed: same ids, same bytes."""
+    """Send one delivery again, or the events of a time range that were not delivered. Ids and bytes stay the same."""
 
     async def do(work: Work) -> int:
         if delivery_id is not None:
@@ -212,7 +212,7 @@ def replay(
         return await (webhooks.replay_all if every else webhooks.replay_missed)(work, ref, span)
 
     if (delivery_id is None) == (endpoint is None):
-        raise Invalid("Name one delivery, or --endpoint with --from and --to")
+        raise Invalid("Give a delivery id, or --endpoint with --from and --to")
     count = with_work(do)
     if as_json:
         print_json({"replayed": count})
@@ -270,4 +270,4 @@ def _show_with_secret(endpoint: Endpoint, secret: str, *, as_json: bool) -> None
         print_json({"secret": secret, "webhook": shown(endpoint)})
         return
     _show(endpoint, as_json=False)
-    console.print(f"Shown once, keep it: {secret}", soft_wrap=True)
+    console.print(f"Shown only once: {secret}", soft_wrap=True)

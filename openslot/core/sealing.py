@@ -102,7 +102,7 @@ async def _has_old(pool: Pool, secrets: Secrets, columns: Sequence[SealedColumn]
     if +lost:
         where = ", ".join(f"{count} in {column}" for column, count in (+lost).items())
         raise StartupError(
-            f"None of the secret keys opens some sealed values ({where}): bring back the key that sealed them, "
+            f"No secret key can decrypt some values ({where}): restore the key that encrypted them, "
             "or replace them. No key was retired."
         )
     return has_old

@@ -16,7 +16,7 @@ async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> 
     try:
         return await migrate(url, known)
     except asyncpg.PostgresError as fault:
-        raise StartupError(f"The database can't be brought to this version's shape: {reason(fault)}.") from None
+        raise StartupError(f"The database can't be migrated: {reason(fault)}.") from None
 
 
 async def check_migrated(url: str) -> None:

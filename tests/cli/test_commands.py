@@ -69,7 +69,7 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
 
 def test_past_the_last_page_the_total_is_still_told(cli: Any, user: User, admin: User) -> None:
     assert cli("user", "list", "--page", "9", "--json") == {"users": [], "total": 2}
-    assert cli("user", "list", "--page", "9") == "Page 9 is empty; accounts in all: 2.\n"
+    assert cli("user", "list", "--page", "9") == "Page 9 is empty; there are 2 accounts.\n"
     assert cli("user", "list", "--search", "MARA", "--page", "2", "--limit", "1", "--json") == {"users": [], "total": 1}
     assert cli("user", "list", "--search", admin.name, "--json")["total"] == 1
     assert cli("user", "list", "--search", "nobody", "--json") == {"users": [], "total": 0}
@@ -92,7 +92,7 @@ def test_an_account_goes_through_its_life(cli: Any, user: User) -> None:
 
 
 def test_a_new_key_is_put_in_front_and_the_old_one_stays(cli: Any, settings: Settings) -> None:
-    with pytest.raises(StartupError, match="the first start makes one"):
+    with pytest.raises(StartupError, match="the first start creates one"):
         cli("secret", "rotate")
     before = read_key_file(settings.data_dir / KEY_FILE)
     assert cli("secret", "rotate", "--json")["keys"] == 2

@@ -45,7 +45,7 @@ def test_a_mistyped_variable_is_noticed_and_announced_ones_are_not(tmp_path: Pat
     environ = {"OPENSLOT_SMTP_URL": "smtp://", "OPENSLOT_HOST": "::", "PATH": ""}
     finding = find_unknown_variables(environ, tmp_path / ".env")
     assert finding.state is FindingState.WARNING
-    assert finding.meaning == "Nothing reads OPENSLOT_PROT. Meant was perhaps OPENSLOT_PORT."
+    assert finding.meaning == "Unknown variables: OPENSLOT_PROT. Did you mean OPENSLOT_PORT?"
     assert find_unknown_variables(environ, tmp_path / "none").state is FindingState.OK
 
 
@@ -156,7 +156,7 @@ async def test_what_stands_still_is_found(settings: Settings) -> None:
     assert ("worker", "No", "openslot worker") in told
     assert ("effects", "1", "openslot worker") in told
     assert ("effects", "1", "openslot effect retry --all") in told
-    assert ("administrator", "Nobody", "openslot user admin EMAIL") in told
+    assert ("administrator", "There", "openslot user admin EMAIL") in told
     assert any("OSError: the disk is full" in finding.meaning for finding in found)
 
 
@@ -213,7 +213,7 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
             ) s(reaction, state)""",
     )
     assert (await inside(settings))["effects"].meaning == (
-        "Some wait for a worker of a newer version, which knows what to do: 2 for crm.push."
+        "Some wait for a worker of a newer version: 2 for crm.push."
     )
 
 

@@ -107,7 +107,7 @@ async def test_a_database_where_nothing_may_be_made(empty: Installation, postgre
         await connection.execute("drop database closed with (force)")
         await connection.execute("drop role stranger")
         await connection.close()
-    assert said == "The database can't be brought to this version's shape: permission denied for schema public."
+    assert said == "The database can't be migrated: permission denied for schema public."
 
 
 def test_a_refusal_names_what_is_wrong_with_each_field(home: Installation) -> None:

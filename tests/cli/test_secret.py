@@ -145,6 +145,6 @@ def test_a_key_that_is_lost_stops_every_start_until_it_is_given_up(home: Install
 
 
 def test_where_nothing_was_ever_started_there_is_nothing_to_look_after(empty: Installation) -> None:
-    nothing = f"There is no secret key in {empty.data_dir} yet; the first start makes one."
+    nothing = f"There is no secret key in {empty.data_dir} yet; the first start creates one."
     assert [sentence(empty, "secret", each) for each in ("rotate", "retire")] == [nothing] * 2
     assert sentence(empty, "secret", "reset", "--yes") == "The database is empty. Run `openslot migrate` first."

@@ -73,7 +73,7 @@ async def test_an_endpoints_life(
     assert (log["total"], log["deliveries"][0]["status"], log["deliveries"][0]["answer"]) == (2, 200, "ok")
     past_the_end = ("deliveries", endpoint, "--page", "9")
     assert (await in_thread(*past_the_end, "--json")) == {"deliveries": [], "total": 2}
-    assert (await in_thread(*past_the_end)) == "Page 9 is empty; deliveries in all: 2.\n"
+    assert (await in_thread(*past_the_end)) == "Page 9 is empty; there are 2 deliveries.\n"
     assert (await in_thread("deliveries", endpoint, "--failed", "--json")) == {"deliveries": [], "total": 0}
     contact_delivery = next(one["id"] for one in log["deliveries"] if one["eventType"] == "contact.created")
     assert (await in_thread("replay", contact_delivery, "--json")) == {"replayed": 1}
@@ -93,7 +93,7 @@ async def test_an_endpoints_life(
 async def test_people_get_sentences(user: User, in_thread: Cli) -> None:
     assert "openslot webhook add" in await in_thread("list")
     said = await in_thread("add", "--user", user.email, "--url", "https://hooks.example.org/")
-    assert "Shown once, keep it: whsec_" in said
+    assert "Shown only once: whsec_" in said
     assert "https://hooks.example.org/" in await in_thread("list")
 
 

@@ -66,7 +66,7 @@ def _run(directory: Path, command: list[str], text: str = "") -> None:
     )
     if done.returncode != 0:
         lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason was given."]
-        raise StartupError(f"The database can't be made in {directory.parent}: {lines[-1].strip()}")
+        raise StartupError(f"The database can't be created in {directory.parent}: {lines[-1].strip()}")
 
 
 def socket_directory(directory: Path) -> Path:

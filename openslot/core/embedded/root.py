@@ -76,7 +76,7 @@ def _system_user() -> pwd.struct_passwd:
         return pwd.getpwnam(SYSTEM_USER)
     except (OSError, subprocess.CalledProcessError, KeyError):
         raise StartupError(
-            f"PostgreSQL refuses to run as root, and the user {SYSTEM_USER} can't be made: "
+            f"PostgreSQL refuses to run as root, and the user {SYSTEM_USER} can't be created: "
             "run Openslot as an ordinary user, or name a database with DATABASE_URL."
         ) from None
 

@@ -6,7 +6,31 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
+from tests.http.golden.parts import (
+    BODIES,
+    BOOKING,
+    FORM_VALUES,
+    FORMS,
+    HOLD,
+    IDS,
+    NOBODY,
+    NOWHERE,
+    ORIGINS,
+    PAGES,
+    PAIRS,
+    PUBLIC,
+    PUBLIC_BOOKING,
+    QUERIES,
+    RAW,
+    RESCHEDULE,
+    REST,
+    SERVICE,
+    TEXTS,
+    TYPES,
+    UNREADABLE,
+    VALUES,
+)
+
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND")
@@ -29,267 +53,6 @@ class Case(Struct, frozen=True, kw_only=True):
         parts += [f"{name}={value}" for name, value in self.headers.items() if value not in {JSON, FORM}]
         whole = " ".join((*parts, *([f"body={shown}{more}"] if self.body else [])))
         return whole.replace("\0", "\\0").replace(NOBODY, "<nobody>")
-
-
-REST = (
-    "/api/v1/me",
-    "/api/v1/bookings",
-    f"/api/v1/bookings/{NOBODY}",
-    f"/api/v1/bookings/{NOBODY}/cancel",
-    f"/api/v1/bookings/{NOBODY}/reschedule",
-    "/api/v1/contacts",
-    f"/api/v1/contacts/{NOBODY}",
-    "/api/v1/event-types",
-    f"/api/v1/event-types/{NOBODY}",
-    "/api/v1/availability/intro-call",
-    "/api/v1/conversations",
-    "/api/v1/calls",
-    "/api/v1/events",
-)
-PUBLIC = (
-    "/api/bookings",
-    "/api/public/mara",
-    "/api/public/mara/intro-call",
-    "/api/public/mara/intro-call/slots",
-    "/api/public/holds",
-    f"/api/public/holds/{NOBODY}",
-    "/api/public/manage/nonsense",
-    "/api/public/manage/nonsense/cancel",
-    "/api/public/manage/nonsense/reschedule",
-)
-SERVICE = ("/healthz", "/readyz", "/metrics", "/api/openapi.json")
-PAGES = (
-    "/",
-    "/login",
-    "/logout",
-    "/account",
-    "/account/password",
-    "/account/keys",
-    f"/account/keys/{NOBODY}/revoke",
-    "/setup",
-    "/api/docs",
-    "/static/openslot.css",
-    "/favicon.ico",
-    "/robots.txt",
-)
-NOWHERE = (
-    "/api",
-    "/api/v1",
-    "/api/v2/me",
-    "/api/v1/nowhere",
-    "/api/v1/me/x",
-    "/api/v1/bookings/a/b/c",
-    "/api/public",
-    "/api/public/a/b/c",
-    "/api/bookings/x",
-    "/api/docs/x",
-    "/api/nowhere",
-    "/healthz/x",
-    "/nowhere",
-    "/account/nothing",
-    "/static",
-    "/static/nothing.css",
-    "/login/x",
-)
-
-TIME = "2026-03-17T09:00:00Z"
-BOOKING: dict[str, object] = {
-    "eventTypeSlug": "intro-call",
-    "startTime": TIME,
-    "inviteeName": "Jonas Okafor",
-    "inviteeEmail": "jonas@okafor.example",
-    "inviteeTimezone": "Africa/Lagos",
-    "notes": "n",
-    "answers": {},
-    "guests": [],
-}
-PUBLIC_BOOKING: dict[str, object] = {
-    **{name: value for name, value in BOOKING.items() if name != "eventTypeSlug"},
-    "eventTypeId": "<intro>",
-    "holdId": None,
-}
-RESCHEDULE: dict[str, object] = {"newStartTime": TIME, "reason": "r"}
-CONTACT: dict[str, object] = {
-    "name": "Noor",
-    "email": "noor@haddad.example",
-    "phone": None,
-    "company": None,
-    "notes": None,
-    "tags": [],
-}
-HOLD: dict[str, object] = {"eventTypeId": "<intro>", "startTime": TIME}
-BODIES: tuple[tuple[str, str, str, dict[str, object]], ...] = (
-    ("POST", "/api/v1/bookings", "key", BOOKING),
-    ("POST", f"/api/v1/bookings/{NOBODY}/cancel", "key", {"reason": "r"}),
-    ("PATCH", f"/api/v1/bookings/{NOBODY}/reschedule", "key", RESCHEDULE),
-    ("POST", "/api/v1/contacts", "key", CONTACT),
-    ("PATCH", f"/api/v1/contacts/{NOBODY}", "key", CONTACT),
-    ("POST", "/api/bookings", "", PUBLIC_BOOKING),
-    ("POST", "/api/public/holds", "", HOLD),
-    ("POST", "/api/public/manage/nonsense/cancel", "", {"reason": "r"}),
-    ("POST", "/api/public/manage/nonsense/reschedule", "", RESCHEDULE),
-)
-VALUES: tuple[object, ...] = (
-    None,
-    "",
-    5,
-    [],
-    "x" * 201,
-    "a\0b",
-    "a\nb",
-    "😀 é 漢",
-    "a@b.example",
-    " a@b.example ",
-    "UTC",
-    "2026-03-17T09:00:00",
-    "2026-03-17T09:00:00+01:00",
-    "1969-12-31T00:00:00Z",
-    "+49 30 12345678",
-    "030 12345678",
-    [1, "a@b.example", "nonsense", None],
-    {"topic": "x", "team": "Just me"},
-    {"nothing": "x", "team": "Nobody"},
-    2**70,
-)
-RAW = (
-    b" ",
-    b"{}",
-    b"null",
-    b'"x"',
-    b"{",
-    b'{"a": NaN}',
-    b'{"a": "\xff"}',
-    b'{"a": "\\ud800"}',
-    b"\xef\xbb\xbf{}",
-    b"[" * 64 + b"]" * 64,
-    b"[" * 65 + b"]" * 65,
-    b'{"a":' * 70 + b"1" + b"}" * 70,
-    b'{"a": 1e400}',
-    b"{}".ljust(256 * 1024),
-    b"{}".ljust(256 * 1024 + 1),
-    b'{"unknown": 1, "more": {"a": [1]}, "' + b"n" * 300 + b'": 2}',
-    b"{" + b",".join(b'"k%d": 1' % n for n in range(150)) + b"}",
-)
-TYPES = (
-    "",
-    "text/plain",
-    FORM,
-    "multipart/form-data; boundary=x",
-    "Application/JSON",
-    "application/json; charset=utf-8",
-    "application/jsonx",
-)
-QUERIES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("/api/v1/bookings", "key", ("page", "limit", "status", "from", "to")),
-    ("/api/v1/contacts", "key", ("search", "page", "limit")),
-    ("/api/v1/event-types", "key", ("page", "limit")),
-    ("/api/v1/availability/intro-call", "key", ("timezone", "startDate", "endDate")),
-    ("/api/v1/availability/intro-call?timezone=UTC", "key", ("startDate", "endDate")),
-    ("/api/v1/conversations", "key", ("phone", "from", "to", "page", "limit")),
-    ("/api/v1/calls", "key", ("status", "from", "to", "page", "limit")),
-    ("/api/v1/events", "key", ("after", "type", "limit")),
-    ("/api/public/mara/partner-sync", "", ("token",)),
-    ("/api/public/mara/intro-call/slots", "", ("timezone", "startDate", "endDate", "token")),
-    ("/api/v1/me", "key", ("page", "unknown")),
-)
-TEXTS = (
-    "",
-    "x",
-    "1",
-    "1.5",
-    "51",
-    "101",
-    "1000001",
-    "9" * 30,
-    "%00",
-    "%ff",
-    "confirmed",
-    "CANCELLED",
-    "All",
-    "2026-03-05",
-    "2026-03-05T09:00:00Z",
-    "2026-03-05T09:00:00%2B01:00",
-    "2026-02-30",
-    "9999-12-31",
-    "Europe/Berlin",
-    "Mars/Base",
-    "%2B912212345678",
-    " 912212345678",
-    "booking.created,contact.created",
-    "booking.exploded",
-    NOBODY,
-)
-PAIRS = (
-    "from=2026-03-05&to=2026-03-04",
-    "from=2026-03-05&to=2026-03-05",
-    "from=x&to=y&page=0&limit=1000&status=z",
-    "timezone=Nowhere&startDate=x",
-    "timezone=Nowhere&startDate=2026-03-05&endDate=2026-03-04",
-    "timezone=UTC&startDate=2026-03-05&endDate=2026-03-04",
-    "timezone=UTC&startDate=2026-03-05&endDate=2026-05-05",
-    "timezone=UTC&startDate=2026-03-05&endDate=2026-05-06",
-    "timezone=UTC&timezone=UTC",
-    "page=1&page=1",
-    "unknown=1&pgae=x",
-    "&&=&=x&;",
-    "q=" + "x" * 9000,
-)
-IDS = (
-    "1",
-    NOBODY.replace("-", ""),
-    NOBODY.upper(),
-    f"urn:uuid:{NOBODY}",
-    NOBODY + "%00",
-    "%ff%fe",
-    "%00",
-    "..%2f..%2fetc",
-    "x" * 9000,
-)
-FORMS: tuple[tuple[str, str, dict[str, str]], ...] = (
-    ("/login", "", {"email": "mara@harbor.example", "password": "wrong password", "next": "/api/docs"}),
-    ("/account/password", "session", {"current": "wrong password", "password": "a fresh long password"}),
-    ("/account/keys", "session", {"name": "Website", "expires": "never"}),
-    ("/setup?token=<setup>", "", {"name": "A", "email": "a@b.example", "password": "x" * 12, "timezone": "UTC"}),
-)
-FORM_VALUES = (
-    "",
-    " ",
-    "x",
-    "x" * 101,
-    "x" * 201,
-    "x" * 255,
-    "a\0b",
-    "a\nb",
-    "a\r\nb",
-    "<b>&\"'",
-    "é漢",
-    "Mars/Base",
-    "365",
-)
-UNREADABLE = (
-    b"email=%ff&password=x",
-    b"email=%ED%A0%80&password=x",
-    b"email=a&email=b",
-    b"email",
-    b"\xff\xfe",
-    b"%",
-    b"&".join(b"f%d=1" % n for n in range(200)),
-    b"=&=&=",
-    b"=",
-    b"email=a&password=b&unknown=1",
-    b"a=" + b"x" * 300_000,
-)
-ORIGINS = (
-    {"origin": "https://evil.example"},
-    {"origin": "null"},
-    {"origin": "http://["},
-    {"origin": "http://x"},
-    {"origin": "http://127.0.0.1:8000"},
-    {"sec-fetch-site": "cross-site"},
-    {"sec-fetch-site": "same-site"},
-    {"sec-fetch-site": "same-origin"},
-    {"sec-fetch-site": "none"},
-)
 
 
 def all_cases() -> Iterator[Case]:
