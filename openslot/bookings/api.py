@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
+from openslot.bookings.models import BookingRef, BookingWanted, Status
 from openslot.bookings.schemas import (
     BookingBody,
     BookingFilter,
@@ -18,6 +18,7 @@ from openslot.bookings.schemas import (
     DetailedBooking,
     RescheduleBody,
     ShownBooking,
+    read_invitee,
 )
 from openslot.core.moments import read_span
 from openslot.core.work import Work
@@ -49,8 +50,9 @@ async def list_bookings(
 @get(summary="Read a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Read one of your bookings with its event type, contact and mails."""
-    shown = await operations.get_shown(work, BookingRef(booking_id, user.id))
-    return DetailedBooking(**asdict(shown), email_logs=[])
+    ref = BookingRef(booking_id, user.id)
+    shown = await operations.get_shown(work, ref)
+    return DetailedBooking(**asdict(shown), email_logs=await operations.list_emails(work, ref))
 
 
 @post(summary="Book a slot")
@@ -59,7 +61,7 @@ async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBo
     wanted = BookingWanted(
         which=BySlug(user.id, data.event_type_slug),
         starts_at=data.start_time,
-        invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
+        invitee=read_invitee(data),
         notes=data.notes,
         answers=data.answers,
         guests=tuple(data.guests),

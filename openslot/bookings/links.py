@@ -19,6 +19,11 @@ def manage_url(runtime: Runtime, booking_id: UUID) -> str:
     return f"{runtime.settings.public_url}/manage/{manage_token(runtime, booking_id)}"
 
 
+def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
+    """Write the address of a booking's calendar file."""
+    return f"{manage_url(runtime, booking_id)}/calendar.ics"
+
+
 def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
     """Write a booking's address into the JSON that was kept of it; the rest stays as it is."""
     fields = msgspec.json.decode(shown, type=dict[str, Any])

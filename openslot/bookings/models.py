@@ -33,6 +33,8 @@ class Invitee(Struct, frozen=True, kw_only=True):
     name: str
     email: str
     zone: str
+    locale: str | None = None
+    """A language tag; None: the host's."""
 
 
 class BookingWanted(Struct, frozen=True, kw_only=True):
@@ -75,6 +77,8 @@ class Booking(Struct, frozen=True, kw_only=True):
     cancelled_by: str | None
     created_at: datetime
     updated_at: datetime
+    invitee_locale: str | None = None
+    """In which language the invitee is written to; None: the host's."""
 
     @property
     def uid(self) -> str:

@@ -13,7 +13,7 @@ from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingN
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.links import manage_url
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, HistoryEntry, Status
-from openslot.bookings.schemas import ShownBooking, show_row
+from openslot.bookings.schemas import EmailLog, ShownBooking, show_email, show_row
 from openslot.bookings.store import BookingDetails
 from openslot.contacts import operations as contacts
 from openslot.core.db import Db
@@ -123,6 +123,11 @@ async def list_bookings(
         work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
     )
     return [show_row(row, manage_url(work.runtime, row["id"])) for row in rows], total
+
+
+async def list_emails(work: Work, ref: BookingRef) -> list[EmailLog]:
+    """Read which mails about a booking were sent, and which have failed for good."""
+    return [show_email(row) for row in await store.list_emails(work.db, ref.id)]
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:

@@ -8,7 +8,7 @@ from openslot.availability import claims
 from openslot.availability.models import ById
 from openslot.bookings import operations, store
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
+from openslot.bookings.models import BookingRef, BookingWanted, Status
 from openslot.bookings.rules import is_over
 from openslot.bookings.schemas import (
     CancelBody,
@@ -19,6 +19,7 @@ from openslot.bookings.schemas import (
     ManagedHost,
     PublicBookingBody,
     RescheduleBody,
+    read_invitee,
 )
 from openslot.bookings.store import BookingDetails
 from openslot.core.ids import parse_id
@@ -50,12 +51,12 @@ def invitee_of(request: Request) -> str | None:
 
 
 @post("/bookings", summary="Book a slot without a key", retried_by=invitee_of)
-async def create_public_booking(work: Work, data: PublicBookingBody) -> CreatedPublicBooking:
+async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
     """Book an open slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
         which=ById(parse_id(data.event_type_id), data.token),
         starts_at=data.start_time,
-        invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
+        invitee=read_invitee(data, accept_language=request.headers.get("accept-language", "")),
         notes=data.notes,
         answers=data.answers,
         guests=tuple(data.guests),

@@ -2,19 +2,20 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from openslot.bookings.models import AnswerValue, Booking, Payment, Status
+from openslot.bookings.models import AnswerValue, Booking, Invitee, Payment, Status
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.db import Row
 from openslot.core.instants import Instant, iso
-from openslot.core.text import LINE, EmailAddress, Name, Prose, Reason
+from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, Reason
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, embed
+from openslot.i18n.negotiation import negotiate
 
 Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
@@ -36,6 +37,9 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     invitee_name: Annotated[Name, Meta(examples=["Jonas Okafor"])]
     invitee_email: EmailAddress
     invitee_timezone: Zone
+    invitee_locale: Annotated[
+        LanguageTag | None, Meta(description="The language of mail to the invitee and the guests; none: the host's")
+    ] = None
     notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
     answers: GivenAnswers = {}
     guests: Guests = []
@@ -111,15 +115,21 @@ class BookingFilter(StrEnum):
 
 
 class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One mail about a booking."""
+    """One mail about a booking that was sent or has failed for good."""
 
-    id: str
-    kind: str
-    to: str
-    subject: str
-    status: str
+    id: Id
+    kind: Annotated[
+        str,
+        Meta(
+            description="`confirmation`, `reschedule`, `cancellation` or `reminder`; more may come",
+            examples=["confirmation"],
+        ),
+    ]
+    to: Annotated[str, Meta(examples=["jonas@okafor.example"])]
+    subject: Annotated[str, Meta(examples=["Confirmed: Intro call with Mara Lindqvist, Mon, 16 Mar, 10:00"])]
+    status: Annotated[Literal["sent", "failed"], Meta(examples=["sent"])]
     sent_at: Instant | None
-    error: str | None
+    error: Annotated[str | None, Meta(description="Why it has failed")]
 
 
 class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -194,6 +204,14 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
     previous: Previous | UnsetType = UNSET
 
 
+def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
+    """Read who books; a browser tells their language where they don't."""
+    locale = body.invitee_locale
+    if locale is None and accept_language.strip("* "):
+        locale = LanguageTag.parse(negotiate(None, accept_language).formats)
+    return Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale)
+
+
 def show_fields(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> dict[str, Any]:
     """Write the fields that every shape of a booking has."""
     return {
@@ -254,6 +272,19 @@ def show_row(row: Row, manage_url: str) -> ShownBooking:
         manage_url=manage_url,
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+    )
+
+
+def show_email(row: Row) -> EmailLog:
+    """Write a row of the log of mail."""
+    return EmailLog(
+        id=str(row["id"]),
+        kind=row["kind"],
+        to=row["recipient"],
+        subject=row["subject"],
+        status=row["status"],
+        sent_at=row["sent_at"],
+        error=row["error"],
     )
 
 

@@ -47,6 +47,7 @@ COLUMNS = (
     "cancelled_by",
     "created_at",
     "updated_at",
+    "invitee_locale",
 )
 BOOKING_COLUMNS = ", ".join(f"b.{name} as b_{name}" for name in COLUMNS)
 INSERT = f"""
@@ -115,6 +116,11 @@ update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_
     public = regexp_replace(public::text, '"manageUrl":\s*"[^"\\]*"', '"manageUrl":""')::json
 where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
   and fact ->> 'manage_url' <> ''"""
+
+# What is still on its way, or planned for later, is not told of.
+EMAILS = f"""
+select id, kind, recipient, subject, status, {iso_of("sent_at")} as sent_at, error from mail_messages
+where booking_id = $1 and status <> 'sending' order by created_at, id limit 500"""
 
 _location = msgspec.json.Decoder(Location)
 _answers = msgspec.json.Decoder(Answers)
@@ -230,6 +236,11 @@ async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
     """Tell what happened to a booking, the first first."""
     rows = await db.fetch(HISTORY, booking_id)
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
+
+
+async def list_emails(db: Db, booking_id: UUID) -> list[Row]:
+    """List the mails about a booking that were sent or have failed, the first first."""
+    return await db.fetch(EMAILS, booking_id)
 
 
 async def remove_links(db: Db, *, limit: int) -> int:

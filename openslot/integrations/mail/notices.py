@@ -1,0 +1,49 @@
+"""What a host is told when something of theirs stops working: one entry a notice."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.events import Effect, Event
+from openslot.i18n import Text
+from openslot.integrations.mail.models import Fact, Letter
+from openslot.integrations.mail.plain import one_line
+from openslot.webhooks.events import WebhookDisabled
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """Which event a host is told of, who that is, and what the letter says."""
+
+    event: type[Event]
+    host_of: Callable[[Effect], UUID]
+    write: Callable[[Effect], Letter]
+
+
+def _write_webhook_disabled(effect: Effect) -> Letter:
+    event = effect.event(WebhookDisabled)
+    return Letter(
+        subject=Text("A webhook endpoint was switched off"),
+        heading=Text("A webhook endpoint was switched off"),
+        paragraphs=(
+            Text("Openslot no longer sends events to this address, because it could not be reached."),
+            Text("Events are kept. Once the address works again, resume the endpoint and replay what it has missed."),
+        ),
+        facts=(
+            Fact(label=Text("Address"), lines=(one_line(event.url),)),
+            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+        ),
+        footer=(Text("You get this mail because the endpoint belongs to your account."),),
+    )
+
+
+NOTICES = {
+    notice.event.type: notice
+    for notice in (
+        Notice(
+            event=WebhookDisabled,
+            host_of=lambda effect: effect.event(WebhookDisabled).owner_id,
+            write=_write_webhook_disabled,
+        ),
+    )
+}
