@@ -28,6 +28,8 @@ GROUPS = {
     "backup": "backup",
     "secret": "secret",
     "webhook": "webhooks",
+    "mail": "mail",
+    "brand": "brand",
 }
 
 
