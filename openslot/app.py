@@ -8,6 +8,7 @@ from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
+from openslot.core.timeouts import request_timeouts
 from openslot.core.work import Runtime
 from openslot.http.describing import Operation, list_operations
 from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
@@ -47,7 +48,8 @@ def create_app(
         Mount(prefix="", handlers=more_routes),
     )
     router = read_mounts(mounts, doors(settings))
-    return App(router, lambda: open_runtime(settings, wiring=wiring, clock=clock))
+    timeouts = request_timeouts(settings)
+    return App(router, lambda: open_runtime(settings, wiring=wiring, clock=clock, timeouts=timeouts))
 
 
 def create_app_from_environment() -> App:

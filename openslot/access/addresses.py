@@ -29,6 +29,13 @@ def is_trusted(peer: str, trusted: Networks) -> bool:
     return address is not None and _is_trusted(address, trusted)
 
 
+def is_loopback(name: str) -> bool:
+    """Tell whether a peer or a `Host` is this machine itself."""
+    host = _without_port(name.strip().lower())
+    address = _parse(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
 def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:
     for hop in hops:
         nearer = _parse(_without_port(hop.strip()))

@@ -1,13 +1,11 @@
 """Who comes in, and how often: every credential becomes an actor here or nowhere."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 from uuid import UUID
 
 from openslot.access import limits, store
-from openslot.access.errors import WrongPassword, WrongSignIn
 from openslot.access.keys import CredentialKind, is_wellformed
 from openslot.access.models import Entry
 from openslot.accounts.plans import PLANS_WITH_API
@@ -16,10 +14,9 @@ from openslot.core.actor import PUBLIC, Actor, ActorKind
 from openslot.core.db import Row
 from openslot.core.errors import TooMany, Unauthorized
 from openslot.core.secrets import fingerprint
-from openslot.core.work import Runtime, Work
+from openslot.core.work import Runtime
 
 BLOCKED = "Too many failed authentications from this address"
-TOO_MANY_TRIES = "Too many failed tries to sign in"
 
 
 class KeyMatch(NamedTuple):
@@ -82,38 +79,6 @@ async def refuse_failed(runtime: Runtime, address: str) -> NoReturn:
     if not verdict.taken:
         raise TooMany(BLOCKED, retry_after=verdict.retry_after)
     raise Unauthorized
-
-
-@asynccontextmanager
-async def counting_wrong_passwords(work: Work, *, email: str, address: str) -> AsyncIterator[None]:
-    """Charge a wrong password to its address and its account; while either has too many, even a right one is refused.
-
-    The second look counts the tries that ran beside this one: guessing in parallel gains nothing. The work has no
-    transaction, so that a charge stays whatever is refused, and nobody holds a connection while a password is checked.
-    """
-    gates = (f"login:{address}", f"login:{fingerprint(email.strip().lower()).hex()}")
-    await _check_gates(work, gates)
-    try:
-        yield
-    except (WrongSignIn, WrongPassword):
-        await _charge_gates(work, gates)
-        raise
-    await _check_gates(work, gates)
-
-
-async def _check_gates(work: Work, gates: tuple[str, ...]) -> None:
-    for gate in gates:
-        _check_open(await limits.look(work.db, gate, work.runtime.settings.limit_failed_auth))
-
-
-async def _charge_gates(work: Work, gates: tuple[str, ...]) -> None:
-    for gate in gates:
-        _check_open(await limits.take(work.db, gate, work.runtime.settings.limit_failed_auth))
-
-
-def _check_open(verdict: limits.Verdict) -> None:
-    if not verdict.taken:
-        raise TooMany(TOO_MANY_TRIES, retry_after=verdict.retry_after)
 
 
 def gate_of(address: str) -> str:

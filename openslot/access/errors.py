@@ -21,6 +21,18 @@ class WrongPassword(Invalid):
         super().__init__("This is not your current password", details={"current": "is not your current password"})
 
 
+class PasswordChanged(Conflict):
+    """Another request has changed the password since it was checked."""
+
+    code = "password_changed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Your password was changed a moment ago by another request",
+            details={"current": "was changed a moment ago on another device; sign in with the new one"},
+        )
+
+
 class PlanWithoutApi(Forbidden):
     """API keys are available on the Pro and Business plans."""
 
@@ -76,11 +88,12 @@ class SetupLinkInvalid(Forbidden):
 
 
 class WeakPassword(Invalid):
-    """The password is too short or too long."""
+    """The password is too short or too long, or has control characters."""
 
     code = "weak_password"
 
     def __init__(self) -> None:
         super().__init__(
-            "The password must have 10 to 200 characters", details={"password": "must have 10 to 200 characters"}
+            "The password must have 10 to 200 characters and no control characters",
+            details={"password": "must have 10 to 200 characters and no control characters"},
         )

@@ -1,10 +1,11 @@
-"""What time wears away: old logs, kept answers and expired sessions."""
+"""What time wears away: old logs, kept answers, wrong passwords and expired sessions."""
 
 from functools import partial
 
 from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
 from openslot.access.limits import forget_old_logs
+from openslot.access.password_store import delete_old_failures
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
 from openslot.core.events import Periodic
 from openslot.core.work import Work
@@ -18,6 +19,7 @@ async def tidy_access(work: Work) -> str:
     logs = await walk(partial(_forget_logs, work), "")
     answers = await repeat(lambda limit: delete_old_responses(work.db, now=work.now, limit=limit))
     sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
+    await repeat(lambda limit: delete_old_failures(work.db, now=work.now, limit=limit))
     await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"
 

@@ -44,18 +44,13 @@ insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], 1)
 on conflict (bucket) do update set {decide("$2")}
 returning {verdict_columns("$2")}, {NOW} as now"""
 
-LOOK = f"""
-select (cardinality(p.live) < $2)::int as taken, cardinality(p.live) as used, {NOW} as now,
-       coalesce(p.live[greatest(1, cardinality(p.live) - $2 + 1)] + {WINDOW}, {NOW}) as free_at
-from (select coalesce((select {live("stamps", NOW)} from rate_log where bucket = $1), '{{}}') as live offset 0) p"""
-
 # In the order of their names: an index by time would have to be written at every request.
 FORGET = f"""
 with looked_at as (
     select bucket from rate_log where bucket > $1 order by bucket limit $2
 ), gone as (
     delete from rate_log r using looked_at l
-    where r.bucket = l.bucket and r.stamps[cardinality(r.stamps)] < {NOW} - {WINDOW} * 2
+    where r.bucket = l.bucket and coalesce(r.stamps[cardinality(r.stamps)], 0) < {NOW} - {WINDOW} * 2
     returning r.bucket
 )
 select count(*) as looked_at, max(bucket) as last, (select count(*) from gone) as deleted from looked_at"""
@@ -103,13 +98,6 @@ async def take(db: Db, bucket: str, limit: int) -> Verdict:
     """Take a place in a bucket's log, if one is free."""
     row = await db.fetchrow(TAKE, bucket, limit)
     assert row is not None  # noqa: S101 - an insert that returns
-    return read_verdict(row, limit)
-
-
-async def look(db: Db, bucket: str, limit: int) -> Verdict:
-    """Tell whether one more would be let in, without taking a place."""
-    row = await db.fetchrow(LOOK, bucket, limit)
-    assert row is not None  # noqa: S101 - an array is there even when it is empty
     return read_verdict(row, limit)
 
 

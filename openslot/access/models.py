@@ -25,6 +25,14 @@ class Credential(Struct, frozen=True, kw_only=True):
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
+class SignedIn(Struct, frozen=True, kw_only=True):
+    """Someone has signed in: what the browser keeps of it."""
+
+    user: User
+    session: str
+    device: str
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """Someone has come in: who it is, and what the answer tells about the limit."""
 

@@ -1,18 +1,27 @@
-"""The verbs of access: make, list and revoke credentials; sign in and out."""
+"""The verbs of access: make, list and revoke credentials; sign in and out; passwords."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from openslot.access import store
-from openslot.access.errors import CredentialNotFound, PlanWithoutApi, SetupLinkInvalid, WrongPassword, WrongSignIn
+from openslot.access.devices import find_device, new_device
+from openslot.access.errors import (
+    CredentialNotFound,
+    PasswordChanged,
+    PlanWithoutApi,
+    SetupLinkInvalid,
+    WrongPassword,
+    WrongSignIn,
+)
 from openslot.access.keys import AGENTS, CredentialKind, new_key
-from openslot.access.models import Credential
-from openslot.access.passwords import check_password, hash_password, is_password
+from openslot.access.models import Credential, SignedIn
+from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
+from openslot.access.tries import by_device, by_session, by_stranger, counted, forgive_strangers
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import PLANS_WITH_API
-from openslot.accounts.store import find_password_hash, has_users
-from openslot.core.errors import Invalid
+from openslot.accounts.store import find_password_hash, find_sign_in, has_users
+from openslot.core.errors import Invalid, Unauthorized
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint, new_token
 from openslot.core.text import is_line
@@ -20,6 +29,7 @@ from openslot.core.work import Work
 
 SESSION_LASTS = timedelta(days=30)
 SETUP_LASTS = timedelta(hours=24)
+LONGEST_EMAIL = 254
 
 
 async def create_api_key(
@@ -58,27 +68,47 @@ async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str,
         raise CredentialNotFound
 
 
-async def authenticate(work: Work, *, email: str, password: str) -> User:
-    """Find who has this e-mail address and knows the password, or refuse without telling what is wrong."""
-    user = await accounts.find_user_by_email(work, email) if len(email) <= 254 and is_line(email) else None
-    stored = await find_password_hash(work.db, user.id) if user else None
-    if not await is_password(password, stored) or user is None or user.disabled_at is not None:
+async def sign_in(
+    work: Work, *, email: str, password: str, device: str = "", address: str, user_agent: str
+) -> SignedIn:
+    """Begin a session for who knows the password of this account, or refuse without telling what is wrong.
+
+    Known or not, an e-mail address costs the same steps. A known device of the account's owner is counted by itself.
+    """
+    if len(email) > LONGEST_EMAIL or not is_line(email):
         raise WrongSignIn
-    return user
+    user, stored = await find_sign_in(work.db, email.strip(), now=work.now)
+    known = None
+    if user is not None and stored is not None:
+        known = find_device(work.runtime.signer, device, user.id, password_hash=stored, now=work.now)
+    async with counted(work, by_stranger(email, address) if known is None else by_device(known)):
+        is_right = await is_password(password, stored, STRANGERS if known is None else KNOWN)
+        if not is_right or user is None or stored is None:
+            raise WrongSignIn
+        return await let_in(work, user, password_hash=stored, user_agent=user_agent)
 
 
-async def begin_session(work: Work, user: User, *, user_agent: str) -> str:
-    """Open a session without asking for a password."""
+async def let_in(work: Work, user: User, *, password_hash: str, user_agent: str) -> SignedIn:
+    """Begin a session for a user whose password was checked or chosen just now, and make the device a known one."""
+    session = await begin_session(work, user, user_agent=user_agent, password_hash=password_hash)
+    device = new_device(work.runtime.signer, user.id, password_hash=password_hash, now=work.now)
+    return SignedIn(user=user, session=session, device=device)
+
+
+async def begin_session(work: Work, user: User, *, user_agent: str, password_hash: str | None = None) -> str:
+    """Open a session, where a password was checked only if the user still has it."""
     token = new_token()
-    await store.insert_session(
+    if not await store.insert_session(
         work.db,
         new_id(),
         user.id,
         token_hash=fingerprint(token),
+        password_hash=password_hash,
         user_agent=user_agent[:300],
         now=work.now,
         expires_at=work.now + SESSION_LASTS,
-    )
+    ):
+        raise WrongSignIn
     return token
 
 
@@ -93,19 +123,31 @@ async def end_sessions(work: Work, user: User) -> None:
     await store.delete_sessions_of(work.db, user.id)
 
 
-async def confirm_password(work: Work, user: User, password: str) -> None:
-    """Refuse whoever does not know the user's password."""
-    if not await is_password(password, await find_password_hash(work.db, user.id)):
-        raise WrongPassword
+async def change_password(work: Work, user: User, *, current: str, new: str, user_agent: str) -> SignedIn:
+    """Replace a password, end every session and begin a new one; of two changes at once one is refused.
 
-
-async def change_password(work: Work, user: User, new: str) -> None:
-    """Replace a password, and end every session but this one; no connection is held while it is hashed."""
+    No connection is held while a password is checked or hashed.
+    """
     check_password(new)
+    stored = await find_password_hash(work.db, user.id)
+    async with counted(work, by_session(work.actor.credential_id)):
+        if not await is_password(current, stored):
+            raise WrongPassword
     password_hash = await hash_password(new)
     async with work.transaction():
-        await accounts.set_password(work, user, password_hash)
-        await store.delete_other_sessions(work.db, user.id, keep=work.actor.credential_id)
+        if not await accounts.replace_password(work, user, old=stored, new=password_hash):
+            raise PasswordChanged
+        if work.actor.credential_id not in await store.delete_sessions_of(work.db, user.id):
+            raise Unauthorized
+        await forgive_strangers(work.db, user.email)
+        return await let_in(work, user, password_hash=password_hash, user_agent=user_agent)
+
+
+async def set_password(work: Work, user: User, password_hash: str) -> None:
+    """Give a user a password without asking for the old one; sessions and known devices end, and no pause is left."""
+    await accounts.set_password(work, user, password_hash)
+    await store.delete_sessions_of(work.db, user.id)
+    await forgive_strangers(work.db, user.email)
 
 
 async def create_setup_link(work: Work) -> str | None:

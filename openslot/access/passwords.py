@@ -1,41 +1,80 @@
-"""Passwords: argon2id, off the event loop."""
+"""Passwords: argon2id off the event loop, a few at a time, and never many waiting."""
 
 import asyncio
+import base64
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import Semaphore
+from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from openslot.access.errors import WeakPassword
+from openslot.core.errors import Unavailable
+from openslot.core.text import is_line
+
+T = TypeVar("T")
+
+# Each takes 64 MiB and four threads of its own: two at once need 128 MiB and keep eight cores busy.
+AT_ONCE = 2
+WAIT_SECONDS = 10.0
+BUSY = "Too many passwords are being checked right now"
+
+# One line; strangers and known devices have places of their own: a crowd of strangers shuts nobody else out.
+STRANGERS = Semaphore(AT_ONCE + 16)
+KNOWN = Semaphore(AT_ONCE + 32)
 
 _hasher = PasswordHasher()
-
-
-@cache
-def _nobody() -> str:
-    """Make the hash that is verified against when there is no such user, so that the answer takes the same time."""
-    return _hasher.hash("nobody has this password")
+_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
 
 def check_password(password: str) -> None:
-    """Refuse a password that is too short to be safe or too long to be one."""
-    if not 10 <= len(password) <= 200:
+    """Refuse a password that is too short to be safe or too long to be one, or that no form would take."""
+    if not 10 <= len(password) <= 200 or not is_line(password):
         raise WeakPassword
 
 
 async def hash_password(password: str) -> str:
     """Hash a password for keeping."""
-    return await asyncio.to_thread(_hasher.hash, password)
+    return await _run(lambda: _hasher.hash(password), KNOWN)
 
 
-async def is_password(password: str, password_hash: str | None) -> bool:
+async def is_password(password: str, password_hash: str | None, places: Semaphore = KNOWN) -> bool:
     """Tell whether this is the password; without a hash it is not, and takes as long to say so."""
-    matches = await asyncio.to_thread(_verify, password, password_hash)
+    matches = await _run(lambda: _verify(password, password_hash or _nobodys()), places)
     return matches and password_hash is not None
 
 
-def _verify(password: str, password_hash: str | None) -> bool:
+async def _run(do: Callable[[], T], places: Semaphore) -> T:
+    """Run something in one of the threads; who finds no place, or waits too long for a thread, is refused."""
+    if not places.acquire(blocking=False):
+        raise Unavailable(BUSY)
+    running = _threads.submit(do)
+    running.add_done_callback(lambda _: places.release())
+    result = asyncio.wrap_future(running)
     try:
-        return _hasher.verify(password_hash or _nobody(), password)
+        await asyncio.wait([result], timeout=WAIT_SECONDS)
+    finally:
+        # What has begun can't be stopped, and is soon done.
+        has_not_begun = running.cancel()
+    if has_not_begun:
+        raise Unavailable(BUSY)
+    return await result
+
+
+def _verify(password: str, password_hash: str) -> bool:
+    try:
+        return _hasher.verify(password_hash, password)
     except (VerificationError, InvalidHashError):
         return False
+
+
+@cache
+def _nobodys() -> str:
+    """Write a hash that no password has and that costs as much to verify as any."""
+    salt, digest = (base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=") for length in (16, 32))
+    cost = f"m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
+    return f"$argon2id$v=19${cost}${salt}${digest}"

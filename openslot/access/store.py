@@ -150,19 +150,36 @@ async def revoke_credential(
 
 
 async def insert_session(
-    db: Db, session_id: UUID, user_id: UUID, *, token_hash: bytes, user_agent: str, now: datetime, expires_at: datetime
-) -> None:
-    """Write a session's hash."""
-    await db.execute(
+    db: Db,
+    session_id: UUID,
+    user_id: UUID,
+    *,
+    token_hash: bytes,
+    password_hash: str | None,
+    user_agent: str,
+    now: datetime,
+    expires_at: datetime,
+) -> bool:
+    """Write a session's hash; False where the account is closed, or has another password than the one that was checked.
+
+    The user's row is locked against a change of its password: one that waits for it will find this session and end it,
+    and one that came first is seen here.
+    """
+    written = await db.fetchval(
         """insert into sessions (id, user_id, hash, created_at, expires_at, user_agent)
-        values ($1, $2, $3, $4, $5, $6)""",
+        select $1, u.id, $3, $4, $5, $6 from (
+            select id from users
+            where id = $2 and disabled_at is null and ($7::text is null or password_hash = $7) for share) u
+        returning id""",
         session_id,
         user_id,
         token_hash,
         now,
         expires_at,
         user_agent,
+        password_hash,
     )
+    return written is not None
 
 
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
@@ -180,14 +197,10 @@ async def delete_session(db: Db, session_id: UUID) -> None:
     await db.execute("delete from sessions where id = $1", session_id)
 
 
-async def delete_sessions_of(db: Db, user_id: UUID) -> None:
-    """End every session of a user."""
-    await db.execute("delete from sessions where user_id = $1", user_id)
-
-
-async def delete_other_sessions(db: Db, user_id: UUID, *, keep: UUID | None) -> None:
-    """End every session of a user but one."""
-    await db.execute("delete from sessions where user_id = $1 and id is distinct from $2", user_id, keep)
+async def delete_sessions_of(db: Db, user_id: UUID) -> set[UUID]:
+    """End every session of a user, and name those that there were."""
+    rows = await db.fetch("delete from sessions where user_id = $1 returning id", user_id)
+    return {row["id"] for row in rows}
 
 
 async def delete_expired_sessions(db: Db, *, now: datetime, limit: int) -> int:

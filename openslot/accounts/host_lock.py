@@ -10,7 +10,7 @@ HOSTS = 1
 # A column that makes one change of a host's time wait for the other: worked out for the row that is found and for no
 # other, whatever the plan. What the others left behind is seen by the next statement only: this one looks at the
 # database as it was before the wait.
-LOCK_HOST = f"pg_advisory_xact_lock({HOSTS}, u.no::int)"
+LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"
 TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
 
 

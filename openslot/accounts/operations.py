@@ -101,8 +101,13 @@ async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
 
 
 async def set_password(work: Work, user: User, password_hash: str) -> None:
-    """Replace a user's password."""
+    """Give a user a password, whatever it was."""
     await store.update_password(work.db, user.id, password_hash, now=work.now)
+
+
+async def replace_password(work: Work, user: User, *, old: str | None, new: str) -> bool:
+    """Replace one hash by another; False where the user's password is no longer the old one."""
+    return await store.replace_password(work.db, user.id, old=old, new=new, now=work.now)
 
 
 async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:

@@ -58,6 +58,14 @@ async def find_user_by_email(db: Db, email: str, *, now: datetime) -> User | Non
     return to_user(row, now=now) if row else None
 
 
+async def find_sign_in(db: Db, email: str, *, now: datetime) -> tuple[User | None, str | None]:
+    """Look a user and the password's hash up by e-mail address, in any letter case."""
+    row = await db.fetchrow(
+        f"select {USER_COLUMNS}, u.password_hash from users u where lower(u.email) = lower($1)", email
+    )
+    return (to_user(row, now=now), row["password_hash"]) if row else (None, None)
+
+
 async def find_password_hash(db: Db, user_id: UUID) -> str | None:
     """Read the one column that no `User` carries."""
     found: str | None = await db.fetchval("select password_hash from users where id = $1", user_id)
@@ -151,6 +159,19 @@ async def update_plan(db: Db, user_id: UUID, plan: Plan, *, until: datetime | No
 async def update_password(db: Db, user_id: UUID, password_hash: str, *, now: datetime) -> None:
     """Replace a user's password."""
     await db.execute("update users set password_hash = $2, updated_at = $3 where id = $1", user_id, password_hash, now)
+
+
+async def replace_password(db: Db, user_id: UUID, *, old: str | None, new: str, now: datetime) -> bool:
+    """Replace one hash by another; False where the old one is no longer there."""
+    changed = await db.fetchval(
+        """update users set password_hash = $3, updated_at = $4
+        where id = $1 and password_hash is not distinct from $2 returning id""",
+        user_id,
+        old,
+        new,
+        now,
+    )
+    return changed is not None
 
 
 async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *, now: datetime) -> bool:

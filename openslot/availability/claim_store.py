@@ -130,7 +130,7 @@ async def lock_host_of_hold(db: Db, hold_id: UUID) -> None:
 
 async def lock_address(db: Db, address: str) -> None:
     """Let one hold from an address be made after the other."""
-    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", ADDRESSES, address)
+    await db.execute("select take_turn($1::int, hashtext($2))", ADDRESSES, address)
 
 
 async def expire(db: Db, host_no: int, *, now: datetime) -> int:

@@ -8,12 +8,13 @@ from openslot.cli.database import database
 from openslot.cli.environment import settings
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, reason
+from openslot.core.db import BUSY, DOWN, reason
 from openslot.core.direct import direct_url
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
 from openslot.core.secrets import load_secrets
+from openslot.core.timeouts import COMMANDS, Timeouts
 from openslot.core.upgrade import check_migrated
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
@@ -24,7 +25,11 @@ Prepare = Callable[[str], Awaitable[object]]
 
 
 def with_runtime(
-    do: Callable[[Runtime], Awaitable[T]], *, prepare: Prepare = check_migrated, wiring: Wiring = WIRING
+    do: Callable[[Runtime], Awaitable[T]],
+    *,
+    prepare: Prepare = check_migrated,
+    wiring: Wiring = WIRING,
+    timeouts: Timeouts = COMMANDS,
 ) -> T:
     """Run something in an open runtime, on a database that `prepare` has seen to."""
     chosen = settings()
@@ -32,9 +37,11 @@ def with_runtime(
     with database(chosen) as ready:
         check_secrets(ready)
         try:
-            return asyncio.run(_in_runtime(ready, do, prepare, wiring))
+            return asyncio.run(_in_runtime(ready, do, prepare, wiring, timeouts))
         except DOWN as fault:
             raise StartupError(f"The connection to the database was lost: {reason(fault)}.") from None
+        except BUSY as fault:
+            raise StartupError(f"The database can't do this right now: {reason(fault)}. Try again.") from None
 
 
 def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_migrated) -> T:
@@ -61,7 +68,9 @@ async def check_runtime(ready: Settings) -> None:
         pass
 
 
-async def _in_runtime(ready: Settings, do: Callable[[Runtime], Awaitable[T]], prepare: Prepare, wiring: Wiring) -> T:
+async def _in_runtime(
+    ready: Settings, do: Callable[[Runtime], Awaitable[T]], prepare: Prepare, wiring: Wiring, timeouts: Timeouts
+) -> T:
     await prepare(direct_url(ready))
-    async with open_runtime(ready, wiring=wiring) as runtime:
+    async with open_runtime(ready, wiring=wiring, timeouts=timeouts) as runtime:
         return await do(runtime)

@@ -119,8 +119,9 @@ async def _replace_lost(ready: Settings) -> bool:
     from openslot.core.db import open_pool
     from openslot.core.direct import direct_url
     from openslot.core.secrets import load_secrets
+    from openslot.core.timeouts import COMMANDS
 
-    pool = await open_pool(direct_url(ready), most=1, wait_seconds=ready.database_wait_seconds)
+    pool = await open_pool(direct_url(ready), most=1, timeouts=COMMANDS)
     try:
         secrets = load_secrets(ready.secret_key, ready.data_dir)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())

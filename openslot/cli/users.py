@@ -1,5 +1,6 @@
 """user …: accounts from the terminal."""
 
+import asyncio
 import sys
 from datetime import datetime
 from typing import Annotated
@@ -71,11 +72,8 @@ def add_user(
     """Create an account and print its password once."""
     password = new_token()[:20]
     wanted = UserWanted(email=email, name=name, username=username, plan=plan, zone=timezone, is_admin=admin)
-
-    async def do(work: Work) -> User:
-        return await people.welcome(work, wanted, password_hash=await hash_password(password))
-
-    user = with_work(do)
+    password_hash = asyncio.run(hash_password(password))
+    user = with_work(lambda work: people.welcome(work, wanted, password_hash=password_hash))
     if as_json:
         print_json({"user": shown(user), "password": password})
         return
@@ -88,14 +86,13 @@ def set_password(
     from_stdin: Annotated[bool, typer.Option("--stdin", help="Read the password from standard input")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Set a new password, print it once and end the user's sessions."""
+    """Set a new password, print it once and end the user's sessions and known devices."""
     password = sys.stdin.readline().rstrip("\n") if from_stdin else new_token()[:20]
     check_password(password)
+    password_hash = asyncio.run(hash_password(password))
 
     async def do(work: Work) -> None:
-        user = await accounts.get_user_by_email(work, email)
-        await accounts.set_password(work, user, await hash_password(password))
-        await access.end_sessions(work, user)
+        await access.set_password(work, await accounts.get_user_by_email(work, email), password_hash)
 
     with_work(do)
     if as_json:

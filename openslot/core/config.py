@@ -28,6 +28,7 @@ class Networks(tuple[Network, ...]):
 
 
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
+Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
 
 # Types that read themselves from a text.
@@ -48,8 +49,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = False
     database_connections: Annotated[int, Meta(ge=2, le=500, description="Connections of one process, at most")] = 10
     database_wait_seconds: Annotated[
-        int, Meta(ge=1, le=300, description="How long a request waits for a free connection before it is answered 503")
+        int,
+        Meta(
+            ge=1,
+            le=300,
+            description="Seconds that a request waits for a free connection, and for a lock, before it is answered 503",
+        ),
     ] = 5
+    database_statement_seconds: Annotated[
+        int,
+        Meta(ge=1, le=3600, description="Seconds that one statement of a request may take before it is answered 503"),
+    ] = 10
     data_dir: Annotated[Path, Meta(description="Holds the embedded database, the secret key and backups")] = Path(
         "data"
     )
@@ -97,6 +107,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Seconds,
         Meta(description="Seconds that a request's body may take to arrive; one more for each 4 KiB that are there"),
     ] = 30
+    metrics_token: Annotated[
+        Token | None,
+        Meta(description="Opens `/metrics` from elsewhere, as a bearer token of 32 or more; none: this machine alone"),
+    ] = None
     worker_concurrency: Annotated[int, Meta(ge=1, le=500, description="Effects that one worker runs at a time")] = 20
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")

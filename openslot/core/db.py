@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import asyncpg
 
 from openslot.core.errors import StartupError
-from openslot.core.pool import ConnectionPool
+from openslot.core.pool import ConnectionPool, is_cut_off
+from openslot.core.timeouts import Timeouts
 
 OLDEST_SERVER = 150000
 DOWN = (
@@ -23,6 +24,15 @@ DOWN = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # a statement on a connection that was killed a moment ago
 )
+# The server is there and can't do it now: a lock that others hold, a statement that takes too long, a full disk.
+BUSY = (
+    asyncpg.LockNotAvailableError,
+    asyncpg.QueryCanceledError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.InsufficientResourcesError,
+)
 
 Row = Mapping[str, Any]
 
@@ -35,6 +45,7 @@ DIRECT = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
 }
+TURNS = "openslot.turns"
 # A pooler passes on no other settings.
 POOLED = {"application_name": "openslot", "timezone": "UTC"}
 
@@ -64,21 +75,35 @@ class Pool(Db, Protocol):
     def acquire(self) -> Any:
         """Lend a connection for the length of an `async with`."""
 
+    def opening(self, *, waits: bool) -> str | None:
+        """Tell what a transaction begins with, whether it waits for a turn that another has or is refused it."""
+
     async def close(self) -> None:
         """Wait for what is under way, then close every connection."""
 
 
-async def open_pool(url: str, *, most: int, wait_seconds: float, through_pooler: bool = False) -> Pool:
+async def open_pool(url: str, *, most: int, timeouts: Timeouts, through_pooler: bool = False) -> Pool:
     """Connect to a database that is new enough, or stop with one clear sentence."""
+    chosen = timeouts.server_settings()
+    if timeouts.refuse_turns:
+        chosen[TURNS] = "refuse"
     connect = partial(
         asyncpg.connect,
         url,
         statement_cache_size=0 if through_pooler else 400,
-        command_timeout=60,
-        timeout=10,
-        server_settings=POOLED if through_pooler else DIRECT,
+        command_timeout=timeouts.command,
+        timeout=min(10, timeouts.acquire),
+        server_settings=POOLED if through_pooler else {**DIRECT, **chosen},
     )
-    pool = ConnectionPool(connect, most=most, wait_seconds=wait_seconds)
+    pool = ConnectionPool(
+        connect,
+        most=most,
+        wait_seconds=timeouts.acquire,
+        refusing=_set_local(chosen) if through_pooler else None,
+        waiting=_set_local(
+            {**(chosen if through_pooler else {}), **({TURNS: "wait"} if timeouts.refuse_turns else {})}
+        ),
+    )
     try:
         version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
@@ -90,10 +115,29 @@ async def open_pool(url: str, *, most: int, wait_seconds: float, through_pooler:
 
 
 @asynccontextmanager
-async def transaction(pool: Pool) -> AsyncIterator[Db]:
-    """Lend a connection with an open transaction; commit at the end, or roll back on any exception."""
-    async with pool.acquire() as connection, connection.transaction():
-        yield connection
+async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
+    """Lend a connection with an open transaction; commit at the end, or roll back on any exception.
+
+    Whoever can run the whole of it again asks not to wait for a turn that another has, and is refused it.
+    """
+    async with pool.acquire() as connection:
+        opened = connection.transaction()
+        await opened.start()
+        try:
+            if opening := pool.opening(waits=waits):
+                await connection.execute(opening)
+            yield connection
+        except BaseException as fault:
+            # To roll back would be to wait for a server that does not answer.
+            if not connection.is_closed() and not is_cut_off(fault):
+                await opened.rollback()
+            raise
+        await opened.commit()
+
+
+def _set_local(settings: Mapping[str, str]) -> str | None:
+    """Write what sets this for one transaction: through a pooler the next one may run on another connection."""
+    return "; ".join(f"set local {name} = '{value}'" for name, value in settings.items()) or None
 
 
 def count_of(tag: str) -> int:

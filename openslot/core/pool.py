@@ -15,17 +15,34 @@ Waiter = asyncio.Future[asyncpg.Connection | None]
 
 # What stands between may have dropped a connection that long ago without telling either end.
 LONGEST_IDLE = 300.0
+CLOSE_WITHIN = 2.0
 
 
 class PoolTimeoutError(TimeoutError):
     """Every connection was in use for as long as one may wait for it."""
 
 
+def is_cut_off(fault: BaseException | None) -> bool:
+    """Tell whether a statement may still be under way: nobody has waited for its end."""
+    is_timeout = isinstance(fault, TimeoutError) and not isinstance(fault, PoolTimeoutError)
+    return is_timeout or (fault is not None and not isinstance(fault, Exception))
+
+
 class ConnectionPool:
     """Lends a limited number of connections; when all are in use, callers wait in line, and not forever."""
 
-    def __init__(self, connect: Connect, *, most: int, wait_seconds: float) -> None:
+    def __init__(
+        self,
+        connect: Connect,
+        *,
+        most: int,
+        wait_seconds: float,
+        refusing: str | None = None,
+        waiting: str | None = None,
+    ) -> None:
         self._connect = connect
+        self._refusing = refusing
+        self._waiting_for_turns = waiting
         self._most = most
         self._wait_seconds = wait_seconds
         self._idle: list[tuple[asyncpg.Connection, float]] = []
@@ -36,6 +53,10 @@ class ConnectionPool:
     def acquire(self) -> "PooledConnection":
         """Lend a connection for the length of an `async with`."""
         return PooledConnection(self)
+
+    def opening(self, *, waits: bool) -> str | None:
+        """Tell what a transaction begins with, whether it waits for a turn that another has or is refused it."""
+        return self._waiting_for_turns if waits else self._refusing
 
     async def fetch(self, query: str, *args: object) -> list[Any]:
         """Run a statement and return its rows."""
@@ -70,7 +91,9 @@ class ConnectionPool:
         if self._in_use:
             await self._all_back.wait()
         while self._idle:
-            await self._idle.pop()[0].close()
+            # One that can't be closed in time is aborted.
+            with suppress(Exception):
+                await self._idle.pop()[0].close(timeout=CLOSE_WITHIN)
 
     async def take(self) -> asyncpg.Connection:
         """Take the connection that was used last, a new one, or the next that comes back."""
@@ -96,9 +119,7 @@ class ConnectionPool:
 
     def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
         """Take a connection back; one with a statement cut off or a transaction left open is not used again."""
-        is_timeout = isinstance(fault, TimeoutError) and not isinstance(fault, PoolTimeoutError)
-        cut_off = is_timeout or (fault is not None and not isinstance(fault, Exception))
-        if not connection.is_closed() and (cut_off or connection.is_in_transaction()):
+        if not connection.is_closed() and (is_cut_off(fault) or connection.is_in_transaction()):
             connection.terminate()
         self._pass_on(None if connection.is_closed() else connection)
 

@@ -21,6 +21,7 @@ from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.secrets import Secrets
 from openslot.core.signing import Signer
+from openslot.core.turns import Turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,7 +30,7 @@ Result = TypeVar("Result")
 class Runtime:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_batchers", "cipher", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
+    __slots__ = ("_batchers", "cipher", "clock", "outbound", "pool", "secrets", "settings", "signer", "turns", "wiring")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Runtime:
         cipher: Cipher,
         clock: Clock,
         outbound: Outbound,
+        turns: Turns,
     ) -> None:
         self.settings = settings
         self.pool = pool
@@ -51,6 +53,7 @@ class Runtime:
         self.cipher = cipher
         self.clock = clock
         self.outbound = outbound
+        self.turns = turns
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
 
     def work(self, actor: Actor) -> "Work":

@@ -98,5 +98,5 @@ async def _sign_in(work: Work, user: User) -> SignIn:
     letters = base64.b32encode(signature).decode().lower()
     password = f"{letters[:5]}-{letters[5:10]}-{letters[10:15]}"
     if not await is_password(password, await find_password_hash(work.db, user.id)):
-        await accounts.set_password(work, user, await hash_password(password))
+        await access.set_password(work, user, await hash_password(password))
     return SignIn(email=user.email, password=password)

@@ -77,8 +77,11 @@ class Exchange(Request):
         query_string: bytes,
         headers: Headers,
         address: str,
+        peer: str | None = None,
     ) -> None:
-        super().__init__(method=method, path=path, query_string=query_string, headers=headers, address=address)
+        super().__init__(
+            method=method, path=path, query_string=query_string, headers=headers, address=address, peer=peer
+        )
         self.runtime = runtime
         self.door = door
         self.found = found

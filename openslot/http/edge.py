@@ -94,6 +94,7 @@ class App:
             query_string=scope["query_string"],
             headers={name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]},
             address=address_of(scope, runtime.settings.trusted_proxies),
+            peer=scope["client"][0] if scope["client"] else None,
         )
         structlog.contextvars.bind_contextvars(request_id=exchange.request_id)
         return exchange

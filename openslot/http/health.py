@@ -1,13 +1,22 @@
 """Health for machines: alive, ready, and measured."""
 
+import asyncio
+
+import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from openslot.core.errors import StartupError
+from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.errors import StartupError, Unavailable
 from openslot.core.migrate import missing_migrations
 from openslot.core.work import Work
+from openslot.http.measuring import check_may_measure
 from openslot.http.metrics import write_metrics
 from openslot.jobs.health import count_workers
-from openslot.routing import Mount, Response, get
+from openslot.routing import Mount, Request, Response, get
+
+ANSWER_WITHIN = 1.5
+
+log = structlog.get_logger()
 
 
 @get("/healthz")
@@ -18,7 +27,23 @@ async def healthz() -> dict[str, str]:
 
 @get("/readyz")
 async def readyz(work: Work) -> Response:
-    """Say whether database, migrations and a worker are there; 503 while one is not."""
+    """Say whether database, migrations and a worker are there; 503 while one is not, and never after a long wait."""
+    try:
+        async with asyncio.timeout(ANSWER_WITHIN):
+            checks = await _look(work)
+    except (*DOWN, *BUSY) as fault:
+        log.warning("database unavailable", error=reason(fault))
+        words = "does not answer in time" if isinstance(fault, TimeoutError) else "can't be used right now"
+        checks = {"database": words, "migrations": "unknown", "worker": "unknown"}
+    ready = all(state == "ok" for state in checks.values())
+    return Response(
+        status=200 if ready else 503,
+        headers={} if ready else Unavailable().headers,
+        body={"status": "ready" if ready else "not ready", **checks},
+    )
+
+
+async def _look(work: Work) -> dict[str, str]:
     checks = {"database": "ok", "migrations": "ok", "worker": "ok"}
     async with work.runtime.pool.acquire() as connection:
         try:
@@ -26,15 +51,15 @@ async def readyz(work: Work) -> Response:
             checks["migrations"] = f"{len(missing)} missing" if missing else "ok"
         except StartupError as fault:
             checks["migrations"] = str(fault)
-    if not await count_workers(work.db, now=work.now):
-        checks["worker"] = "no heartbeat in the last 30 seconds"
-    ready = all(state == "ok" for state in checks.values())
-    return Response(status=200 if ready else 503, body={"status": "ready" if ready else "not ready", **checks})
+        if not await count_workers(connection, now=work.now):
+            checks["worker"] = "no heartbeat in the last 30 seconds"
+    return checks
 
 
 @get("/metrics")
-async def metrics(work: Work) -> Response:
-    """Write the metrics for Prometheus."""
+async def metrics(request: Request, work: Work) -> Response:
+    """Write the metrics for Prometheus, on this machine or with the token."""
+    check_may_measure(request, work.runtime.settings)
     return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=await write_metrics(work.db, work.now))
 
 

@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
+import asyncpg
+
 from openslot.access import idempotency
+from openslot.core.db import transaction
 from openslot.core.errors import Invalid
+from openslot.core.turns import find_turn
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.handlers import Handler, call
@@ -11,6 +15,14 @@ from openslot.routing import Response
 
 KEPT_HEADERS = frozenset({"content-type", "location"})
 RETRIED = frozenset({"POST", "PATCH"})
+
+
+class _RolledBack(Exception):  # noqa: N818 - not a fault: the answer is given, and nothing else stays
+    """Ends a transaction whose answer is an error."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
 
 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
@@ -25,21 +37,34 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
 
 
 async def _run_in_transaction(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
-    """Run a handler that may write: commit when its answer is good, roll everything back when it is not."""
-    runtime = exchange.runtime
-    async with runtime.pool.acquire() as connection:
-        transaction = connection.transaction()
-        await transaction.start()
-        try:
-            exchange.work = Work(runtime=runtime, actor=exchange.entry.actor, db=connection, now=runtime.clock())
-            response = await _run_once(handler, exchange, values)
-            if response.status < 400:
-                exchange.work.check_nothing_is_staged()
-        except BaseException:
-            await transaction.rollback()
+    """Run a handler that may write; when it is another's turn, wait in line without a connection and run it again."""
+    try:
+        return await _run_and_commit(handler, exchange, values, waits=False)
+    except asyncpg.LockNotAvailableError as fault:
+        turn = find_turn(fault)
+        if turn is None:
             raise
-        await (transaction.commit() if response.status < 400 else transaction.rollback())
-        return response
+    async with exchange.runtime.turns.wait(turn):
+        return await _run_and_commit(handler, exchange, values, waits=True)
+
+
+async def _run_and_commit(handler: Handler, exchange: Exchange, values: Sequence[str], *, waits: bool) -> Response:
+    """Commit when the answer is good, roll everything back when it is not."""
+    runtime = exchange.runtime
+    try:
+        async with transaction(runtime.pool, waits=waits) as db:
+            exchange.work = Work(runtime=runtime, actor=exchange.entry.actor, db=db, now=runtime.clock())
+            response = await _run_once(handler, exchange, values)
+            _check_good(response)
+            exchange.work.check_nothing_is_staged()
+    except _RolledBack as undone:
+        return undone.response
+    return response
+
+
+def _check_good(response: Response) -> None:
+    if response.status >= 400:
+        raise _RolledBack(response)
 
 
 async def _run_once(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:

@@ -1,6 +1,7 @@
 """The one place where someone joins, leaves or is shut out, with all that follows."""
 
 from openslot.access import operations as access
+from openslot.access.models import SignedIn
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import operations as accounts
 from openslot.accounts.host_lock import lock_host
@@ -22,12 +23,15 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
     return user
 
 
-async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str) -> User:
-    """Use the set-up link up and open the first account, an administrator's."""
+async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str) -> SignedIn:
+    """Use the set-up link up, open the first account, an administrator's, and sign its owner in."""
     check_password(password)
-    await access.use_setup_link(work, token)
+    password_hash = await hash_password(password)
     first = UserWanted(email=wanted.email, name=wanted.name, zone=wanted.zone, plan=Plan.BUSINESS, is_admin=True)
-    return await welcome(work, first, password_hash=await hash_password(password))
+    async with work.transaction():
+        await access.use_setup_link(work, token)
+        user = await welcome(work, first, password_hash=password_hash)
+        return await access.let_in(work, user, password_hash=password_hash, user_agent=user_agent)
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:
@@ -36,8 +40,9 @@ async def remove_member(work: Work, organization: Organization, user: User) -> N
     if not await accounts.remove_member(work, organization, user):
         raise NotFound("This user is not a member")
     await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
-    await access.end_sessions(work, user)
+    # The user's row before the sessions, as a change of password locks them.
     await accounts.note_left(work, user)
+    await access.end_sessions(work, user)
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:

@@ -9,10 +9,17 @@ MOST_PARAMETERS = 50
 class Request:
     """One request: where it goes, what it carries, and from whom."""
 
-    __slots__ = ("address", "body", "headers", "method", "path", "query_string")
+    __slots__ = ("address", "body", "headers", "method", "path", "peer", "query_string")
 
     def __init__(
-        self, *, method: str, path: str, query_string: bytes = b"", headers: Mapping[str, str], address: str
+        self,
+        *,
+        method: str,
+        path: str,
+        query_string: bytes = b"",
+        headers: Mapping[str, str],
+        address: str,
+        peer: str | None = None,
     ) -> None:
         self.method = method
         self.path = path
@@ -20,6 +27,9 @@ class Request:
         self.headers = headers
         """By lower-case name."""
         self.address = address
+        """Of the client, whatever proxies stand between, as limits count it."""
+        self.peer = peer
+        """The other end of the connection, which may be a proxy."""
         self.body = b""
         """As it came; empty where the method has none."""
 

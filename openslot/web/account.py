@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from openslot.access import operations as access
-from openslot.access.door import counting_wrong_passwords
+from openslot.access.errors import PasswordChanged
 from openslot.access.keys import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
@@ -15,6 +15,7 @@ from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.cookies import browser_of, cookies_for
 from openslot.web.key_rows import EXPIRIES, key_row
 from openslot.web.pages import page, redirect
 
@@ -45,13 +46,13 @@ async def change_password(request: Request, work: Work, user: User, form: Form[P
         return await account_page(work, user, password_form=form, status=400)
     sent = form.get()
     try:
-        async with counting_wrong_passwords(work, email=user.email, address=request.address):
-            await access.confirm_password(work, user, sent.current)
-        await access.change_password(work, user, sent.password)
-    except Invalid as refusal:
+        signed_in = await access.change_password(
+            work, user, current=sent.current, new=sent.password, user_agent=browser_of(request)
+        )
+    except (Invalid, PasswordChanged) as refusal:
         wrong = form.with_faults(refusal.details or {})
-        return await account_page(work, user, password_form=wrong, status=400)
-    return redirect("/account?done=password")
+        return await account_page(work, user, password_form=wrong, status=refusal.status)
+    return redirect("/account?done=password", *cookies_for(work, signed_in))
 
 
 async def account_page(

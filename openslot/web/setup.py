@@ -16,8 +16,9 @@ from openslot.core.zones import Zone
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
+from openslot.web.cookies import browser_of, cookies_for
 from openslot.web.pages import page, redirect
-from openslot.web.sign_in import HOME, browser_of, session_cookie
+from openslot.web.sign_in import HOME
 from openslot.web.words import zone_name
 
 REGIONS = {"Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific"}
@@ -40,9 +41,9 @@ async def show_setup(request: Request, work: Work) -> Response:
     return _show(Form(), token=token)
 
 
-@post("/setup")
+@post("/setup", transaction="none")
 async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Response:
-    """Create the first account and sign its owner in."""
+    """Create the first account and sign its owner in; no connection is held while the password is hashed."""
     token = request.query.get("token", "")
     await access.check_setup_link(work, token)
     if form.faults:
@@ -50,11 +51,10 @@ async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Respons
     sent = form.get()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone)
     try:
-        user = await people.set_up(work, token, wanted, password=sent.password)
+        signed_in = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
     except Invalid as refusal:
         return _show(form.with_faults(refusal.details or {}), token=token, status=400)
-    session = await access.begin_session(work, user, user_agent=browser_of(request))
-    return redirect(HOME, session_cookie(work, session))
+    return redirect(HOME, *cookies_for(work, signed_in))
 
 
 @cache

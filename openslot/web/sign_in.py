@@ -6,13 +6,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from openslot.access import operations as access
-from openslot.access.door import counting_wrong_passwords
 from openslot.access.errors import WrongSignIn
 from openslot.accounts.models import User
 from openslot.core.text import LINE
 from openslot.core.work import Work
-from openslot.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
-from openslot.web.door import COOKIE
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_cookie
 from openslot.web.pages import page, redirect
 
 HOME = "/account"
@@ -50,25 +49,24 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
         return _show(form, wanted=form["next"], status=400)
     sent = form.get()
     try:
-        async with counting_wrong_passwords(work, email=sent.email, address=request.address):
-            found = await access.authenticate(work, email=sent.email, password=sent.password)
+        signed_in = await access.sign_in(
+            work,
+            email=sent.email,
+            password=sent.password,
+            device=device_of(request, work),
+            address=request.address,
+            user_agent=browser_of(request),
+        )
     except WrongSignIn as refusal:
         return _show(form.with_faults({"form": refusal.message}), wanted=sent.next, status=401)
-    async with work.transaction():
-        token = await access.begin_session(work, found, user_agent=browser_of(request))
-    return redirect(local_path(sent.next), session_cookie(work, token))
+    return redirect(local_path(sent.next), *cookies_for(work, signed_in))
 
 
 @post("/logout")
 async def log_out(work: Work) -> Response:
     """End the session."""
     await access.sign_out(work)
-    return redirect("/login", _cookie(work, "", max_age=0))
-
-
-def session_cookie(work: Work, token: str) -> Cookie:
-    """Give the browser the session to keep."""
-    return _cookie(work, token, max_age=int(access.SESSION_LASTS.total_seconds()))
+    return redirect("/login", no_session_cookie(work))
 
 
 def local_path(wanted: str) -> str:
@@ -76,15 +74,5 @@ def local_path(wanted: str) -> str:
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
-def browser_of(request: Request) -> str:
-    """Name the browser as it names itself."""
-    return "".join(sign for sign in request.headers.get("user-agent", "") if sign.isprintable())
-
-
 def _show(form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response:
     return page("login.html", None, status=status, form=form, wanted=local_path(wanted))
-
-
-def _cookie(work: Work, token: str, *, max_age: int) -> Cookie:
-    secure = work.runtime.settings.public_url.startswith("https://")
-    return Cookie(name=COOKIE, value=token, max_age=max_age, secure=secure)

@@ -89,17 +89,19 @@ async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
             await client.get(ME, headers=bearer),
             await client.post(ME, json={}, headers=bearer),
             await client.get(ME),
-            await client.get("/readyz"),
             await client.get("/metrics"),
         ]
+        not_ready = await client.get("/readyz")
         alive = await client.get("/healthz")
         await cord.mend()
         after = [await client.get(ME, headers=bearer) for _ in range(3)]
 
     assert before.status_code == alive.status_code == 200
-    for answer in gone:
+    for answer in (*gone, not_ready):
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "2"
+    assert not_ready.json()["database"] == "can't be used right now"
+    for answer in gone:
         assert answer.json() == {"error": "The service is not available right now"}
     assert [answer.status_code for answer in after] == [200] * 3
 

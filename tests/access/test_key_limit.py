@@ -157,12 +157,3 @@ async def test_old_logs_are_forgotten_and_young_ones_are_not(runtime: Runtime, a
 
     assert forgotten == (1, None)
     assert await runtime.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]
-
-
-async def test_looking_takes_no_place(runtime: Runtime) -> None:
-    looks = [await limits.look(runtime.pool, "key:x", 1) for _ in range(3)]
-    taken = await limits.take(runtime.pool, "key:x", 1)
-    after = await limits.look(runtime.pool, "key:x", 1)
-
-    assert [look.taken for look in looks] == [True] * 3
-    assert (taken.taken, after.taken) == (True, False)

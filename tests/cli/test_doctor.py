@@ -212,9 +212,7 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
                 ('crm.push', 'queued'), ('crm.push', 'waiting'), ('crm.push', 'done'), ('webhooks.deliver', 'queued')
             ) s(reaction, state)""",
     )
-    assert (await inside(settings))["effects"].meaning == (
-        "Some wait for a worker of a newer version: 2 for crm.push."
-    )
+    assert (await inside(settings))["effects"].meaning == ("Some wait for a worker of a newer version: 2 for crm.push.")
 
 
 @pytest.mark.usefixtures("runtime")

@@ -21,6 +21,8 @@ from tests.conftest import TEMPLATE, database_at
 from tests.http.probes import PROBES
 from tests.live import connect, serving
 
+METRICS_TOKEN = "the token of a metrics reader".replace(" ", "-")
+
 
 @pytest.fixture(scope="module")
 async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx2.AsyncClient]:
@@ -36,6 +38,7 @@ async def probe(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Asyn
             "limit_failed_auth": 1_000_000,
             "log_level": "error",
             "trusted_proxies": "127.0.0.1",
+            "metrics_token": METRICS_TOKEN,
         },
         environ={},
         dotenv=Path("none"),

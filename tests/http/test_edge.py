@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzzing
 from hypothesis import strategies as st
 
+from tests.http.conftest import METRICS_TOKEN
 from tests.http.wire import send_raw
 
 EXAMPLES = 3000 if os.environ.get("OPENSLOT_LONG") else 50
@@ -232,6 +233,10 @@ async def test_a_client_that_waits_for_100_is_told_to_go_on_or_refused_at_once(p
     assert (taken.status, large.status, stranger.status) == (100, 413, 401)
 
 
+async def read_metrics(probe: httpx2.AsyncClient) -> str:
+    return (await probe.get("/metrics", headers={"Authorization": f"Bearer {METRICS_TOKEN}"})).text
+
+
 async def test_half_a_body_is_never_taken_for_a_whole_one(probe: httpx2.AsyncClient) -> None:
     _, writer = await asyncio.open_connection(probe.base_url.host, probe.base_url.port)
     head = "POST /api/v1/probe/note HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 999\r\n"
@@ -242,10 +247,10 @@ async def test_half_a_body_is_never_taken_for_a_whole_one(probe: httpx2.AsyncCli
 
     counted = 'method="POST",route="none",status="499"'
     for _ in range(100):
-        if counted in (await probe.get("/metrics")).text:
+        if counted in await read_metrics(probe):
             break
         await asyncio.sleep(0.02)
-    assert counted in (await probe.get("/metrics")).text
+    assert counted in await read_metrics(probe)
 
 
 async def test_a_web_socket_is_refused_as_any_other_request(probe: httpx2.AsyncClient) -> None:
@@ -263,8 +268,9 @@ async def test_a_web_socket_is_refused_as_any_other_request(probe: httpx2.AsyncC
 async def test_no_caller_can_make_new_series_of_metrics(probe: httpx2.AsyncClient) -> None:
     await probe.request("PROPFIND", "/api/v1/me")
     await probe.get("/api/v1/a-word-of-my-own")
-    written = (await probe.get("/metrics")).text
+    written = await read_metrics(probe)
 
+    assert 'method="other"' in written
     assert "PROPFIND" not in written
     assert "a-word-of-my-own" not in written
 

@@ -23,7 +23,7 @@ def test_a_path_takes_no_method_that_safe_retries_do_not_know(operation: Operati
 def test_reads_have_no_transaction_and_only_passwords_are_checked_without_one(operation: Operation) -> None:
     without = operation.handler.declaration.transaction == "none"
 
-    assert without == (operation.method == "GET" or operation.path in {"/login", "/account/password"})
+    assert without == (operation.method == "GET" or operation.path in {"/login", "/account/password", "/setup"})
 
 
 def test_no_username_can_hide_a_path_of_ours() -> None:

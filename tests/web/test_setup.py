@@ -48,7 +48,7 @@ async def test_of_two_at_once_one_becomes_the_administrator(
     client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
     forms = [{**FORM, "email": f"ada{n}@openslot.example"} for n in range(5)]
-    answers = await asyncio.gather(*(client.post(link, data=form) for form in forms))
+    answers = await asyncio.gather(*(client.post(link, data=form, timeout=60) for form in forms))
 
     assert sorted(answer.status_code for answer in answers) == [303, 403, 403, 403, 403]
     assert await runtime.pool.fetchval("select count(*) from users") == 1

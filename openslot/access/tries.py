@@ -1,0 +1,66 @@
+"""Tries at a password: each is counted before the password is looked at, and forgiven when it was right."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.access import password_store as store
+from openslot.access.limits import seconds_until
+from openslot.core.db import Db
+from openslot.core.errors import TooMany, Unavailable
+from openslot.core.work import Work
+
+TOO_MANY_TRIES = "Too many failed tries to sign in"
+
+
+class Try(Struct, frozen=True):
+    """What a wrong password is counted for: an account, a device or a session, and for strangers their address too."""
+
+    subject: str
+    address: str | None = None
+
+
+def by_stranger(email: str, address: str) -> Try:
+    """Count for the account, together with all other strangers, and for the address."""
+    return Try(f"account {email.strip()}", address=address)
+
+
+def by_device(device: str) -> Try:
+    """Count for one of the owner's devices alone: whatever strangers do, it has tries of its own."""
+    return Try(f"device {device}")
+
+
+def by_session(session_id: UUID | None) -> Try:
+    """Count for a session alone."""
+    return Try(f"session {session_id}")
+
+
+@asynccontextmanager
+async def counted(work: Work, one: Try) -> AsyncIterator[None]:
+    """Count a try, or refuse it; when nothing is refused inside it was right, and what was counted before is forgotten.
+
+    It counts first, so that guessing in parallel gains nothing. The work has no transaction, so that the count stays
+    whatever is refused, and nobody holds a connection while a password is checked.
+    """
+    verdict = await store.count_try(
+        work.db, subject=one.subject, log=_log(one), limit=work.runtime.settings.limit_failed_auth
+    )
+    if not verdict["taken"]:
+        raise TooMany(TOO_MANY_TRIES, retry_after=seconds_until(verdict["free_at"], verdict["now"]))
+    try:
+        yield
+    except Unavailable:
+        await store.take_try_back(work.db, subject=one.subject, log=_log(one))
+        raise
+    await store.forgive_tries(work.db, subject=one.subject, log=_log(one))
+
+
+async def forgive_strangers(db: Db, email: str) -> None:
+    """Forget the wrong passwords of an account."""
+    await store.forgive_tries(db, subject=by_stranger(email, "").subject, log=None)
+
+
+def _log(one: Try) -> str | None:
+    return None if one.address is None else f"login:{one.address}"

@@ -1,0 +1,49 @@
+"""Cookies: the session that a browser has, and the mark of a device that its owner has signed in with."""
+
+from datetime import timedelta
+
+from openslot.access.devices import DEVICE_LASTS
+from openslot.access.models import SignedIn
+from openslot.access.operations import SESSION_LASTS
+from openslot.core.work import Work
+from openslot.routing import Cookie, Request
+from openslot.web.door import COOKIE
+
+DEVICE_COOKIE = "openslot_device"
+
+
+def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
+    """Give the browser the session to keep, and the mark of a known device, which outlives the session."""
+    is_secure = _is_secure(work)
+    return (
+        Cookie(name=COOKIE, value=signed_in.session, max_age=_seconds(SESSION_LASTS), secure=is_secure),
+        Cookie(name=_device_name(work), value=signed_in.device, max_age=_seconds(DEVICE_LASTS), secure=is_secure),
+    )
+
+
+def no_session_cookie(work: Work) -> Cookie:
+    """Take the session back from the browser."""
+    return Cookie(name=COOKIE, value="", max_age=0, secure=_is_secure(work))
+
+
+def device_of(request: Request, work: Work) -> str:
+    """Read the mark of a known device; empty where there is none."""
+    return request.cookies.get(_device_name(work), "")
+
+
+def browser_of(request: Request) -> str:
+    """Name the browser as it names itself."""
+    return "".join(sign for sign in request.headers.get("user-agent", "") if sign.isprintable())
+
+
+def _device_name(work: Work) -> str:
+    # With this prefix no other host of the domain, and no one on an unencrypted line, can set or replace it.
+    return f"__Host-{DEVICE_COOKIE}" if _is_secure(work) else DEVICE_COOKIE
+
+
+def _seconds(time: timedelta) -> int:
+    return int(time.total_seconds())
+
+
+def _is_secure(work: Work) -> bool:
+    return work.runtime.settings.public_url.startswith("https://")
