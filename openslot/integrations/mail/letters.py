@@ -70,7 +70,7 @@ def _write_paragraphs(meeting: Meeting, kind: MailKind, recipient: Recipient) ->
     if recipient.role is Role.HOST and kind is MailKind.CONFIRMATION:
         return (Text("%(invitee)s has booked a meeting with you.", **names),)
     if kind is MailKind.CANCELLATION:
-        return (Text("It will not take place. You don't need to do anything."),)
+        return (Text("The meeting will not take place. There is nothing you need to do."),)
     return ()
 
 
@@ -95,7 +95,7 @@ def _write_previous(meeting: Meeting, recipient: Recipient, locale: Locale) -> l
     if meeting.previous_starts_at is None or meeting.previous_ends_at is None:
         return []
     hours = say_hours(meeting.previous_starts_at, meeting.previous_ends_at, recipient.zone, locale)
-    return [Fact(label=Text("Before"), lines=(say_day(meeting.previous_starts_at, recipient.zone, locale), hours))]
+    return [Fact(label=Text("Previously"), lines=(say_day(meeting.previous_starts_at, recipient.zone, locale), hours))]
 
 
 def _write_people(meeting: Meeting, recipient: Recipient) -> list[Fact]:
@@ -136,18 +136,18 @@ def _write_links(meeting: Meeting, recipient: Recipient, entry: Entry) -> tuple[
 def _say_reason_for_mail(meeting: Meeting, recipient: Recipient) -> Text:
     host = one_line(meeting.host.name)
     if recipient.role is Role.HOST:
-        return Text("You get this mail because people can book meetings with you.")
+        return Text("You received this email because people can book meetings with you.")
     if recipient.role is Role.GUEST:
         return Text(
-            "You get this mail because %(invitee)s named %(email)s as a guest of a meeting with %(host)s. "
+            "You received this email because %(invitee)s added %(email)s as a guest to a meeting with %(host)s. "
             "If you don't know them, you can ignore it.",
             invitee=meeting.invitee_name,
             email=recipient.email,
             host=host,
         )
     return Text(
-        "You get this mail because a meeting with %(host)s was booked with the address %(email)s. "
-        "If it wasn't you, you can ignore it.",
+        "You received this email because a meeting with %(host)s was booked for %(email)s. "
+        "If that wasn't you, you can ignore it.",
         host=host,
         email=recipient.email,
     )

@@ -85,5 +85,5 @@ def write_entry(meeting: Meeting, recipient: Recipient, *, summary: str, descrip
 def say_place(location: Location, host_name: str) -> str | None:
     """Say where a meeting takes place."""
     if location.kind is LocationKind.PHONE and not location.value:
-        return Text("%(name)s calls you", name=host_name)
+        return Text("%(name)s will call you", name=host_name)
     return one_line(location.value, most=500) or None

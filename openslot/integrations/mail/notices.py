@@ -26,14 +26,14 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
         subject=Text("A webhook endpoint was switched off"),
         heading=Text("A webhook endpoint was switched off"),
         paragraphs=(
-            Text("Openslot no longer sends events to this address, because it could not be reached."),
-            Text("Events are kept. Once the address works again, resume the endpoint and replay what it has missed."),
+            Text("Openslot could not deliver events to this endpoint and has stopped sending them."),
+            Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
         ),
         facts=(
             Fact(label=Text("Address"), lines=(one_line(event.url),)),
             Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
         ),
-        footer=(Text("You get this mail because the endpoint belongs to your account."),),
+        footer=(Text("You received this email because the endpoint belongs to your account."),),
     )
 
 
