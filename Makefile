@@ -56,10 +56,13 @@ record: setup ## At a release: record its statements and facts
 record-facts: setup ## Add golden facts of what the tests in TEST_ARGS cause
 	@$(BIN)/python -m tests.upgrades.record --facts-only $(TEST_ARGS)
 
+messages: setup ## Collect the texts of pages into the catalogs
+	@scripts/messages
+
 lock: ## Renew the lock files from pyproject.toml
 	@scripts/lock
 
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit chromium bench record record-facts lock clean
+.PHONY: help setup run test check unit chromium bench record record-facts messages lock clean

@@ -15,8 +15,9 @@ from openslot.core.db import Row
 from openslot.core.errors import TooMany, Unauthorized
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
+from openslot.i18n import Text
 
-BLOCKED = "Too many failed authentications from this address"
+BLOCKED = Text("Too many failed authentications from this address")
 
 
 class KeyMatch(NamedTuple):

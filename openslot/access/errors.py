@@ -1,6 +1,7 @@
 """What access refuses."""
 
 from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
+from openslot.i18n import Text
 
 
 class WrongSignIn(Unauthorized):
@@ -9,7 +10,7 @@ class WrongSignIn(Unauthorized):
     code = "wrong_sign_in"
 
     def __init__(self) -> None:
-        super().__init__("The e-mail address or the password is wrong")
+        super().__init__(Text("The e-mail address or the password is wrong"))
 
 
 class WrongPassword(Invalid):
@@ -18,7 +19,9 @@ class WrongPassword(Invalid):
     code = "wrong_password"
 
     def __init__(self) -> None:
-        super().__init__("This is not your current password", details={"current": "is not your current password"})
+        super().__init__(
+            Text("This is not your current password"), details={"current": Text("is not your current password")}
+        )
 
 
 class PasswordChanged(Conflict):
@@ -28,8 +31,8 @@ class PasswordChanged(Conflict):
 
     def __init__(self) -> None:
         super().__init__(
-            "Your password was changed a moment ago by another request",
-            details={"current": "was changed a moment ago on another device; sign in with the new one"},
+            Text("Your password was changed a moment ago by another request"),
+            details={"current": Text("was changed a moment ago on another device; sign in with the new one")},
         )
 
 
@@ -39,7 +42,7 @@ class PlanWithoutApi(Forbidden):
     code = "plan_without_api"
 
     def __init__(self) -> None:
-        super().__init__("API keys are available on the Pro and Business plans")
+        super().__init__(Text("API keys are available on the Pro and Business plans"))
 
 
 class CredentialNotFound(NotFound):
@@ -48,7 +51,7 @@ class CredentialNotFound(NotFound):
     code = "credential_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Key not found")
+        super().__init__(Text("Key not found"))
 
 
 class KeyReused(Conflict):
@@ -57,7 +60,7 @@ class KeyReused(Conflict):
     code = "idempotency_key_reused"
 
     def __init__(self) -> None:
-        super().__init__("This Idempotency-Key was used with another request body")
+        super().__init__(Text("This Idempotency-Key was already used with a different request"))
 
 
 class AnswerLost(Conflict):
@@ -66,7 +69,7 @@ class AnswerLost(Conflict):
     code = "idempotency_answer_lost"
 
     def __init__(self) -> None:
-        super().__init__("This request was carried out before, and its answer can no longer be read")
+        super().__init__(Text("This request was carried out before, and its answer can no longer be read"))
 
 
 class StillRunning(Conflict):
@@ -75,7 +78,7 @@ class StillRunning(Conflict):
     code = "idempotency_still_running"
 
     def __init__(self) -> None:
-        super().__init__("A request with this Idempotency-Key is still running")
+        super().__init__(Text("A request with this Idempotency-Key is still in progress"))
 
 
 class SetupLinkInvalid(Forbidden):
@@ -84,7 +87,9 @@ class SetupLinkInvalid(Forbidden):
     code = "setup_link_invalid"
 
     def __init__(self) -> None:
-        super().__init__("This set-up link is no longer valid; start the service again for a new one")
+        super().__init__(
+            Text("This setup link was already used, has expired or is incomplete. Restart the service to get a new one")
+        )
 
 
 class WeakPassword(Invalid):
@@ -94,6 +99,6 @@ class WeakPassword(Invalid):
 
     def __init__(self) -> None:
         super().__init__(
-            "The password must have 10 to 200 characters and no control characters",
-            details={"password": "must have 10 to 200 characters and no control characters"},
+            Text("The password must have 10 to 200 characters and no control characters"),
+            details={"password": Text("must have 10 to 200 characters and no control characters")},
         )

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from openslot.core.db import Db, Row
 from openslot.core.errors import TooMany
+from openslot.i18n import Text
 
 WINDOW = 60_000_000
 # As a float, which holds microseconds exactly for another two centuries and costs a fraction of a decimal number.
@@ -72,7 +73,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
             "RateLimit-Reset": str(self.retry_after),
         }
 
-    def check(self, message: str = "Too many requests") -> None:
+    def check(self, message: str = Text("Too many requests")) -> None:
         """Refuse what was not taken."""
         if not self.taken:
             raise TooMany(message, retry_after=self.retry_after, headers=self.headers())

@@ -26,6 +26,7 @@ from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint, new_token
 from openslot.core.text import is_line
 from openslot.core.work import Work
+from openslot.i18n import Text
 
 SESSION_LASTS = timedelta(days=30)
 SETUP_LASTS = timedelta(hours=24)
@@ -177,9 +178,9 @@ async def _create(
 ) -> tuple[str, Credential]:
     faults = {}
     if not 1 <= len(name.strip()) <= 100 or not is_line(name):
-        faults["name"] = "must be 1 to 100 characters on one line"
+        faults["name"] = Text("must be 1 to 100 characters on one line")
     if expires_at is not None and expires_at <= work.now:
-        faults["expiresAt"] = "must be in the future"
+        faults["expiresAt"] = Text("must be in the future")
     if faults:
         raise Invalid(details=faults)
     key = new_key(kind, agent=str(owner))

@@ -11,8 +11,9 @@ from openslot.access.limits import seconds_until
 from openslot.core.db import Db
 from openslot.core.errors import TooMany, Unavailable
 from openslot.core.work import Work
+from openslot.i18n import Text
 
-TOO_MANY_TRIES = "Too many failed tries to sign in"
+TOO_MANY_TRIES = Text("Too many failed attempts to sign in")
 
 
 class Try(Struct, frozen=True):

@@ -1,6 +1,7 @@
 """What accounts refuse."""
 
 from openslot.core.errors import Conflict, NotFound
+from openslot.i18n import Text
 
 
 class UserNotFound(NotFound):
@@ -9,7 +10,7 @@ class UserNotFound(NotFound):
     code = "user_not_found"
 
     def __init__(self) -> None:
-        super().__init__("User not found")
+        super().__init__(Text("User not found"))
 
 
 class OrganizationNotFound(NotFound):
@@ -18,7 +19,7 @@ class OrganizationNotFound(NotFound):
     code = "organization_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Organization not found")
+        super().__init__(Text("Organization not found"))
 
 
 class EmailTaken(Conflict):
@@ -27,7 +28,9 @@ class EmailTaken(Conflict):
     code = "email_taken"
 
     def __init__(self) -> None:
-        super().__init__("An account with this e-mail address exists", details={"email": "is taken"})
+        super().__init__(
+            Text("An account with this e-mail address already exists"), details={"email": Text("is taken")}
+        )
 
 
 class UsernameTaken(Conflict):
@@ -36,7 +39,7 @@ class UsernameTaken(Conflict):
     code = "username_taken"
 
     def __init__(self) -> None:
-        super().__init__("This username is taken", details={"username": "is taken"})
+        super().__init__(Text("This username is taken"), details={"username": Text("is taken")})
 
 
 class SlugTaken(Conflict):
@@ -45,7 +48,7 @@ class SlugTaken(Conflict):
     code = "organization_slug_taken"
 
     def __init__(self) -> None:
-        super().__init__("An organization with this slug exists", details={"slug": "is taken"})
+        super().__init__(Text("An organization with this slug already exists"), details={"slug": Text("is taken")})
 
 
 class DomainTaken(Conflict):
@@ -54,7 +57,7 @@ class DomainTaken(Conflict):
     code = "domain_taken"
 
     def __init__(self) -> None:
-        super().__init__("This domain belongs to another organization", details={"domain": "is taken"})
+        super().__init__(Text("This domain belongs to another organization"), details={"domain": Text("is taken")})
 
 
 class AlreadyMember(Conflict):
@@ -63,7 +66,7 @@ class AlreadyMember(Conflict):
     code = "already_member"
 
     def __init__(self) -> None:
-        super().__init__("This user is a member already")
+        super().__init__(Text("This user is already a member"))
 
 
 class LastAdministrator(Conflict):
@@ -72,4 +75,4 @@ class LastAdministrator(Conflict):
     code = "last_administrator"
 
     def __init__(self) -> None:
-        super().__init__("This is the last administrator; name another one first")
+        super().__init__(Text("This is the only administrator. Make another user an administrator first"))

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from openslot.i18n import Text
+
 _FIRST_WORDS = """
 about account accounts admin administrator analytics api app apple-touch-icon assets auth availability billing blog
 bookings calendar calls contact contacts conversations dashboard developers docs e embed en event-types events
@@ -19,9 +21,11 @@ SHAPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 def find_fault(username: str) -> str | None:
     """Say what is wrong with a username, or None."""
     if not SHAPE.fullmatch(username):
-        return "must be 1 to 50 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"
+        return Text(
+            "must be 1 to 50 lower-case letters, digits and hyphens, beginning and ending with a letter or digit"
+        )
     if username in RESERVED:
-        return "is reserved"
+        return Text("is reserved")
     return None
 
 

@@ -1,6 +1,7 @@
 """What availability refuses."""
 
 from openslot.core.errors import Conflict, Invalid, NotFound, TooMany
+from openslot.i18n import Text
 
 
 class NotAStart(Invalid):
@@ -18,7 +19,7 @@ class TimeTaken(Conflict):
     code = "time_taken"
 
     def __init__(self) -> None:
-        super().__init__("This time is no longer available")
+        super().__init__(Text("This time is no longer available"))
 
 
 class HoldNotFound(NotFound):
@@ -27,7 +28,7 @@ class HoldNotFound(NotFound):
     code = "hold_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Hold not found")
+        super().__init__(Text("Hold not found"))
 
 
 class TooManyHolds(TooMany):
@@ -36,4 +37,4 @@ class TooManyHolds(TooMany):
     code = "too_many_holds"
 
     def __init__(self) -> None:
-        super().__init__("Too many slots are held from this address", retry_after=60)
+        super().__init__(Text("Too many slots are held from this address"), retry_after=60)

@@ -1,6 +1,7 @@
 """What bookings refuse."""
 
 from openslot.core.errors import Conflict, NotFound, Unavailable
+from openslot.i18n import Text
 
 
 class BookingNotFound(NotFound):
@@ -9,7 +10,7 @@ class BookingNotFound(NotFound):
     code = "booking_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Booking not found")
+        super().__init__(Text("Booking not found"))
 
 
 class BookingIsOver(Conflict):
@@ -18,7 +19,7 @@ class BookingIsOver(Conflict):
     code = "booking_is_over"
 
     def __init__(self) -> None:
-        super().__init__("This booking is in the past")
+        super().__init__(Text("This booking is in the past"))
 
 
 class BookingIsCancelled(Conflict):
@@ -27,7 +28,7 @@ class BookingIsCancelled(Conflict):
     code = "booking_is_cancelled"
 
     def __init__(self) -> None:
-        super().__init__("This booking is cancelled")
+        super().__init__(Text("This booking is cancelled"))
 
 
 class PaymentUnavailable(Unavailable):
@@ -36,4 +37,4 @@ class PaymentUnavailable(Unavailable):
     code = "payment_unavailable"
 
     def __init__(self) -> None:
-        super().__init__("This event type needs a payment, and payments are not set up here", retry_after=3600)
+        super().__init__(Text("This event type requires a payment, and payments are not set up"), retry_after=3600)

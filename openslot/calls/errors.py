@@ -1,6 +1,7 @@
 """What calls refuse."""
 
 from openslot.core.errors import NotFound
+from openslot.i18n import Text
 
 
 class CallNotFound(NotFound):
@@ -9,4 +10,4 @@ class CallNotFound(NotFound):
     code = "call_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Call not found")
+        super().__init__(Text("Call not found"))

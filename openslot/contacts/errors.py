@@ -1,6 +1,7 @@
 """What contacts refuse."""
 
 from openslot.core.errors import Conflict, NotFound
+from openslot.i18n import Text
 
 
 class ContactNotFound(NotFound):
@@ -9,7 +10,7 @@ class ContactNotFound(NotFound):
     code = "contact_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Contact not found")
+        super().__init__(Text("Contact not found"))
 
 
 class ContactEmailTaken(Conflict):
@@ -18,4 +19,4 @@ class ContactEmailTaken(Conflict):
     code = "contact_email_taken"
 
     def __init__(self) -> None:
-        super().__init__("Another of your contacts has this e-mail address", details={"email": "is taken"})
+        super().__init__(Text("Another of your contacts has this e-mail address"), details={"email": Text("is taken")})

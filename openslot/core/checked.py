@@ -2,6 +2,8 @@
 
 from typing import Any, ClassVar, Self, cast
 
+from openslot.i18n import Text
+
 
 class _PlainAtRunTime(type):
     # The reader asks whether it got what the type promises. A plain string is stored, compared and encoded by
@@ -33,7 +35,7 @@ def read_checked(kind: type, value: object) -> object:
     if not issubclass(kind, CheckedText):
         raise TypeError(f"nobody knows how to read {kind}")
     if type(value) is not str:
-        raise ValueError(f"must be a string, not {_NAMES.get(type(value), 'an object')}")
+        raise ValueError(Text("must be a string, not %(given)s", given=_NAMES.get(type(value), _NAMES[dict])))
     return kind.parse(value)
 
 
@@ -45,10 +47,10 @@ def describe_checked(kind: type) -> dict[str, Any]:
 
 
 _NAMES: dict[type, str] = {
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "an object",
-    type(None): "null",
+    int: Text("an integer"),
+    float: Text("a number"),
+    bool: Text("true or false"),
+    list: Text("a list"),
+    dict: Text("an object"),
+    type(None): Text("null"),
 }

@@ -1,7 +1,9 @@
 """Refusals: what a verb or a door says when it will not do what was asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
+
+from openslot.i18n import Text
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of the program
@@ -11,11 +13,16 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of
     status: ClassVar[int]
 
     def __init__(
-        self, message: str, *, details: dict[str, str] | None = None, headers: dict[str, str] | None = None
+        self, message: str, *, details: Mapping[str, str] | None = None, headers: dict[str, str] | None = None
     ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.details = details
+        super().__init__(str(message))
+        self.message = str(message)
+        """In English, for programs and logs."""
+        self.details = {field: str(fault) for field, fault in details.items()} if details else None
+        self.sentence = message
+        """As it was raised: a `Text` can be shown in the reader's language."""
+        self.faults = details or {}
+        """The details as they were raised."""
         self.headers = headers or {}
 
 
@@ -25,7 +32,7 @@ class Invalid(Refusal):
     code = "invalid"
     status = 400
 
-    def __init__(self, message: str = "Invalid request", *, details: dict[str, str] | None = None) -> None:
+    def __init__(self, message: str = Text("Invalid request"), *, details: Mapping[str, str] | None = None) -> None:
         super().__init__(message, details=details)
 
 
@@ -35,7 +42,7 @@ class Unauthorized(Refusal):
     code = "unauthorized"
     status = 401
 
-    def __init__(self, message: str = "Missing or invalid credentials") -> None:
+    def __init__(self, message: str = Text("Missing or invalid credentials")) -> None:
         super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
 
 
@@ -52,7 +59,7 @@ class NotFound(Refusal):
     code = "not_found"
     status = 404
 
-    def __init__(self, message: str = "Not found") -> None:
+    def __init__(self, message: str = Text("Not found")) -> None:
         super().__init__(message)
 
 
@@ -90,7 +97,9 @@ class TooMany(Refusal):
     code = "too_many_requests"
     status = 429
 
-    def __init__(self, message: str = "Too many requests", *, retry_after: int, headers: dict[str, str] | None = None):
+    def __init__(
+        self, message: str = Text("Too many requests"), *, retry_after: int, headers: dict[str, str] | None = None
+    ):
         super().__init__(message, headers={"Retry-After": str(retry_after), **(headers or {})})
         self.retry_after = retry_after
 
@@ -102,7 +111,7 @@ class Internal(Refusal):
     status = 500
 
     def __init__(self) -> None:
-        super().__init__("Internal server error")
+        super().__init__(Text("Internal server error"))
 
 
 class Unavailable(Refusal):
@@ -111,7 +120,7 @@ class Unavailable(Refusal):
     code = "unavailable"
     status = 503
 
-    def __init__(self, message: str = "The service is not available right now", *, retry_after: int = 2) -> None:
+    def __init__(self, message: str = Text("The service is not available right now"), *, retry_after: int = 2) -> None:
         super().__init__(message, headers={"Retry-After": str(retry_after)})
 
 

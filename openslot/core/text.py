@@ -8,6 +8,7 @@ from email_validator import EmailNotValidError, validate_email
 from msgspec import Meta
 
 from openslot.core.checked import CheckedText
+from openslot.i18n import PluralText, Text
 
 # Lone surrogates can't be written as UTF-8, NUL can't be stored, other control characters have no place in a text.
 # A bare `$` would let a line break pass at the very end; JSON Schema has no `\Z`.
@@ -21,6 +22,9 @@ Prose = Annotated[str, Meta(pattern=PROSE, max_length=5000)]
 Reason = Annotated[str, Meta(pattern=PROSE, max_length=500)]
 
 PROSE_SHAPE = re.compile(PROSE)
+NOT_AN_ADDRESS = Text("is not a valid e-mail address")
+NOT_ALLOWED = Text("has characters that are not allowed")
+EMPTY = Text("must not be empty")
 
 _LINE = re.compile(LINE)
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
@@ -36,16 +40,21 @@ def is_prose(text: str) -> bool:
     return PROSE_SHAPE.match(text) is not None
 
 
+def at_most_characters(count: int) -> Text:
+    """Say how long a text may be."""
+    return PluralText("must have at most %(count)s character", "must have at most %(count)s characters", count=count)
+
+
 # An address is read where it is checked and again where it is used; reading its domain is what costs.
 @lru_cache(maxsize=1000)
 def parse_email(text: str) -> str:
     """Normalise an e-mail address, or raise a `ValueError` that says what is wrong with it."""
     if len(text) > 254 or not is_line(text):
-        raise ValueError("is not a valid e-mail address")
+        raise ValueError(NOT_AN_ADDRESS)
     try:
         return validate_email(text, check_deliverability=False).normalized
     except EmailNotValidError:
-        raise ValueError("is not a valid e-mail address") from None
+        raise ValueError(NOT_AN_ADDRESS) from None
 
 
 class Label(CheckedText):
@@ -61,11 +70,11 @@ class Label(CheckedText):
         """Take spaces off both ends."""
         given = text.strip(" ")
         if not is_line(given):
-            raise ValueError("has characters that are not allowed")
+            raise ValueError(NOT_ALLOWED)
         if not given.strip():
-            raise ValueError("must not be empty")
+            raise ValueError(EMPTY)
         if len(given) > cls.longest:
-            raise ValueError(f"must have at most {cls.longest} characters")
+            raise ValueError(at_most_characters(cls.longest))
         return given
 
 

@@ -10,10 +10,12 @@ from zoneinfo import ZoneInfo, available_timezones
 from msgspec import Struct
 
 from openslot.core.checked import CheckedText
+from openslot.i18n import Text
 
 DAY = 86_400
 FOREVER = 1 << 40
 FIRST_YEAR, LAST_YEAR = 1970, 2200
+NOT_A_ZONE = Text("is not a time zone; use a name such as Europe/Berlin")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
@@ -33,7 +35,7 @@ class Zone(CheckedText):
         """Find the name as it is spelled, whichever letter case was given."""
         zone = find_zone(text)
         if zone is None:
-            raise ValueError("is not a time zone; use a name such as Europe/Berlin")
+            raise ValueError(NOT_A_ZONE)
         return str(zone)
 
 

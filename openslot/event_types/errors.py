@@ -1,6 +1,7 @@
 """What event types refuse."""
 
 from openslot.core.errors import Conflict, NotFound
+from openslot.i18n import Text
 
 
 class EventTypeNotFound(NotFound):
@@ -9,7 +10,7 @@ class EventTypeNotFound(NotFound):
     code = "event_type_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Event type not found")
+        super().__init__(Text("Event type not found"))
 
 
 class EventTypeSlugTaken(Conflict):
@@ -18,7 +19,7 @@ class EventTypeSlugTaken(Conflict):
     code = "event_type_slug_taken"
 
     def __init__(self) -> None:
-        super().__init__("Another of your event types has this slug", details={"slug": "is taken"})
+        super().__init__(Text("Another of your event types has this slug"), details={"slug": Text("is taken")})
 
 
 class EventTypeChanged(Conflict):
@@ -27,7 +28,7 @@ class EventTypeChanged(Conflict):
     code = "event_type_changed"
 
     def __init__(self) -> None:
-        super().__init__("This event type was changed in the meantime; read it again")
+        super().__init__(Text("This event type was changed in the meantime. Reload it and try again"))
 
 
 class EventTypeInUse(Conflict):
@@ -36,7 +37,7 @@ class EventTypeInUse(Conflict):
     code = "event_type_in_use"
 
     def __init__(self) -> None:
-        super().__init__("This event type has bookings; switch it off instead")
+        super().__init__(Text("This event type has bookings. Deactivate it instead"))
 
 
 class PrivateLinkLost(Conflict):
@@ -45,7 +46,9 @@ class PrivateLinkLost(Conflict):
     code = "private_link_lost"
 
     def __init__(self) -> None:
-        super().__init__("The private link can no longer be read; make the event type private anew for another one")
+        super().__init__(
+            Text("The private link can't be shown any more. Make the event type private again for a new one")
+        )
 
 
 class HostNotFound(NotFound):
@@ -54,4 +57,4 @@ class HostNotFound(NotFound):
     code = "host_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Page not found")
+        super().__init__(Text("Page not found"))

@@ -13,7 +13,7 @@ from msgspec import NODEFAULT, Struct
 from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
 from openslot.http.values import Fault, find_unfit, join, shown
-from openslot.http.words import in_words
+from openslot.http.words import REQUIRED, UNKNOWN, in_words
 
 DEEPEST = 64
 MOST_FAULTS = 100
@@ -59,8 +59,7 @@ def find_faults(value: object, kind: Any, path: str = "", *, strict: bool = True
             inside = True
             yield found
         if not inside:
-            words = in_words(str(fault), kind)
-            yield path or "body", words if strict else words.removesuffix(", not a string")
+            yield path or "body", in_words(fault, kind, given=strict)
 
 
 def _faults_inside(value: object, kind: Any, path: str, *, strict: bool) -> Iterator[Fault]:
@@ -81,9 +80,9 @@ def _faults_of_fields(value: dict[str, object], struct: type[Struct], path: str,
         if name in value:
             yield from find_faults(value[name], field.type, join(path, name), strict=strict)
         elif field.default is NODEFAULT and field.default_factory is NODEFAULT:
-            yield join(path, name), "is required"
+            yield join(path, name), REQUIRED
     if struct.__struct_config__.forbid_unknown_fields:
-        yield from ((join(path, shown(name)), "is not a known field") for name in value if name not in fields)
+        yield from ((join(path, shown(name)), UNKNOWN) for name in value if name not in fields)
 
 
 def _container(kind: Any, value: object) -> Any:
@@ -112,11 +111,11 @@ def _details(body: bytes, kind: Any, fault: msgspec.ValidationError | None) -> d
         details = dict(islice(find_faults(msgspec.json.decode(body), kind), MOST_FAULTS))
     except msgspec.ValidationError as found:
         # A number that no type can hold: only the first reading tells where it stands.
-        details = {_place(fault or found): in_words(str(fault or found))}
+        details = {_place(fault or found): in_words(fault or found)}
     except UNREADABLE:
         raise _not_json() from None
     # A name that is given twice is read as its last value: the first one's fault has no other trace.
-    return details or {_place(fault): in_words(str(fault))}
+    return details or {_place(fault): in_words(fault)}
 
 
 def _place(fault: msgspec.ValidationError | None) -> str:

@@ -23,6 +23,8 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 ANYONE = Entry(actor=PUBLIC)
 JSON = "application/json"
 
+encode = msgspec.json.Encoder().encode
+
 
 class Enter(Protocol):
     """Turns a request's credential into an actor, or refuses."""
@@ -42,6 +44,8 @@ class Door(Struct, frozen=True, kw_only=True):
     media_types: tuple[str, ...] = ()
     """Of the bodies that it takes, the first one named in refusals; none: any."""
     answers_in: str = JSON
+    write: Callable[[object, "Exchange"], bytes] = lambda body, _: encode(body)
+    """Makes bytes of what a handler returns."""
     most_bytes: int = 256 * 1024
     headers: RawHeaders = ()
     """On every answer that does not have its own."""
@@ -116,4 +120,4 @@ def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
     if refusal.details:
         body["details"] = refusal.details
     headers = {"content-type": JSON, "x-error-code": refusal.code, **refusal.headers}
-    return Response(status=refusal.status, headers=headers, body=msgspec.json.encode(body))
+    return Response(status=refusal.status, headers=headers, body=encode(body))

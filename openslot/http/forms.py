@@ -14,13 +14,15 @@ from openslot.http.bodies import find_faults
 from openslot.http.doors import Exchange
 from openslot.http.receiving import media_type_of
 from openslot.http.values import find_unfit
+from openslot.http.words import REQUIRED
+from openslot.i18n import Text
 from openslot.routing import File, Form, WhenEmpty
 
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 FORMS = (URLENCODED, MULTIPART)
 MOST_FIELDS = 50
-UNREADABLE = "This form could not be read. Go back, reload the page and send it again."
+UNREADABLE = Text("This form could not be read. Go back, reload the page and send it again")
 CHECKED = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
 Fields = dict[str, list[str | File]]
@@ -155,7 +157,7 @@ def _plain(kind: Any) -> Any:
 def _faults(tree: dict[str, object], kind: type[Struct]) -> dict[str, str]:
     faults = dict(find_faults(tree, kind, strict=False))
     for name, annotation in _when_empty(kind).items():
-        if faults.get(name) == "is required":
+        if faults.get(name) == REQUIRED:
             faults[name] = annotation
     return faults
 

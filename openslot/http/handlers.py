@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
-import msgspec
 from msgspec import Struct
 
 from openslot.accounts.models import User
@@ -29,8 +28,6 @@ GIVEN: dict[str, tuple[tuple[object, Give], ...]] = {
 }
 PATH_VALUES: dict[object, Callable[[str], object]] = {str: str, UUID: parse_id}
 NAMES = re.compile(r"\{(\w+)(?::path)?\}")
-
-encode = msgspec.json.Encoder().encode
 
 
 class Body(Struct, frozen=True, kw_only=True):
@@ -63,11 +60,12 @@ async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> R
         if result is None:
             return Response(status=declaration.status)
         headers = {"content-type": declaration.media_type or exchange.door.answers_in}
-        return Response(status=declaration.status, headers=headers, body=encode(result))
+        return Response(status=declaration.status, headers=headers, body=exchange.door.write(result, exchange))
     if isinstance(result.body, bytes):
         return result
     headers = {"content-type": declaration.media_type or exchange.door.answers_in, **result.headers}
-    return Response(status=result.status, headers=headers, cookies=result.cookies, body=encode(result.body))
+    body = exchange.door.write(result.body, exchange)
+    return Response(status=result.status, headers=headers, cookies=result.cookies, body=body)
 
 
 def _gather(handler: Handler, exchange: Exchange, values: Sequence[str]) -> dict[str, object]:

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.checked import read_checked
-from openslot.core.text import is_line
+from openslot.core.text import NOT_ALLOWED, is_line
 from openslot.http.values import find_unfit
-from openslot.http.words import in_words
+from openslot.http.words import REQUIRED, in_words
 from openslot.routing.parameters import find_query, without_null
 
 
@@ -39,7 +39,7 @@ def read_query(parameters: tuple[Parameter, ...], query: bytes) -> tuple[dict[st
             except ValueError as fault:
                 faults[parameter.name] = str(fault)
         elif parameter.is_required:
-            faults[parameter.name] = "is required"
+            faults[parameter.name] = REQUIRED
     return values, faults
 
 
@@ -49,12 +49,12 @@ def _read(parameter: Parameter, texts: list[str]) -> object:
     for text in texts:
         # The decoder writes U+FFFD where the bytes were no UTF-8.
         if not is_line(text) or "\ufffd" in text:
-            raise ValueError("has characters that are not allowed")
+            raise ValueError(NOT_ALLOWED)
     given = texts if parameter.is_list else texts[0]
     try:
         value: object = msgspec.convert(given, parameter.kind, strict=False, dec_hook=read_checked)
     except msgspec.ValidationError as fault:
-        raise ValueError(in_words(str(fault), parameter.kind).removesuffix(", not a string")) from None
+        raise ValueError(in_words(fault, parameter.kind, given=False)) from None
     for _, unfit in find_unfit(value):
         raise ValueError(unfit)
     return value

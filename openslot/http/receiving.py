@@ -9,6 +9,7 @@ from openslot.access.addresses import client_address
 from openslot.core.config import Networks
 from openslot.core.errors import Invalid, NotFound, TooLarge, UnsupportedMedia
 from openslot.http.doors import Exchange, Headers, Scope
+from openslot.i18n import Text
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -35,7 +36,7 @@ def check_target(exchange: Exchange) -> None:
     """Refuse a path that names nothing and a target without end; make the query what the parser can read."""
     path, query = exchange.path, exchange.query_string
     if len(path) + len(query) > LONGEST_TARGET:
-        raise Invalid("The address must not be longer than 8 KiB")
+        raise Invalid(Text("The address must not be longer than 8 KiB"))
     if not path.isprintable():
         raise NotFound
     if not query.isascii():

@@ -6,15 +6,18 @@ from math import isfinite
 
 from msgspec import Struct
 
-from openslot.core.text import is_prose
+from openslot.core.text import NOT_ALLOWED, is_prose
 from openslot.core.zones import FIRST_YEAR, LAST_YEAR
+from openslot.i18n import Text
 
 FIRST = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
 # What a bigint holds; a larger one is refused by the driver, not by the database.
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
-OUT_OF_TIME = f"must lie between {FIRST_YEAR} and {LAST_YEAR}"
+OUT_OF_TIME = Text("must be between %(first)s and %(last)s", first=FIRST_YEAR, last=LAST_YEAR)
+OUT_OF_RANGE = Text("is a number out of range")
+NO_OFFSET = Text("must have an offset, such as Z")
 
 Fault = tuple[str, str]
 
@@ -23,7 +26,7 @@ def find_unfit(value: object, path: str = "") -> Iterator[Fault]:
     """Name every text, number and time inside a value that can be neither stored nor reckoned with."""
     if isinstance(value, str):
         if not is_prose(value):
-            yield path, "has characters that are not allowed"
+            yield path, NOT_ALLOWED
     elif isinstance(value, Struct):
         for name, encoded in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
             yield from find_unfit(getattr(value, name), join(path, encoded))
@@ -52,12 +55,12 @@ def shown(name: str) -> str:
 def _fault_of_scalar(value: object) -> str | None:
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            return "must carry an offset, such as Z"
+            return NO_OFFSET
         return None if FIRST <= value < END else OUT_OF_TIME
     if isinstance(value, date):
         return None if FIRST_YEAR <= value.year <= LAST_YEAR else OUT_OF_TIME
     if isinstance(value, int):
-        return None if SMALLEST <= value <= LARGEST else "is a number out of range"
+        return None if SMALLEST <= value <= LARGEST else OUT_OF_RANGE
     if isinstance(value, float):
-        return None if isfinite(value) else "is a number out of range"
+        return None if isfinite(value) else OUT_OF_RANGE
     return None

@@ -1,65 +1,111 @@
 """What is wrong with a value, in words: the converter's messages as a person would say them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-WORDS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"Expected `(?:str|array|object)` of length >= 1$", "must not be empty"),
-        (r"Expected `str` of length >= (\d+)$", r"must have at least \1 characters"),
-        (r"Expected `str` of length <= (\d+)$", r"must have at most \1 characters"),
-        (r"Expected `(?:array|object)` of length >= (\d+)$", r"must have at least \1 entries"),
-        (r"Expected `(?:array|object)` of length <= (\d+)$", r"must have at most \1 entries"),
-        (r"Expected `array` of length (\d+), got \d+$", r"must have exactly \1 entries"),
-        (r"Expected `str` matching regex ", "has characters that are not allowed"),
-        (r"Expected `(?:int|float)` >= (\S+)$", r"must be at least \1"),
-        (r"Expected `(?:int|float)` <= (\S+)$", r"must be at most \1"),
-        (r"Expected `float` > (\S+)$", r"must be more than \1"),
-        (r"Expected `float` < (\S+)$", r"must be less than \1"),
-        (r"Expected `(?:int|float)` that's a multiple of (\S+)$", r"must be a multiple of \1"),
-        (r"(?:Number|Integer value) out of range$", "is a number out of range"),
-        (r"Expected `datetime` with a timezone component$", "must carry an offset, such as Z"),
-        (r"Invalid RFC3339 encoded datetime$", "must be an ISO 8601 date-time, such as 2026-03-16T09:00:00Z"),
-        (r"Invalid RFC3339 encoded date$", "must be a date, such as 2026-03-16"),
-        (r"Invalid RFC3339 encoded time$", "must be a time of day, such as 09:00:00"),
-        (r"Invalid UUID$", "is not an id"),
-        (r"Invalid enum value ", "is not one of the allowed values"),
-        (r"Object missing required field ", "misses a field"),
-        (r"Object contains unknown field ", "has an unknown field"),
+from openslot.core.text import EMPTY, NOT_ALLOWED, at_most_characters
+from openslot.http.values import NO_OFFSET, OUT_OF_RANGE
+from openslot.i18n import PluralText, Text
+
+REQUIRED = Text("is required")
+UNKNOWN = Text("is not a known field")
+
+
+def _at_least_characters(count: str) -> Text:
+    return PluralText(
+        "must have at least %(count)s character", "must have at least %(count)s characters", count=int(count)
+    )
+
+
+def _at_least_entries(count: str) -> Text:
+    return PluralText("must have at least %(count)s entry", "must have at least %(count)s entries", count=int(count))
+
+
+def _at_most_entries(count: str) -> Text:
+    return PluralText("must have at most %(count)s entry", "must have at most %(count)s entries", count=int(count))
+
+
+def _exactly_entries(count: str) -> Text:
+    return PluralText("must have exactly %(count)s entry", "must have exactly %(count)s entries", count=int(count))
+
+
+# What the converter says, and who says it in words; what stands between parentheses is handed over.
+WORDS: tuple[tuple[re.Pattern[str], Callable[..., Text]], ...] = tuple(
+    (re.compile(pattern), say)
+    for pattern, say in (
+        (r"Expected `(?:str|array|object)` of length >= 1$", lambda: EMPTY),
+        (r"Expected `str` of length >= (\d+)$", _at_least_characters),
+        (r"Expected `str` of length <= (\d+)$", lambda count: at_most_characters(int(count))),
+        (r"Expected `(?:array|object)` of length >= (\d+)$", _at_least_entries),
+        (r"Expected `(?:array|object)` of length <= (\d+)$", _at_most_entries),
+        (r"Expected `array` of length (\d+), got \d+$", _exactly_entries),
+        (r"Expected `str` matching regex ", lambda: NOT_ALLOWED),
+        (r"Expected `(?:int|float)` >= (\S+)$", lambda bound: Text("must be at least %(bound)s", bound=bound)),
+        (r"Expected `(?:int|float)` <= (\S+)$", lambda bound: Text("must be at most %(bound)s", bound=bound)),
+        (r"Expected `float` > (\S+)$", lambda bound: Text("must be more than %(bound)s", bound=bound)),
+        (r"Expected `float` < (\S+)$", lambda bound: Text("must be less than %(bound)s", bound=bound)),
+        (
+            r"Expected `(?:int|float)` that's a multiple of (\S+)$",
+            lambda step: Text("must be a multiple of %(step)s", step=step),
+        ),
+        (r"(?:Number|Integer value) out of range$", lambda: OUT_OF_RANGE),
+        (r"Expected `datetime` with a timezone component$", lambda: NO_OFFSET),
+        (
+            r"Invalid RFC3339 encoded datetime$",
+            lambda: Text("must be an ISO 8601 date-time, such as 2026-03-16T09:00:00Z"),
+        ),
+        (r"Invalid RFC3339 encoded date$", lambda: Text("must be a date, such as 2026-03-16")),
+        (r"Invalid RFC3339 encoded time$", lambda: Text("must be a time of day, such as 09:00:00")),
+        (r"Invalid UUID$", lambda: Text("must be a UUID")),
+        (r"Invalid enum value ", lambda: Text("is not one of the allowed values")),
+        (r"Object missing required field ", lambda: Text("is missing a field")),
+        (r"Object contains unknown field ", lambda: Text("has an unknown field")),
     )
 )
 EXPECTED = re.compile(r"Expected `([^`]+)`, got `(\w+)`$")
 NAMES = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "true or false",
-    "object": "an object",
-    "array": "a list",
-    "null": "null",
-    "datetime": "a date-time",
-    "date": "a date",
-    "time": "a time of day",
-    "uuid": "an id",
+    "str": Text("a string"),
+    "int": Text("an integer"),
+    "float": Text("a number"),
+    "bool": Text("true or false"),
+    "object": Text("an object"),
+    "array": Text("a list"),
+    "null": Text("null"),
+    "datetime": Text("a date-time"),
+    "date": Text("a date"),
+    "time": Text("a time of day"),
+    "uuid": Text("a UUID"),
 }
 
 
-def in_words(message: str, kind: Any = None) -> str:
-    """Say a converter's message as a person would; with the type at hand, list what it allows."""
-    message = message.partition(" - at `")[0]
+def in_words(fault: Exception | None, kind: Any = None, *, given: bool = True) -> str:
+    """Say a converter's fault as a person would; with the type at hand, list what it allows."""
+    cause = fault.__cause__ if fault is not None else None
+    if isinstance(cause, ValueError) and cause.args:
+        # A checked text has said it in words, which the converter repeats without what a translation needs.
+        return str(cause) if not isinstance(cause.args[0], str) else cause.args[0]
+    message = str(fault).partition(" - at `")[0]
     if message.startswith("Invalid enum value ") and (choices := list(_choices(kind))):
-        return f"must be one of {', '.join(choices)}"
+        return Text("must be one of %(choices)s", choices=", ".join(choices))
     if match := EXPECTED.match(message):
-        wanted = [name for name in match[1].split(" | ") if name != "null"] or ["null"]
-        return f"must be {' or '.join(NAMES.get(name, name) for name in wanted)}, not {NAMES.get(match[2], match[2])}"
-    for pattern, words in WORDS:
+        return _wrong_kind(match[1].split(" | "), match[2] if given else None)
+    for pattern, say in WORDS:
         if match := pattern.match(message):
-            return match.expand(words)
+            return say(*match.groups())
     return message[:1].lower() + message[1:]
+
+
+def _wrong_kind(expected: list[str], given: str | None) -> Text:
+    names = [NAMES.get(name, name) for name in expected if name != "null"] or [NAMES["null"]]
+    wanted = names[0]
+    for name in names[1:]:
+        wanted = Text("%(one)s or %(other)s", one=wanted, other=name)
+    if given is None:
+        return Text("must be %(wanted)s", wanted=wanted)
+    return Text("must be %(wanted)s, not %(given)s", wanted=wanted, given=NAMES.get(given, given))
 
 
 def _choices(kind: Any) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """The one place where someone joins, leaves or is shut out, with all that follows."""
 
+from msgspec.structs import replace
+
 from openslot.access import operations as access
 from openslot.access.models import SignedIn
 from openslot.access.passwords import check_password, hash_password
@@ -27,7 +29,7 @@ async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, u
     """Use the set-up link up, open the first account, an administrator's, and sign its owner in."""
     check_password(password)
     password_hash = await hash_password(password)
-    first = UserWanted(email=wanted.email, name=wanted.name, zone=wanted.zone, plan=Plan.BUSINESS, is_admin=True)
+    first = replace(wanted, plan=Plan.BUSINESS, is_admin=True)
     async with work.transaction():
         await access.use_setup_link(work, token)
         user = await welcome(work, first, password_hash=password_hash)

@@ -1,6 +1,7 @@
 """What schedules refuse."""
 
 from openslot.core.errors import Conflict, NotFound
+from openslot.i18n import Text
 
 
 class ScheduleNotFound(NotFound):
@@ -9,7 +10,7 @@ class ScheduleNotFound(NotFound):
     code = "schedule_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Schedule not found")
+        super().__init__(Text("Schedule not found"))
 
 
 class ScheduleInUse(Conflict):
@@ -18,7 +19,7 @@ class ScheduleInUse(Conflict):
     code = "schedule_in_use"
 
     def __init__(self) -> None:
-        super().__init__("Event types use this schedule; give them another one first")
+        super().__init__(Text("This schedule is used by event types. Assign them another schedule first"))
 
 
 class OutOfOfficeNotFound(NotFound):
@@ -27,4 +28,4 @@ class OutOfOfficeNotFound(NotFound):
     code = "out_of_office_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Time away not found")
+        super().__init__(Text("Out-of-office period not found"))

@@ -13,6 +13,7 @@ from openslot.accounts.plans import PLANS_WITH_API
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.cookies import browser_of, cookies_for
@@ -20,8 +21,8 @@ from openslot.web.key_rows import EXPIRIES, key_row
 from openslot.web.pages import page, redirect
 
 NOTICES = {
-    "password": "Your password was changed. All other devices were signed out.",
-    "revoked": "The key was revoked. Requests that use it are refused.",
+    "password": Text("Your password was changed. All other devices were signed out."),
+    "revoked": Text("The key was revoked. Requests that use it are refused."),
 }
 NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 
@@ -29,8 +30,8 @@ NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 class PasswordForm(Struct, frozen=True, kw_only=True):
     """The password as it is and as it shall be."""
 
-    current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty("Enter your current password")]
-    password: Annotated[NewPassword, WhenEmpty("Enter a new password")]
+    current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
+    password: Annotated[NewPassword, WhenEmpty(Text("Enter a new password"))]
 
 
 @get("/account")
@@ -50,7 +51,7 @@ async def change_password(request: Request, work: Work, user: User, form: Form[P
             work, user, current=sent.current, new=sent.password, user_agent=browser_of(request)
         )
     except (Invalid, PasswordChanged) as refusal:
-        wrong = form.with_faults(refusal.details or {})
+        wrong = form.with_faults(refusal.faults)
         return await account_page(work, user, password_form=wrong, status=refusal.status)
     return redirect("/account?done=password", *cookies_for(work, signed_in))
 
@@ -60,7 +61,7 @@ async def account_page(
     user: User,
     *,
     status: int = 200,
-    notice: str | None = None,
+    notice: Text | None = None,
     key_form: Form[Any] | None = None,
     password_form: Form[PasswordForm] | None = None,
     new_key: tuple[str, str] | None = None,

@@ -13,6 +13,7 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.i18n import Text
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.account import account_page
 from openslot.web.key_rows import expiry_of, key_row
@@ -25,9 +26,9 @@ class KeyForm(Struct, frozen=True, kw_only=True):
     name: Annotated[
         str,
         Meta(pattern=LINE, max_length=100),
-        WhenEmpty("Give the key a name, such as the program that will use it"),
+        WhenEmpty(Text("Give the key a name, such as the program that will use it")),
     ]
-    expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty("Choose one of these")]
+    expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]
 
 
 @get("/account/keys")

@@ -12,12 +12,33 @@ from openslot.core.work import Runtime
 from openslot.http.doors import Door, Exchange, Headers, enter_freely
 from openslot.http.forms import FORMS
 from openslot.http.security import page_headers
+from openslot.i18n import Text
 from openslot.routing import Request, Response
-from openslot.web.pages import page, redirect
+from openslot.web import words
+from openslot.web.pages import page, redirect, write_page
 
 COOKIE = "openslot_session"
 SAFE = frozenset({"GET", "HEAD"})
-FOREIGN = "This form was sent from another site. Nothing was changed."
+FOREIGN = Text("This form was sent from another site. Nothing was changed")
+TITLES = {
+    403: Text("Not allowed"),
+    404: Text("Page not found"),
+    405: Text("Action not available"),
+    413: Text("Request too large"),
+    415: Text("Request could not be read"),
+    429: Text("Too many attempts"),
+    500: Text("Something went wrong"),
+    503: Text("Temporarily unavailable"),
+}
+# Where what to do says more than what happened, by the refusal's code.
+ADVICE = {
+    "not_found": Text("Check the address, or go back to the previous page."),
+    "method_not_allowed": Text("Go back to the previous page and try again."),
+    "too_large": Text("What you sent is too large. Nothing was changed."),
+    "unsupported_media": Text("Go back to the previous page and try again."),
+    "internal": Text("Nothing was changed. Try again. If the problem continues, contact your administrator."),
+    "unavailable": Text("The service is temporarily unavailable. Nothing was changed."),
+}
 
 
 def web_doors(settings: Settings) -> tuple[Door, ...]:
@@ -30,6 +51,7 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
             enter=_enter,
             refuse=refuse_with_page,
             media_types=FORMS,
+            write=write_page,
             headers=headers,
             check=check_same_origin,
         ),
@@ -53,11 +75,13 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
         "refused.html",
         exchange.user,
         status=refusal.status,
-        code=refusal.code,
-        message=refusal.message,
-        wait=int(wait) if wait else None,
+        title=TITLES.get(refusal.status, TITLES[500]),
+        advice=ADVICE.get(refusal.code),
+        message=refusal.sentence,
+        wait=words.wait(int(wait)) if wait else None,
     )
-    return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **refusal.headers})
+    headers = {**shown.headers, "x-error-code": refusal.code, **refusal.headers}
+    return replace(shown, headers=headers, body=write_page(shown.body, exchange))
 
 
 def ask_to_sign_in(request: Request) -> Response:

@@ -1,6 +1,6 @@
 """API keys as the account page shows them."""
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from msgspec import Struct
@@ -8,10 +8,16 @@ from msgspec import Struct
 from openslot.access.models import Credential
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
+from openslot.i18n import Text
 from openslot.web import words
 
 # What the form offers, by the value that it sends.
-EXPIRIES = {"never": "Never", "30": "After 30 days", "90": "After 90 days", "365": "After 365 days"}
+EXPIRIES = {
+    "never": Text("Never"),
+    "30": Text("After 30 days"),
+    "90": Text("After 90 days"),
+    "365": Text("After 365 days"),
+}
 
 
 class KeyRow(Struct, frozen=True, kw_only=True):
@@ -20,11 +26,11 @@ class KeyRow(Struct, frozen=True, kw_only=True):
     id: UUID
     name: str
     last_four: str
-    made: str
-    last_used: str
-    expires: str
-    state: str
-    since: str
+    made: date
+    last_used: Text | date
+    expires: Text | date | None
+    state: Text
+    since: Text | None
     tone: str
     may_be_revoked: bool
 
@@ -32,16 +38,16 @@ class KeyRow(Struct, frozen=True, kw_only=True):
 def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
     """Put a key into words."""
     state, tone = _state(key, user, now=now)
-    expires = words.day(key.expires_at, user.zone) if key.expires_at else "Never"
+    expires = words.day(key.expires_at, user.zone) if key.expires_at else Text("Never")
     return KeyRow(
         id=key.id,
         name=key.name,
         last_four=key.last_four,
         made=words.day(key.created_at, user.zone),
-        last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else "Never",
-        expires=expires if key.revoked_at is None else "—",
+        last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else Text("Not yet"),
+        expires=expires if key.revoked_at is None else None,
         state=state,
-        since=f"on {words.day(key.revoked_at, user.zone)}" if key.revoked_at else "",
+        since=Text("on %(day)s", day=words.day(key.revoked_at, user.zone)) if key.revoked_at else None,
         tone=tone,
         may_be_revoked=key.is_active(now=now),
     )
@@ -52,11 +58,11 @@ def expiry_of(choice: str, *, now: datetime) -> datetime | None:
     return None if choice == "never" else now + timedelta(days=int(choice))
 
 
-def _state(key: Credential, user: User, *, now: datetime) -> tuple[str, str]:
+def _state(key: Credential, user: User, *, now: datetime) -> tuple[Text, str]:
     if key.revoked_at is not None:
-        return "Revoked", ""
+        return Text("Revoked"), ""
     if not key.is_active(now=now):
-        return "Expired", ""
+        return Text("Expired"), ""
     if user.effective_plan not in PLANS_WITH_API:
-        return "Paused by your plan", "warn"
-    return "Active", "good"
+        return Text("Paused by your plan"), "warn"
+    return Text("Active"), "good"

@@ -1,15 +1,53 @@
-"""Pages: templates filled with what they show, and the answers that carry them."""
+"""Pages: templates filled with what they show, in their reader's language, and the responses that carry them."""
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.routing import Cookie, Response
-from openslot.web import words
+from openslot.http.doors import Exchange
+from openslot.i18n.catalogs import get_catalog
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import localize
+from openslot.i18n.negotiation import negotiate
+from openslot.routing import Cookie, Request, Response
 from openslot.web.assets import static_url
+from openslot.web.zone_names import zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
 # What is shown to one person is kept by no cache, the browser's own included.
 NOT_KEPT = {"cache-control": "no-store"}
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """What a handler shows; the door writes it in the reader's language."""
+
+    template: str
+    user: User | None
+    values: dict[str, object]
+
+
+@pass_context
+def _gettext(context: Context, text: str) -> str:
+    return get_catalog(context["locale"].language).gettext(text)
+
+
+@pass_context
+def _ngettext(context: Context, singular: str, plural: str, count: int) -> str:
+    return get_catalog(context["locale"].language).ngettext(singular, plural, count)
+
+
+@pass_context
+def _localize(context: Context, value: object) -> object:
+    return localize(value, context["locale"])
+
+
+@pass_context
+def _sentence(context: Context, fault: str) -> str:
+    """Begin a field's fault with a capital, as it stands below the field."""
+    shown = str(localize(fault, context["locale"]))
+    return shown[:1].upper() + shown[1:]
+
 
 templates = Environment(
     loader=PackageLoader("openslot.web"),
@@ -17,14 +55,33 @@ templates = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    finalize=_localize,
+    extensions=["jinja2.ext.i18n"],
 )
-templates.globals |= {"words": words, "static": static_url}
+templates.policies["ext.i18n.trimmed"] = True
+templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
+templates.globals |= {"static": static_url, "zone_name": zone_name, "zones_by_region": zones_by_region}
+templates.filters |= {"localized": _localize, "sentence": _sentence}
 
 
 def page(template: str, user: User | None, *, status: int = 200, **values: object) -> Response:
     """Answer with a page; `user` is there on every one."""
-    body = templates.get_template(template).render(user=user, status=status, **values)
-    return Response(status=status, headers={**NOT_KEPT, "content-type": HTML}, body=body.encode())
+    shown = Page(template=template, user=user, values={"status": status, **values})
+    return Response(status=status, headers={**NOT_KEPT, "content-type": HTML}, body=shown)
+
+
+def write_page(shown: object, exchange: Exchange) -> bytes:
+    """Write a page in the language of who reads it."""
+    if not isinstance(shown, Page):
+        raise TypeError(f"{exchange.path} must return a page")
+    template = templates.get_template(shown.template)
+    return template.render(user=shown.user, locale=locale_of(exchange), **shown.values).encode()
+
+
+def locale_of(request: Request) -> Locale:
+    """Choose the language of a page: the user's own, or else what the browser asks for."""
+    user = request.user if isinstance(request, Exchange) else None
+    return negotiate(user.locale if user else None, request.headers.get("accept-language", ""))
 
 
 def redirect(path: str, *cookies: Cookie) -> Response:

@@ -10,6 +10,7 @@ from openslot.access.errors import WrongSignIn
 from openslot.accounts.models import User
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_cookie
 from openslot.web.pages import page, redirect
@@ -22,8 +23,8 @@ LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 class SignInForm(Struct, frozen=True, kw_only=True):
     """Who one is, and where to go then."""
 
-    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty("Enter your e-mail address")]
-    password: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty("Enter your password")]
+    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter your e-mail address"))]
+    password: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your password"))]
     next: str = ""
 
 
@@ -58,7 +59,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
             user_agent=browser_of(request),
         )
     except WrongSignIn as refusal:
-        return _show(form.with_faults({"form": refusal.message}), wanted=sent.next, status=401)
+        return _show(form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
     return redirect(local_path(sent.next), *cookies_for(work, signed_in))
 
 

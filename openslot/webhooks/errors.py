@@ -1,6 +1,7 @@
 """What webhooks refuse."""
 
 from openslot.core.errors import Conflict, Invalid, NotFound
+from openslot.i18n import Text
 
 
 class WebhookNotFound(NotFound):
@@ -9,7 +10,7 @@ class WebhookNotFound(NotFound):
     code = "webhook_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Webhook endpoint not found")
+        super().__init__(Text("Webhook endpoint not found"))
 
 
 class DeliveryNotFound(NotFound):
@@ -18,7 +19,7 @@ class DeliveryNotFound(NotFound):
     code = "delivery_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Delivery not found; deliveries are kept for 30 days")
+        super().__init__(Text("Delivery not found. Deliveries are kept for 30 days"))
 
 
 class EventExpired(Invalid):
@@ -28,8 +29,13 @@ class EventExpired(Invalid):
 
     def __init__(self, days: int) -> None:
         super().__init__(
-            "The feed no longer reaches back that far",
-            details={"after": f"is not in the feed, which keeps events for {days} days; read it from its start"},
+            Text("This event is no longer in the feed"),
+            details={
+                "after": Text(
+                    "is no longer in the feed, which keeps events for %(days)s days. Read the feed from its start",
+                    days=days,
+                )
+            },
         )
 
 
@@ -39,7 +45,7 @@ class TooManyWebhooks(Conflict):
     code = "too_many_webhooks"
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"There are {most} webhook endpoints already; delete one first")
+        super().__init__(Text("You already have %(most)s webhook endpoints. Delete one first", most=most))
 
 
 class WebhookNotActive(Conflict):
@@ -48,4 +54,4 @@ class WebhookNotActive(Conflict):
     code = "webhook_not_active"
 
     def __init__(self) -> None:
-        super().__init__("This webhook endpoint is not active; resume it first")
+        super().__init__(Text("This webhook endpoint is not active. Resume it first"))

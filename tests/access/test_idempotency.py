@@ -106,7 +106,7 @@ async def test_another_body_under_the_same_key_is_409(retrying: Retrying) -> Non
     other = await retrying.send("k", {"note": "b"}, server=1)
 
     assert other.status_code == 409
-    assert other.json() == {"error": "This Idempotency-Key was used with another request body"}
+    assert other.json() == {"error": "This Idempotency-Key was already used with a different request"}
     assert await retrying.rows() == 1
 
 
@@ -121,7 +121,9 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
     refused = [(answer, took) for answer, took in answers if answer.status_code == 409]
 
     assert (len(won), len(refused)) == (1, 15)
-    assert {answer.json()["error"] for answer, _ in refused} == {"A request with this Idempotency-Key is still running"}
+    assert {answer.json()["error"] for answer, _ in refused} == {
+        "A request with this Idempotency-Key is still in progress"
+    }
     assert all(took < 1.4 for _, took in refused)
     assert await retrying.rows() == 1
     assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content

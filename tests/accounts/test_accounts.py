@@ -150,7 +150,7 @@ def test_every_fault_of_an_account_is_named_at_once() -> None:
         "email": "is not a valid e-mail address",
         "name": "must be 1 to 200 characters on one line",
         "username": "is reserved",
-        "timezone": "is not a time zone",
+        "timezone": "is not a time zone; use a name such as Europe/Berlin",
     }
 
 

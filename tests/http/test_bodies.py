@@ -10,7 +10,7 @@ JSON = {"Content-Type": "application/json"}
 STOP = {"startsAt": "2026-03-16T09:00:00Z"}
 ISO = "must be an ISO 8601 date-time, such as 2026-03-16T09:00:00Z"
 NOT_ALLOWED = "has characters that are not allowed"
-OUT_OF_TIME = "must lie between 1970 and 2200"
+OUT_OF_TIME = "must be between 1970 and 2200"
 OUT_OF_RANGE = "is a number out of range"
 
 
@@ -68,7 +68,7 @@ FAULTS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"name": "Mara", "firstStop": {"startsAt": 0}}, {"firstStop.startsAt": "must be a date-time, not an integer"}),
     (
         {"name": "Mara", "firstStop": {"startsAt": "2026-03-16T09:00:00"}},
-        {"firstStop.startsAt": "must carry an offset, such as Z"},
+        {"firstStop.startsAt": "must have an offset, such as Z"},
     ),
     ({"name": "Mara", "firstStop": {"startsAt": "1969-12-31T23:59:59Z"}}, {"firstStop.startsAt": OUT_OF_TIME}),
     ({"name": "Mara", "firstStop": {"startsAt": "2201-01-01T00:00:00Z"}}, {"firstStop.startsAt": OUT_OF_TIME}),
@@ -128,7 +128,7 @@ async def test_every_wrong_field_is_named_at_once(probe: httpx2.AsyncClient) -> 
         "number": OUT_OF_RANGE,
         "remark": NOT_ALLOWED,
         "colour": "must be one of red, blue",
-        "firstStop.startsAt": "must carry an offset, such as Z",
+        "firstStop.startsAt": "must have an offset, such as Z",
         "firstStop.label": "must be a string, not an integer",
         "firstStop.more": "is not a known field",
         "stops.0.startsAt": OUT_OF_TIME,

@@ -167,7 +167,7 @@ def test_what_can_be_neither_stored_nor_reckoned_with_is_refused_whatever_the_fi
 
     assert form.sent is None
     assert form.faults == {
-        "on": "must lie between 1970 and 2200",
+        "on": "must be between 1970 and 2200",
         "numbers.0": "is a number out of range",
         "place.street": "has characters that are not allowed",
     }

@@ -1,21 +1,21 @@
 """Days, moments, waits and plans as one would say them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 
 import pytest
 
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin
+from openslot.i18n.languages import DEFAULT
+from openslot.i18n.localization import localize
+from openslot.i18n.negotiation import negotiate
 from openslot.web import words
 
 NOW = datetime(2026, 3, 16, 22, 30, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("zone", "said"),
-    [("UTC", "16 March 2026"), ("Asia/Tokyo", "17 March 2026"), ("America/Los_Angeles", "16 March 2026")],
-)
-def test_a_day_is_the_one_that_the_zones_calendar_shows(zone: str, said: str) -> None:
-    assert words.day(NOW, zone) == said
+@pytest.mark.parametrize(("zone", "on"), [("UTC", 16), ("Asia/Tokyo", 17), ("America/Los_Angeles", 16)])
+def test_a_day_is_the_one_that_the_zones_calendar_shows(zone: str, on: int) -> None:
+    assert words.day(NOW, zone) == date(2026, 3, on)
 
 
 @pytest.mark.parametrize(
@@ -27,15 +27,21 @@ def test_a_day_is_the_one_that_the_zones_calendar_shows(zone: str, said: str) ->
     ],
 )
 def test_a_moment_is_told_by_its_distance(ago: timedelta, said: str) -> None:
-    assert words.moment(NOW - ago, "UTC", now=NOW) == said
+    assert localize(words.moment(NOW - ago, "UTC", now=NOW), DEFAULT) == said
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(1, "1 second"), (42, "42 seconds"), (90, "90 seconds"), (91, "2 minutes"), (600, "10 minutes")],
+    [
+        (1, "Wait 1 second, then try again."),
+        (42, "Wait 42 seconds, then try again."),
+        (90, "Wait 90 seconds, then try again."),
+        (91, "Wait 2 minutes, then try again."),
+        (600, "Wait 10 minutes, then try again."),
+    ],
 )
 def test_a_wait_is_told_in_whole_units(seconds: int, said: str) -> None:
-    assert words.wait(seconds) == said
+    assert localize(words.wait(seconds), DEFAULT) == said
 
 
 def own(plan: Plan, until: datetime | None = None) -> PlanGrant:
@@ -62,4 +68,32 @@ OVER = PlanGrant(origin=PlanOrigin.TRIAL, plan=Plan.BUSINESS, until=NOW)
     ],
 )
 def test_a_plan_says_why_it_counts(grants: list[PlanGrant], said: str) -> None:
-    assert words.plan(grants, zone="UTC", now=NOW) == said
+    assert localize(words.plan(grants, zone="UTC", now=NOW), DEFAULT) == said
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [
+        ("en-US", "Today, 2:32\u202fPM"),
+        ("de", "Heute, 14:32"),
+        ("fr", "Aujourd’hui, 14:32"),
+        ("es", "Hoy, 14:32"),
+        ("pt", "Hoje, 14:32"),
+        ("ja", "今日 14:32"),
+        ("ar", "اليوم، 2:32 م"),
+    ],
+)
+def test_a_moment_is_told_in_the_readers_language_and_hours(locale: str, said: str) -> None:
+    assert localize(words.moment(NOW.replace(hour=14, minute=32), "UTC", now=NOW), negotiate(locale)) == said
+
+
+def test_what_stands_inside_a_text_is_told_in_the_same_language() -> None:
+    lapsed = words.plan([own(Plan.PRO, NOW - timedelta(days=1))], zone="UTC", now=NOW)
+
+    assert localize(lapsed, negotiate("de")) == "Kostenlos, da Pro am 15. März 2026 endete"
+
+
+def test_an_instant_is_not_shown_without_a_zone() -> None:
+    with pytest.raises(TypeError):
+        localize(NOW, DEFAULT)
+    assert localize(time(9, 5), DEFAULT) == "09:05"

@@ -1,4 +1,4 @@
-// Copy buttons: `<button data-copy="id of the text" hidden>`; without this script they stay hidden.
+// Copy buttons: `<button data-copy="id of the text" data-copied="…" data-failed="…" hidden>`; without this script they stay hidden.
 
 const say = (button, words) => {
   const before = (button.dataset.words ??= button.textContent);
@@ -32,6 +32,6 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   button.setAttribute("aria-live", "polite");
   button.addEventListener("click", async () => {
     const done = await copy(document.getElementById(button.dataset.copy));
-    say(button, done ? "Copied" : "Press Ctrl+C");
+    say(button, done ? button.dataset.copied : button.dataset.failed);
   });
 }

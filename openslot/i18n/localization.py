@@ -1,0 +1,34 @@
+"""Values as a reader sees them: texts translated, days and times as their place writes them."""
+
+from datetime import date, datetime, time
+
+from babel.dates import format_date, format_time
+
+from openslot.i18n.catalogs import get_catalog
+from openslot.i18n.languages import Language, Locale
+from openslot.i18n.texts import PluralText, Text
+
+
+def localize(value: object, locale: Locale) -> object:
+    """Show a value to a reader; a plain string is somebody's own words, and stays as it is.
+
+    A day becomes `16 March 2026`; a time of day has 12 or 24 hours, as the place counts them.
+    """
+    if isinstance(value, Text):
+        values = {name: localize(inner, locale) for name, inner in value.values.items()}
+        found = _translate(value, locale.language)
+        return found % values if values else found
+    if isinstance(value, datetime):
+        raise TypeError("an instant has a day and a time only in a zone: show one of these")
+    if isinstance(value, date):
+        return format_date(value, "long", locale=locale.formats)
+    if isinstance(value, time):
+        return format_time(value, "short", locale=locale.formats)
+    return value
+
+
+def _translate(text: Text, language: Language) -> str:
+    catalog = get_catalog(language)
+    if isinstance(text, PluralText):
+        return catalog.ngettext(text.msgid, text.plural, text.number)
+    return catalog.gettext(text.msgid)

@@ -1,0 +1,38 @@
+"""Texts: English for programs and logs, and in every language of the catalogs for people."""
+
+from collections.abc import Mapping
+from typing import Self
+
+
+class Text(str):
+    """An English text that keeps what a translation needs: the text as the catalogs have it, and its values.
+
+    `make messages` collects every text that is written as the first argument.
+    """
+
+    __slots__ = ("msgid", "values")
+
+    msgid: str
+    values: Mapping[str, object]
+
+    def __new__(cls, msgid: str, /, **values: object) -> Self:
+        """Fill in each `%(name)s`; a text without values is taken as it is."""
+        text = super().__new__(cls, msgid % values if values else msgid)
+        text.msgid, text.values = msgid, values
+        return text
+
+
+class PluralText(Text):
+    """A text whose words depend on `count`, which is one of its values."""
+
+    __slots__ = ("number", "plural")
+
+    number: int
+    plural: str
+
+    def __new__(cls, singular: str, plural: str, /, *, count: int, **values: object) -> Self:
+        """Choose between the two forms that English has."""
+        all_values = {"count": count, **values}
+        text = str.__new__(cls, (singular if count == 1 else plural) % all_values)
+        text.msgid, text.plural, text.number, text.values = singular, plural, count, all_values
+        return text

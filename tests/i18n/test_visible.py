@@ -1,0 +1,141 @@
+"""No visible sentence stands outside the catalogs."""
+
+from pathlib import Path
+
+import pytest
+
+import openslot
+from tests.i18n import visible
+
+ROOT = Path(openslot.__file__).parent
+TEMPLATES = sorted((ROOT / "web/templates").rglob("*.html"))
+# What an operation's entry in the API's reference says is the API's own description, which is English.
+ENGLISH = {"api_docs_parts.html"}
+PAGES = sorted(path for path in (ROOT / "web").rglob("*.py") if "api_docs" not in path.parts)
+# Refusals that only programs meet.
+MACHINES = {"scim", "agents"}
+REFUSALS = sorted(path for path in ROOT.glob("*/errors.py") if path.parent.name not in MACHINES)
+SCRIPTS = sorted((ROOT / "web/static").rglob("*.js"))
+# Modules that say what is wrong with a field of a form.
+FAULTS = [
+    ROOT / path
+    for path in ("accounts/rules.py", "accounts/usernames.py", "core/checked.py", "core/zones.py", "http/words.py")
+]
+
+
+def named(paths: list[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in paths]
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=named(TEMPLATES))
+def test_a_template_takes_its_words_from_the_catalogs(path: Path) -> None:
+    source = path.read_text("utf-8")
+
+    if path.name not in ENGLISH:
+        assert visible.in_markup(source) == []
+        assert visible.in_expressions(source) == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named(PAGES))
+def test_a_page_module_takes_its_words_from_the_catalogs(path: Path) -> None:
+    assert visible.in_module(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("path", REFUSALS, ids=named(REFUSALS))
+def test_what_a_refusal_says_is_in_the_catalogs(path: Path) -> None:
+    assert visible.in_refusals(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize("path", FAULTS, ids=named(FAULTS))
+def test_what_is_wrong_with_a_field_is_in_the_catalogs(path: Path) -> None:
+    plain = [text for text in visible.in_module(path.read_text("utf-8")) if text.startswith(("is ", "has ", "must "))]
+
+    assert plain == []
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=named(SCRIPTS))
+def test_a_script_has_no_words_of_its_own(path: Path) -> None:
+    assert visible.in_script(path.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<p>Hello</p>",
+        "<p>{{ name }} was created</p>",
+        '<p>{% trans %}Fine{% endtrans %}</p><p>not <b lang="en">fine</b></p>',
+        '<img alt="A cat">',
+        '<input placeholder="Search {{ what }}">',
+        '<button aria-label="Close">×</button>',
+        '<td data-label="Created">{{ day }}</td>',
+        "<p>Grüße</p>",
+    ],
+)
+def test_words_in_markup_are_found(source: str) -> None:
+    assert visible.in_markup(source) != []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '<p class="Big one" id="Main">{{ _("Hello") }} – Openslot</p>',
+        '<p>{% trans name=name %}Hello <b title="Dear">{{ name }}</b>{% endtrans %} · 12</p>',
+        '<section lang="en"><h2>Hello</h2><input placeholder="Search"></section>',
+        "<code>svc_live_key</code>{# A comment #}",
+    ],
+)
+def test_markup_without_words_of_its_own_passes(source: str) -> None:
+    assert visible.in_markup(source) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('{{ "Account" if user else _("Sign in") }}', ["Account"]),
+        ('{{ line(form, "email", "E-mail address", type="email") }}', ["E-mail address"]),
+        ('{% set title = {404: "Page not found"} %}', ["Page not found"]),
+        ('{{ line(form, "email", _("E-mail address"), autocomplete="current-password") }}', []),
+        ('{{ ngettext("%(num)s day", "%(num)s days", 3) }}{% include "layout/App.html" %}', []),
+    ],
+)
+def test_words_in_expressions_are_found(source: str, found: list[str]) -> None:
+    assert visible.in_expressions(source) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('NOTICE = "Your password was changed"', ["Your password was changed"]),
+        ('STATES = {"on": "Active"}', ["Active"]),
+        ('def show(): return f"Expires on {day}"', ["Expires on "]),
+        ('"""A docstring."""\nNOTICE = Text("Your password was changed")\nHTML = "text/html; charset=utf-8"', []),
+        ('raise RuntimeError("The app was not started")', []),
+    ],
+)
+def test_words_in_a_module_are_found(source: str, found: list[str]) -> None:
+    assert visible.in_module(source) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('super().__init__("Key not found")', ["'Key not found'"]),
+        ('super().__init__(f"At most {most}")', ["f'At most {most}'"]),
+        ('super().__init__(Text("Taken"), details={"email": "is taken"})', ["'is taken'"]),
+        ('super().__init__(message, details={"email": Text("is taken")}, headers={"a": "Bearer"})', []),
+    ],
+)
+def test_words_of_a_refusal_are_found(source: str, found: list[str]) -> None:
+    assert visible.in_refusals(source) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('button.textContent = "Copied";', ["Copied"]),
+        ("say(`Press the button`);", ["Press the button"]),
+        ('// Say "Copied" then.\nbutton.dataset.copied; select("[data-copy]"); at("Europe/Berlin");', []),
+    ],
+)
+def test_words_in_a_script_are_found(source: str, found: list[str]) -> None:
+    assert visible.in_script(source) == found

@@ -1,0 +1,202 @@
+"""Every page in every language: what is said, in which direction, and that no English is left."""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from html import unescape
+from pathlib import Path
+
+import httpx2
+import pytest
+from babel.messages.pofile import read_po
+from playwright.async_api import Browser
+
+import openslot
+from openslot.access import operations as access
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.i18n.languages import LANGUAGES
+from tests.conftest import PASSWORD
+
+LOCALES = Path(openslot.__file__).parent / "i18n/locales"
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+ENGLISH_PART = re.compile(r'<(section|li)[^>]* lang="en".*?</\1>', re.DOTALL)
+SHOWN = re.compile(r'(?:aria-label|data-label|data-copied|data-failed|alt|placeholder)="([^"]+)"|>([^<>]+)<')
+
+
+def english_texts(language: str) -> list[re.Pattern[str]]:
+    """List what must not be on a page: English texts with another translation, and the pieces between their tags."""
+    if language == "en":
+        return []
+    with (LOCALES / language / "LC_MESSAGES/openslot.po").open("rb") as source:
+        catalog = read_po(source, locale=language)
+    singles = [(each.id, str(each.string)) for each in catalog if isinstance(each.id, str) and each.id]
+    pieces = {piece.strip() for text, other in singles if text != other for piece in re.split("<[^>]+>", text)}
+    same = {piece.strip() for _, other in singles for piece in re.split("<[^>]+>", other)}
+    return [pattern_of(piece) for piece in pieces - same if re.search(r"[a-z]{3}", re.sub(r"%\(\w+\)s", "", piece))]
+
+
+def pattern_of(text: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"%\\\((\w+)\\\)s", ".+?", re.escape(text)), re.IGNORECASE)
+
+
+def shown_texts(page: str) -> Iterator[str]:
+    for attribute, text in SHOWN.findall(ENGLISH_PART.sub("", page)):
+        words = " ".join(unescape(attribute or text).split())
+        if words:
+            yield words
+
+
+async def public_pages(client: httpx2.AsyncClient, link: str) -> AsyncIterator[httpx2.Response]:
+    """Ask for every page that needs no session."""
+    yield await client.get("/login")
+    yield await client.post("/login", data={"email": "", "password": ""})
+    yield await client.post("/login", data={"email": "a\x00", "password": "x" * 201})
+    for _ in range(6):
+        wrong = await client.post("/login", data={"email": "nobody@lindqvist.example", "password": "wrong"})
+    yield wrong
+    yield await client.get(link)
+    yield await client.post(link, data={"name": "", "email": "nobody", "password": "short", "timezone": "Mars/Base"})
+    yield await client.get("/setup?token=wrong")
+    yield await client.get("/nothing")
+    yield await client.request("PUT", "/login")
+    yield await client.post("/login", json={})
+    yield await client.post("/login", content=b"a=" + b"x" * 300_000, headers=FORM)
+    yield await client.post("/login", content=b"email", headers=FORM)
+    yield await client.post("/login", data={"email": "a"}, headers={"sec-fetch-site": "cross-site"})
+    yield await client.get("/login?" + "x" * 9000)
+    yield await client.get("/api/docs")
+
+
+async def member_pages(client: httpx2.AsyncClient, keys: list[str]) -> AsyncIterator[httpx2.Response]:
+    """Ask for every page of a user who has keys."""
+    yield await client.get("/account")
+    yield await client.get("/account?done=password")
+    yield await client.post("/account/keys", data={"name": "", "expires": ""})
+    yield await client.post("/account/keys", data={"name": "Zqx", "expires": "30"})
+    yield await client.get(f"/account/keys/{keys[0]}/revoke")
+    await client.post(f"/account/keys/{keys[0]}/revoke")
+    yield await client.get("/account?done=revoked")
+    yield await client.get("/account/keys/01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f/revoke")
+    yield await client.post("/account/password", data={"current": "wrong", "password": "short"})
+    yield await client.post("/account/password", data={"current": "wrong", "password": "long enough to be one"})
+    yield await client.get("/nothing")
+
+
+def check(answer: httpx2.Response, language: str, english: list[re.Pattern[str]]) -> None:
+    direction = LANGUAGES[language].direction
+
+    assert f'<html lang="{language}" dir="{direction}">' in answer.text, (answer.url, answer.status_code)
+    left = [text for text in shown_texts(answer.text) for pattern in english if pattern.fullmatch(text)]
+    assert left == [], (answer.url, answer.status_code)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_what_anyone_sees_follows_the_browsers_language(
+    language: str, client: httpx2.AsyncClient, link: str
+) -> None:
+    client.headers["accept-language"] = f"{language};q=0.9, zh"
+    english = english_texts(language)
+    statuses = []
+    async for answer in public_pages(client, link):
+        check(answer, language, english)
+        statuses.append(answer.status_code)
+
+    assert statuses == [200, 400, 400, 429, 200, 400, 403, 404, 405, 415, 413, 400, 403, 400, 200]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_what_a_member_sees_follows_the_members_own_language(
+    language: str, client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
+    async with runtime.transaction(OPERATOR) as work:
+        made = [(await access.create_api_key(work, user, name=name))[1] for name in ("Qxz", "Xqz")]
+        token = await access.begin_session(work, user, user_agent="")
+    client.headers |= {"accept-language": "de" if language != "de" else "fr", "cookie": f"openslot_session={token}"}
+    english = english_texts(language)
+    statuses = []
+    async for answer in member_pages(client, [str(key.id) for key in made]):
+        check(answer, language, english)
+        statuses.append(answer.status_code)
+
+    assert statuses == [200, 200, 400, 200, 200, 200, 404, 400, 400, 404]
+
+
+async def test_a_plan_that_ended_is_told_in_the_members_language(
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    await runtime.pool.execute(
+        "update users set locale = 'de', plan_until = '2026-01-31 12:00Z' where id = $1", user.id
+    )
+    async with runtime.transaction(OPERATOR) as work:
+        token = await access.begin_session(work, user, user_agent="")
+    answer = await client.get("/account", headers={"cookie": f"openslot_session={token}"})
+
+    assert "Kostenlos, da Pro am 31. Januar 2026 endete" in answer.text
+    assert "API-Schlüssel gibt es in den Tarifen Pro und Business." in answer.text
+
+
+async def test_faults_stand_below_their_fields_in_the_pages_language(client: httpx2.AsyncClient, link: str) -> None:
+    sent = {"name": "x" * 201, "email": "nobody", "password": "short", "timezone": "Mars/Base"}
+    answer = await client.post(link, data=sent, headers={"accept-language": "fr"})
+
+    for fault in (
+        "Doit comporter au plus 200 caractères",
+        "N’est pas une adresse e-mail valide",
+        "Doit comporter au moins 10 caractères",
+        "N’est pas un fuseau horaire",
+    ):
+        assert fault in answer.text
+
+
+async def test_the_first_account_keeps_the_language_of_its_set_up(
+    client: httpx2.AsyncClient, link: str, runtime: Runtime
+) -> None:
+    sent = {"name": "Ada", "email": "ada@lindqvist.example", "password": PASSWORD, "timezone": "UTC"}
+    answer = await client.post(link, data=sent, headers={"accept-language": "ja-JP, en;q=0.5"})
+
+    assert answer.status_code == 303
+    assert await runtime.pool.fetchval("select locale from users") == "ja"
+    assert 'lang="ja"' in (await client.get("/account", headers={"accept-language": "de"})).text
+
+
+async def test_zones_are_listed_by_their_names_in_the_pages_language(client: httpx2.AsyncClient, link: str) -> None:
+    german = (await client.get(link, headers={"accept-language": "de"})).text
+    english = (await client.get(link)).text
+
+    assert '<optgroup label="Europa">' in german
+    assert '<option value="Europe/Vienna">Wien</option>' in german
+    assert '<option value="Europe/Vienna">Vienna</option>' in english
+    values = re.compile(r'<option value="([^"]+)"')
+    assert sorted(values.findall(german)) == sorted(values.findall(english))
+
+
+async def test_pages_fit_a_phone_in_every_language_and_arabic_begins_at_the_right(
+    browser: Browser, client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    base = str(client.base_url)
+    async with runtime.transaction(OPERATOR) as work:
+        await access.create_api_key(work, user, name="Website")
+        token = await access.begin_session(work, user, user_agent="")
+    for language in LANGUAGES:
+        await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
+        context = await browser.new_context(base_url=base, viewport={"width": 360, "height": 740}, locale=language)
+        page = await context.new_page()
+        for path in ("/login", "/nothing", "/account"):
+            if path == "/account":
+                await context.add_cookies([{"name": "openslot_session", "value": token, "url": base}])
+            await page.goto(path)
+            assert await page.evaluate("document.documentElement.scrollWidth - innerWidth") == 0, (language, path)
+            mark = await page.locator(".brand img").bounding_box()
+            name = await page.locator(".brand").bounding_box()
+            assert mark is not None
+            assert name is not None
+            assert (mark["x"] > name["x"] + 1) == (LANGUAGES[language].direction == "rtl"), (language, path)
+        await context.close()
+
+
+async def test_the_apis_answers_are_english_in_every_language(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/api/v1/me", headers={"accept-language": "de"})
+
+    assert answer.json() == {"error": "Missing or invalid credentials"}
