@@ -8,6 +8,7 @@ from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.urls import is_web_url
 from openslot.core.work import Work
+from openslot.i18n import Text
 
 LONGEST_NAME = 100
 COLOUR = re.compile(r"#[0-9a-f]{6}")
@@ -28,13 +29,13 @@ async def set_brand(work: Work, owner: User | Organization, brand: Brand) -> Bra
 def check_brand(brand: Brand) -> Brand:
     """Write a brand in its normal form, or name everything that is wrong with it."""
     name, colour, logo = (brand.name or "").strip(), (brand.colour or "").lower(), (brand.logo_url or "").strip()
-    faults = {}
+    faults: dict[str, str] = {}
     if len(name) > LONGEST_NAME or not is_line(name):
-        faults["name"] = f"must have at most {LONGEST_NAME} characters on one line"
+        faults["name"] = Text("must be one line of at most %(most)s characters", most=LONGEST_NAME)
     if colour and COLOUR.fullmatch(colour) is None:
-        faults["colour"] = "must be a colour such as #3155d9"
+        faults["colour"] = Text("must be a colour such as %(example)s", example="#3155d9")
     if logo and not (is_web_url(logo) and logo.lower().startswith("https://")):
-        faults["logo"] = "must be a link that begins with https://"
+        faults["logo"] = Text("must be a link that begins with https://")
     if faults:
         raise Invalid(details=faults)
     return Brand(name=name or None, colour=colour or None, logo_url=logo or None)

@@ -206,7 +206,7 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
 
 def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
     """Read who books; a browser tells their language where they don't."""
-    locale = body.invitee_locale
+    locale: str | None = body.invitee_locale
     if locale is None and accept_language.strip("* "):
         locale = LanguageTag.parse(negotiate(None, accept_language).formats)
     return Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale)

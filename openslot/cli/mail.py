@@ -4,7 +4,7 @@ import sys
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from typing import Annotated, cast
+from typing import Annotated
 from uuid import UUID
 
 import typer
@@ -89,10 +89,15 @@ def show_mail(
             raise Invalid(NOT_KEPT)
         sys.stdout.buffer.write(content)
         return
-    message = cast("EmailMessage", message_from_bytes(content, policy=policy.default)) if content else None
+    message = message_from_bytes(content, policy=policy.default) if content else None
     if as_json:
-        parts = {name: find_part(message, f"text/{kind}") for name, kind in PARTS.items()}
-        print_json(OpenedMail(**structs.asdict(shown(found)), **parts))
+        opened = OpenedMail(
+            **structs.asdict(shown(found)),
+            text=find_part(message, "text/plain"),
+            html=find_part(message, "text/html"),
+            calendar=find_part(message, "text/calendar"),
+        )
+        print_json(opened)
         return
     for label, value in (("To", found.recipient), ("Subject", found.subject), ("Status", found.status)):
         console.print(f"{label}: {value}")
@@ -136,9 +141,6 @@ async def find_event_type(work: Work, host: User, slug: str) -> EventType:
     if found is None:
         raise EventTypeNotFound
     return found
-
-
-PARTS = {"text": "plain", "html": "html", "calendar": "calendar"}
 
 
 def shown(found: KeptMail) -> ShownMail:

@@ -25,6 +25,7 @@ PROSE_SHAPE = re.compile(PROSE)
 NOT_AN_ADDRESS = Text("is not a valid e-mail address")
 NOT_ALLOWED = Text("has characters that are not allowed")
 EMPTY = Text("must not be empty")
+NOT_A_LANGUAGE = Text("must be a language tag such as de or pt-BR")
 
 _LINE = re.compile(LINE)
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
@@ -100,7 +101,7 @@ class LanguageTag(CheckedText):
         """Take spaces off both ends; whether mail is written in that language is not asked."""
         given = text.strip()
         if _LANGUAGE_TAG.fullmatch(given) is None:
-            raise ValueError("must be a language tag such as de or pt-BR")
+            raise ValueError(NOT_A_LANGUAGE)
         return given.replace("_", "-")
 
 

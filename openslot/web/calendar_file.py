@@ -12,5 +12,8 @@ from openslot.web.pages import NOT_KEPT
 async def calendar_file(work: Work, token: str) -> Response:
     """Send the calendar file of the booking that a manage link names."""
     content = await write_calendar_file(work, BookingRef(read_manage_token(work.runtime, token), None))
-    headers = {"content-type": "text/calendar; charset=utf-8", "content-disposition": "attachment; filename=meeting.ics"}
+    headers = {
+        "content-type": "text/calendar; charset=utf-8",
+        "content-disposition": "attachment; filename=meeting.ics",
+    }
     return Response(headers={**NOT_KEPT, **headers}, body=content)

@@ -54,7 +54,7 @@ def write_calendar(entry: Entry, method: Method | None) -> bytes:
     if method is not None:
         calendar.add("method", method.value)
     calendar.add_component(_write_event(entry, STATUS[method or Method.REQUEST]))
-    return calendar.to_ical()
+    return bytes(calendar.to_ical())
 
 
 def _write_event(entry: Entry, status: str) -> Event:

@@ -1,6 +1,7 @@
 """What mail refuses."""
 
 from openslot.core.errors import NotFound
+from openslot.i18n import Text
 
 
 class MailNotFound(NotFound):
@@ -9,4 +10,4 @@ class MailNotFound(NotFound):
     code = "mail_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Mail not found")
+        super().__init__(Text("Mail not found"))

@@ -113,7 +113,7 @@ def _write_people(meeting: Meeting, recipient: Recipient) -> list[Fact]:
     return [invitee, *guests, *answers]
 
 
-def _say_answer(answer: str | bool) -> list[str]:  # noqa: FBT001 - as it was given
+def _say_answer(answer: str | bool) -> list[str]:
     if isinstance(answer, bool):
         return [Text("Yes") if answer else Text("No")]
     return paragraph(answer).split("\n")

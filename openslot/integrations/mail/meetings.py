@@ -60,7 +60,9 @@ def list_recipients(booking: Booking, host: Host) -> tuple[Recipient, ...]:
     return tuple(each for each in (invitee, *guests, as_host) if by_address[each.email.casefold()] is each)
 
 
-def write_entry(meeting: Meeting, recipient: Recipient, *, summary: str, description: str, changed_at: datetime) -> Entry:
+def write_entry(
+    meeting: Meeting, recipient: Recipient, *, summary: str, description: str, changed_at: datetime
+) -> Entry:
     """Write the meeting as a calendar entry, the same for everyone but for what only some may see."""
     booking = meeting.booking
     invitee = Attendee(address=Address(booking.invitee_email, find_name(booking.invitee_name) or ""))

@@ -8,6 +8,8 @@ from openslot.core.zones import get_zone
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 
+DASH = "\u2013"
+
 
 def say_day(moment: datetime, zone: str, locale: Locale) -> str:
     """Say `Friday 20 March 2026`."""
@@ -15,12 +17,12 @@ def say_day(moment: datetime, zone: str, locale: Locale) -> str:
 
 
 def say_hours(starts_at: datetime, ends_at: datetime, zone: str, locale: Locale) -> str:
-    """Say `09:00 – 09:30`, with 12 or 24 hours as the place counts them, and the day where it ends on another."""
+    """Say from when to when, with 12 or 24 hours as the place counts them, and the day where it ends on another."""
     start, end = starts_at.astimezone(get_zone(zone)), ends_at.astimezone(get_zone(zone))
     ending = say_time(ends_at, zone, locale)
     if start.date() != end.date():
         ending = f"{format_skeleton('MMMEd', end, locale=locale.formats)}, {ending}"
-    return f"{say_time(starts_at, zone, locale)} – {ending}"
+    return f"{say_time(starts_at, zone, locale)} {DASH} {ending}"
 
 
 def say_time(moment: datetime, zone: str, locale: Locale) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from openslot.core.errors import Invalid
+from openslot.i18n import Text
 
 # Ten tries over a day: greylisting takes minutes, a broken server hours.
 DELAYS = (
@@ -18,7 +19,7 @@ LIMIT_WINDOW = timedelta(hours=24)
 
 DEFAULT_REMINDERS = (24 * 60, 60)
 MOST_REMINDERS = 5
-EARLIEST_REMINDER = 28 * 24 * 60
+EARLIEST_REMINDER, LATEST_REMINDER = 28 * 24 * 60, 5
 
 
 def is_last_try(attempts: int) -> bool:
@@ -39,9 +40,10 @@ def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:
     """Keep each reminder once, the earliest first, or refuse what makes no sense; none at all is a choice."""
     chosen = tuple(sorted(set(minutes), reverse=True))
     if len(chosen) > MOST_REMINDERS:
-        raise Invalid(details={"minutes": f"must be at most {MOST_REMINDERS} reminders"})
-    if any(not 5 <= each <= EARLIEST_REMINDER for each in chosen):
-        raise Invalid(details={"minutes": f"must be from 5 to {EARLIEST_REMINDER} minutes before the meeting"})
+        raise Invalid(details={"minutes": Text("must be at most %(most)s reminders", most=MOST_REMINDERS)})
+    if any(not LATEST_REMINDER <= each <= EARLIEST_REMINDER for each in chosen):
+        words = Text("must be from %(least)s to %(most)s minutes", least=LATEST_REMINDER, most=EARLIEST_REMINDER)
+        raise Invalid(details={"minutes": words})
     return chosen
 
 

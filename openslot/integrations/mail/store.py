@@ -11,9 +11,7 @@ from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.integrations.mail.models import KeptMail, MailKind, Role, Status
 
-COLUMNS = (
-    "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
-)
+COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
 # The first of the two numbers of an advisory lock.
 RECIPIENTS, HOSTS = 21, 22
 
@@ -23,7 +21,8 @@ from users u left join lateral (
     select 0 as place, own.name, own.colour, own.logo_url from brands own where own.user_id = u.id
     union all
     select 1, coalesce(their.name, o.name), their.colour, their.logo_url
-    from memberships m join organizations o on o.id = m.organization_id join brands their on their.organization_id = o.id
+    from memberships m join organizations o on o.id = m.organization_id
+    join brands their on their.organization_id = o.id
     where m.user_id = u.id and m.active
     order by place limit 1
 ) b on true

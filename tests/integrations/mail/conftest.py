@@ -68,7 +68,9 @@ def book(runtime: Runtime, user: User) -> Book:
     return book_one
 
 
-async def move(runtime: Runtime, booking: Booking, starts_at: object, *, actor: Actor = PUBLIC, reason: str = "") -> None:
+async def move(
+    runtime: Runtime, booking: Booking, starts_at: object, *, actor: Actor = PUBLIC, reason: str = ""
+) -> None:
     """Move a booking."""
     async with runtime.transaction(actor) as work:
         await bookings.reschedule_booking(work, BookingRef(booking.id, None), starts_at, reason=reason or None)  # type: ignore[arg-type]
@@ -99,7 +101,7 @@ async def messages(runtime: Runtime, to: str) -> list[EmailMessage]:
 
 def read_message(content: bytes) -> EmailMessage:
     """Read a message as a mail program does."""
-    return cast("EmailMessage", message_from_bytes(content, policy=policy.default))
+    return message_from_bytes(content, policy=policy.default)
 
 
 def part(message: EmailMessage, kind: str) -> str:

@@ -85,7 +85,7 @@ class ScriptedServer:
 
     async def _answer(self, server: SMTP, answer: str) -> str:
         if answer == DROP:
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.WriteTransport)
             server.transport.abort()
             return "421 gone"
         if answer == HANG:

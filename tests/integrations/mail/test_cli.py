@@ -48,7 +48,9 @@ def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     return in_thread
 
 
-async def test_the_mailbox_is_read_from_the_terminal(runtime: Runtime, clock: MovingClock, book: Book, cli: Cli) -> None:
+async def test_the_mailbox_is_read_from_the_terminal(
+    runtime: Runtime, clock: MovingClock, book: Book, cli: Cli
+) -> None:
     booking = await book()
     other = await book(booking.ends_at)
     await work_off(runtime, clock)
@@ -62,7 +64,7 @@ async def test_the_mailbox_is_read_from_the_terminal(runtime: Runtime, clock: Mo
     opened = await cli("mail", "show", listed["id"], "--json")
     assert "METHOD:REQUEST" in opened["calendar"]
     assert "<h1" in opened["html"]
-    assert "Your meeting is confirmed".encode() in await cli("mail", "show", listed["id"])
+    assert b"Your meeting is confirmed" in await cli("mail", "show", listed["id"])
 
 
 async def test_a_mail_that_is_not_there(cli: Cli) -> None:
@@ -112,9 +114,7 @@ async def test_reminders_that_make_no_sense(cli: Cli, user: User, minutes: str) 
     assert "minutes" in (refused.value.details or {})
 
 
-async def test_a_brand_stands_on_mail(
-    runtime: Runtime, clock: MovingClock, book: Book, cli: Cli, user: User
-) -> None:
+async def test_a_brand_stands_on_mail(runtime: Runtime, clock: MovingClock, book: Book, cli: Cli, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Lindqvist AB", slug="lindqvist")
         await accounts.add_member(work, organization, user)

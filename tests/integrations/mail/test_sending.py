@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.actor import DEMO, OPERATOR
 from openslot.core.config import Settings
+from openslot.core.ids import new_id
 from openslot.core.revivals import revive_effects
 from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
@@ -19,7 +20,6 @@ from openslot.integrations.mail.models import MailKind, Status
 from openslot.integrations.mail.rules import DELAYS
 from openslot.runtime import open_runtime
 from openslot.webhooks.events import WebhookDisabled
-from openslot.core.ids import new_id
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import (
     Book,
