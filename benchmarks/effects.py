@@ -73,10 +73,10 @@ async def _measure(here: Stage) -> None:
     await migrate(here.url)
     sink, port = Sink(), free_port()
     server = await asyncio.start_server(sink.take, "127.0.0.1", port)
-    async with server, _runtime(here) as runtime:
+    async with server, open_runtime_at(here) as runtime:
         owners = [await _make_owner(runtime, number, port) for number in range(OWNERS)]
         for number in range(EVENTS):
-            await _happen(runtime, owners[number % OWNERS], f"drained{number}")
+            await happen(runtime, owners[number % OWNERS], f"drained{number}")
         with running(["openslot", "worker"], None, here):
             await sink.wait_for(EVENTS)
             await _print_drained(runtime, sink)
@@ -84,7 +84,7 @@ async def _measure(here: Stage) -> None:
 
 
 @asynccontextmanager
-async def _runtime(here: Stage) -> AsyncIterator[Runtime]:
+async def open_runtime_at(here: Stage) -> AsyncIterator[Runtime]:
     settings = replace(load_settings(), database_url=here.url, data_dir=here.data_dir)
     async with open_runtime(settings) as runtime:
         yield runtime
@@ -97,7 +97,7 @@ async def _make_owner(runtime: Runtime, number: int, port: int) -> User:
     return owner
 
 
-async def _happen(runtime: Runtime, owner: User, name: str) -> None:
+async def happen(runtime: Runtime, owner: User, name: str) -> None:
     async with runtime.transaction(OPERATOR) as work:
         await contacts.add_contact(
             work, owner, ContactWanted(name=Name(name), email=EmailAddress(f"{name}@bench.example"))
@@ -117,7 +117,7 @@ async def _print_alone(runtime: Runtime, owners: list[User], sink: Sink) -> None
     for number in range(ALONE):
         await asyncio.sleep(0.1)
         before = len(sink.came_at)
-        await _happen(runtime, owners[number % OWNERS], f"alone{number}")
+        await happen(runtime, owners[number % OWNERS], f"alone{number}")
         committed = time.perf_counter()
         await sink.wait_for(before + 1)
         waits.append(sink.came_at[-1] - committed)

@@ -5,7 +5,7 @@ from openslot.accounts.schemas import Me, show_me
 from openslot.routing import get
 
 
-@get("/me", tag="User", summary="Read the user whose key is used")
+@get("/me", tag="User", summary="Get the current user")
 async def get_me(user: User) -> Me:
-    """Tell whose key this is and which plan counts."""
+    """Get the user that the API key belongs to, with the plan in effect."""
     return show_me(user)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Plan(StrEnum):
-    """What a user or an organization has."""
+    """The plan of a user or an organization."""
 
     FREE = "FREE"
     PRO = "PRO"

@@ -10,7 +10,7 @@ from openslot.core.instants import iso
 
 
 class Me(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The user whose key was used."""
+    """The user that the API key belongs to."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"])]
     email: Annotated[str, Meta(examples=["mara@lindqvist.example"])]
@@ -18,7 +18,7 @@ class Me(Struct, frozen=True, kw_only=True, rename="camel"):
     username: Annotated[str, Meta(examples=["mara"])]
     plan: Annotated[Plan, Meta(description="The user's own plan", examples=["FREE"])]
     effective_plan: Annotated[
-        Plan, Meta(description="The plan that counts: own, trial or an organization's", examples=["PRO"])
+        Plan, Meta(description="The plan in effect: the user's own, a trial's or an organization's", examples=["PRO"])
     ]
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
     created_at: Annotated[str, Meta(examples=["2026-03-16T09:00:00Z"])]

@@ -16,16 +16,16 @@ from openslot.core.zones import Zone, get_zone
 from openslot.event_types.schemas import ShownHost, ShownOffer, show_offered
 from openslot.routing import Given, Query, get
 
-Timezone = Annotated[Zone, Meta(description="The zone to show times in, any IANA name"), Query()]
-StartDate = Annotated[date | None, Meta(description="The first day in that zone; none: today"), Query("startDate")]
+Timezone = Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name"), Query()]
+StartDate = Annotated[
+    date | None, Meta(description="First day, in that time zone; today if omitted"), Query("startDate")
+]
 EndDate = Annotated[
     date | None,
-    Meta(description="The last day, included, at most 62 in all; none: a week later"),
+    Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted"),
     Query("endDate"),
 ]
-Token = Annotated[
-    Annotated[str, Meta(pattern=LINE)] | None, Meta(description="What opens a private event type"), Query()
-]
+Token = Annotated[Annotated[str, Meta(pattern=LINE)] | None, Meta(description="Token of a private event type"), Query()]
 
 
 def check_days(given: Given) -> dict[str, str]:
@@ -37,25 +37,25 @@ def check_days(given: Given) -> dict[str, str]:
     return find_days_faults(default_days(first=first, last=last, zone=get_zone(zone or "UTC"), now=given.now))
 
 
-@get("/availability/{slug}", summary="List open slots", check=check_days)
+@get("/availability/{slug}", summary="List available slots", check=check_days)
 async def list_slots(
     work: Work, user: User, *, slug: str, timezone: Timezone, start_date: StartDate = None, end_date: EndDate = None
 ) -> OpenSlots:
-    """List the starts that may be booked for one of your event types."""
+    """List the available start times of one of your event types."""
     which = BySlug(user.id, slug)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)
 
 
-@get("/{username}/{slug}", tag="Public", summary="Read what a host offers")
+@get("/{username}/{slug}", tag="Public", summary="Get a public event type")
 async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
-    """Read one event type as those who book see it."""
+    """Get an event type as invitees see it."""
     found = await operations.get_offer(work, ByPage(username, slug, token))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.setting.event_type))
 
 
-@get("/{username}/{slug}/slots", tag="Public", summary="List open slots of a host", check=check_days)
+@get("/{username}/{slug}/slots", tag="Public", summary="List a host's available slots", check=check_days)
 async def list_public_slots(
     work: Work,
     *,
@@ -66,7 +66,7 @@ async def list_public_slots(
     end_date: EndDate = None,
     token: Token = None,
 ) -> OpenSlots:
-    """List the starts that anyone may book."""
+    """List the available start times of a host's event type."""
     which = ByPage(username, slug, token)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)

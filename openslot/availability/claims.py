@@ -104,7 +104,7 @@ async def _keep(
     found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
     event_type = found.setting.event_type
     if (held.event_type_id, held.starts_at) != (event_type.id, starts_at):
-        raise Invalid(details={"holdId": "holds another time"})
+        raise Invalid(details={"holdId": "is for a different time"})
     if judge(_with_own_seat(found, held), starts_at) is not Code.OPEN:
         raise TimeTaken
     if held.seat_id is not None:

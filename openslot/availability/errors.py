@@ -9,8 +9,8 @@ class NotAStart(Invalid):
 
     code = "not_a_start"
 
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(details={field: sentence})
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(details={field: Text("is not a start time of this event type (%(reason)s)", reason=reason)})
 
 
 class TimeTaken(Conflict):

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from openslot.core.instants import Instant
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule
 
@@ -118,12 +120,12 @@ class Slots(Struct, frozen=True):
 
 
 class Slot(Struct, frozen=True, rename="camel"):
-    """One start that may be booked, as the wire shows it."""
+    """An available slot."""
 
-    date: str
-    time: str
-    start_time: str
-    end_time: str
+    date: Annotated[str, Meta(description="In the requested time zone", examples=["2026-03-16"])]
+    time: Annotated[str, Meta(description="In the requested time zone, HH:MM", examples=["10:00"])]
+    start_time: Instant
+    end_time: Instant
 
 
 class Code(StrEnum):

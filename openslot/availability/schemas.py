@@ -13,7 +13,7 @@ from openslot.event_types.schemas import EmbeddedEventType, embed
 
 
 class OpenSlots(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The starts that may be booked, in order."""
+    """The available slots, in order."""
 
     data: list[Slot]
     event_type: EmbeddedEventType

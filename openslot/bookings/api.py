@@ -26,7 +26,7 @@ from openslot.routing import Query, Success, get, patch, post
 from openslot.routing.moments import From, To, check_span
 from openslot.routing.paging import Limit, Listing, Page, paginate
 
-StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, in any letter case"), Query()]
+StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()]
 
 
 @get(summary="List bookings", check=check_span)
@@ -40,24 +40,24 @@ async def list_bookings(
     from_: From = None,
     to: To = None,
 ) -> Listing[ShownBooking]:
-    """List your bookings, newest start first."""
+    """List your bookings, latest start time first."""
     wanted = None if status is BookingFilter.ALL else Status(status)
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
     return Listing(data=found, pagination=paginate(page, limit, total))
 
 
-@get(summary="Read a booking")
+@get(summary="Get a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
-    """Read one of your bookings with its event type, contact and mails."""
+    """Get one of your bookings with its event type, contact and e-mails."""
     ref = BookingRef(booking_id, user.id)
     shown = await operations.get_shown(work, ref)
     return DetailedBooking(**asdict(shown), email_logs=await operations.list_emails(work, ref))
 
 
-@post(summary="Book a slot")
+@post(summary="Create a booking")
 async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBooking:
-    """Book an open slot of one of your event types for an invitee."""
+    """Book an available slot of one of your event types for an invitee."""
     wanted = BookingWanted(
         which=BySlug(user.id, data.event_type_slug),
         starts_at=data.start_time,
@@ -77,14 +77,14 @@ async def cancel_booking(
     booking_id: UUID,
     data: CancelBody | None = None,
 ) -> Success:
-    """Cancel one of your bookings; cancelling it again changes nothing."""
+    """Cancel one of your bookings. Cancelling it again changes nothing."""
     await operations.cancel_booking(work, BookingRef(booking_id, user.id), reason=data.reason if data else None)
     return Success()
 
 
-@patch("/bookings/{booking_id}/reschedule", summary="Move a booking")
+@patch("/bookings/{booking_id}/reschedule", summary="Reschedule a booking")
 async def reschedule_booking(work: Work, user: User, booking_id: UUID, data: RescheduleBody) -> Success:
-    """Move one of your bookings to another open slot."""
+    """Reschedule one of your bookings to another available slot."""
     ref = BookingRef(booking_id, user.id)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()

@@ -37,19 +37,19 @@ class BookingEvent(Event, frozen=True, kw_only=True):
 
 
 class BookingCreated(BookingEvent, frozen=True, kw_only=True):
-    """A new booking has been confirmed."""
+    """A booking was created and confirmed."""
 
     type: ClassVar[str] = "booking.created"
 
 
 class BookingCancelled(BookingEvent, frozen=True, kw_only=True):
-    """A booking has been cancelled."""
+    """A booking was cancelled."""
 
     type: ClassVar[str] = "booking.cancelled"
 
 
 class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
-    """A booking has been moved to a new time."""
+    """A booking was rescheduled to a new time."""
 
     type: ClassVar[str] = "booking.rescheduled"
     previous_starts_at: datetime

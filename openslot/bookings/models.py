@@ -2,9 +2,10 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from openslot.availability.models import EventTypeRef
 from openslot.event_types.models import Location
@@ -14,7 +15,7 @@ Answers = dict[str, AnswerValue]
 
 
 class Status(StrEnum):
-    """What a booking is; one that waits for its payment does not show on the REST door."""
+    """The status of a booking. One that waits for its payment is not shown by the REST API."""
 
     CONFIRMED = "CONFIRMED"
     CANCELLED = "CANCELLED"
@@ -22,9 +23,9 @@ class Status(StrEnum):
 
 
 class Payment(Struct, frozen=True):
-    """How a paid booking stands with its payment."""
+    """The payment of a booking."""
 
-    status: str
+    status: Annotated[str, Meta(examples=["not_required"])]
 
 
 class Invitee(Struct, frozen=True, kw_only=True):

@@ -50,9 +50,9 @@ def invitee_of(request: Request) -> str | None:
     return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"
 
 
-@post("/bookings", summary="Book a slot without a key", retried_by=invitee_of)
+@post("/bookings", summary="Create a public booking", retried_by=invitee_of)
 async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
-    """Book an open slot of a host, as the booking page and the widget do."""
+    """Book an available slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
         which=ById(parse_id(data.event_type_id), data.token),
         starts_at=data.start_time,
@@ -72,39 +72,39 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
     )
 
 
-@post("/holds", summary="Keep a slot for ten minutes", limit=HOLDS)
+@post("/holds", summary="Create a hold", limit=HOLDS)
 async def create_hold(work: Work, request: Request, data: HoldBody) -> CreatedHold:
-    """Keep a slot while a form is filled in; three at a time from one address."""
+    """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time."""
     which = ById(parse_id(data.event_type_id), data.token)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
     return CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
 
 
-@delete("/holds/{hold_id}", summary="Let go of a held slot", limit=HOLDS)
+@delete("/holds/{hold_id}", summary="Cancel a hold", limit=HOLDS)
 async def delete_hold(work: Work, hold_id: UUID) -> Success:
-    """Give a held slot back before it expires."""
+    """Release a held slot before the hold expires."""
     await claims.drop_hold(work, hold_id)
     return Success()
 
 
-@get("/manage/{token}", summary="Read a booking by its link")
+@get("/manage/{token}", summary="Get a booking by its manage link")
 async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
-    """Read the booking that a manage link names."""
+    """Get the booking that a manage link belongs to."""
     details = await operations.get_booking(work, BookingRef(read_manage_token(work.runtime, token), None))
     return await _show(work, details)
 
 
-@post("/manage/{token}/cancel", summary="Cancel a booking by its link")
+@post("/manage/{token}/cancel", summary="Cancel a booking by its manage link")
 async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None = None) -> Success:
-    """Cancel the booking that a manage link names."""
+    """Cancel the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.cancel_booking(work, ref, reason=data.reason if data else None)
     return Success()
 
 
-@post("/manage/{token}/reschedule", summary="Move a booking by its link")
+@post("/manage/{token}/reschedule", summary="Reschedule a booking by its manage link")
 async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBody) -> Success:
-    """Move the booking that a manage link names to another open slot."""
+    """Reschedule the booking that a manage link belongs to."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()

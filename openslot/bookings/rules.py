@@ -84,7 +84,7 @@ def find_answer_faults(
 ) -> dict[str, str]:
     """Check answers against what was asked; the host's side need not answer everything."""
     asked = {question.key: question for question in questions}
-    faults = {f"answers.{key}": "is not asked" for key in answers if key not in asked}
+    faults = {f"answers.{key}": "is not a question of this event type" for key in answers if key not in asked}
     for key, question in asked.items():
         given = answers.get(key)
         if given in (None, "", False):
@@ -99,7 +99,7 @@ def _answer_fault(question: Question, given: AnswerValue | None) -> str | None:
     if question.kind is QuestionKind.CHECKBOX:
         return None if isinstance(given, bool) else "must be true or false"
     if not isinstance(given, str):
-        return "must be a text"
+        return "must be a string"
     if question.kind is QuestionKind.CHOICE:
         return None if given in question.options else f"must be one of {', '.join(question.options)}"
     return TEXT_FAULTS[question.kind](given)

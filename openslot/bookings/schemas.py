@@ -20,13 +20,14 @@ from openslot.i18n.negotiation import negotiate
 Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
-Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="What opens a private event type")]
+Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="Token of a private event type")]
 GivenAnswers = Annotated[
     dict[Annotated[str, Meta(pattern=LINE, max_length=50)], Annotated[str, Meta(max_length=5000)] | bool],
-    Meta(description="By the question's key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
+    Meta(description="Answers by question key", examples=[{"topic": "Pricing for a team of 12"}], max_length=20),
 ]
 Guests = Annotated[
-    list[EmailAddress], Meta(max_length=10, description="Others who are told", examples=[["li@okafor.example"]])
+    list[EmailAddress],
+    Meta(max_length=10, description="E-mail addresses of guests to notify", examples=[["li@okafor.example"]]),
 ]
 
 
@@ -38,7 +39,8 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     invitee_email: EmailAddress
     invitee_timezone: Zone
     invitee_locale: Annotated[
-        LanguageTag | None, Meta(description="The language of mail to the invitee and the guests; none: the host's")
+        LanguageTag | None,
+        Meta(description="The language of e-mails to the invitee and the guests; by default the host's"),
     ] = None
     notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
     answers: GivenAnswers = {}
@@ -46,13 +48,13 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
 
 class BookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Book a slot of one of your event types."""
+    """A booking to create."""
 
     event_type_slug: Annotated[str, Meta(pattern=LINE, max_length=200, examples=["intro-call"])]
 
 
 class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Book a slot of a host."""
+    """A public booking to create."""
 
     event_type_id: Id
     hold_id: Id | None = None
@@ -60,20 +62,20 @@ class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel"
 
 
 class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Why a booking is cancelled."""
+    """The reason for a cancellation."""
 
     reason: Annotated[Reason | None, Meta(examples=["Ill today, sorry"])] = None
 
 
 class RescheduleBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Where a booking is moved to."""
+    """The new time of a booking."""
 
     new_start_time: Moment
     reason: Annotated[Reason | None, Meta(examples=["The train is late"])] = None
 
 
 class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Which slot to keep for a moment."""
+    """The slot to hold."""
 
     event_type_id: Id
     start_time: Moment
@@ -81,13 +83,13 @@ class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown
 
 
 class CreatedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The booking that was made."""
+    """The created booking."""
 
     booking_id: BookingId
 
 
 class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="camel"):
-    """The booking that was made, and how to manage it."""
+    """The created booking, and how to manage it."""
 
     status: Status
     start_time: Instant
@@ -96,14 +98,14 @@ class CreatedPublicBooking(CreatedBooking, frozen=True, kw_only=True, rename="ca
 
 
 class CreatedHold(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A slot that is kept until it expires."""
+    """A slot that is held until the hold expires."""
 
     hold_id: Id
     expires_at: Instant
 
 
 class BookingFilter(StrEnum):
-    """Which bookings a list shows, in any letter case."""
+    """The status to filter bookings by, case-insensitive."""
 
     ALL = "all"
     CONFIRMED = "CONFIRMED"
@@ -115,21 +117,20 @@ class BookingFilter(StrEnum):
 
 
 class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One mail about a booking that was sent or has failed for good."""
+    """An e-mail about a booking that was sent or could not be delivered."""
 
-    id: Id
+    id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ec1"])]
     kind: Annotated[
         str,
         Meta(
-            description="`confirmation`, `reschedule`, `cancellation` or `reminder`; more may come",
-            examples=["confirmation"],
+            description="confirmation, reschedule, cancellation or reminder; more may follow", examples=["confirmation"]
         ),
     ]
     to: Annotated[str, Meta(examples=["jonas@okafor.example"])]
-    subject: Annotated[str, Meta(examples=["Confirmed: Intro call with Mara Lindqvist, Mon, 16 Mar, 10:00"])]
+    subject: Annotated[str, Meta(examples=["Confirmed: Intro call with Mara Lindqvist"])]
     status: Annotated[Literal["sent", "failed"], Meta(examples=["sent"])]
     sent_at: Instant | None
-    error: Annotated[str | None, Meta(description="Why it has failed")]
+    error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 
 class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -160,13 +161,13 @@ class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DetailedBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
-    """A meeting with the mails about it."""
+    """A booking with the e-mails about it."""
 
     email_logs: list[EmailLog]
 
 
 class ManagedHost(Struct, frozen=True, kw_only=True):
-    """Whose time is booked."""
+    """The host of a booking."""
 
     name: Annotated[str, Meta(examples=["Mara Lindqvist"])]
     username: Annotated[str, Meta(examples=["mara"])]
@@ -174,7 +175,7 @@ class ManagedHost(Struct, frozen=True, kw_only=True):
 
 
 class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A booking as the one who made it sees it."""
+    """A booking as its invitee sees it."""
 
     id: BookingId
     status: Status
@@ -188,18 +189,18 @@ class ManagedBooking(Struct, frozen=True, kw_only=True, rename="camel"):
     host: ManagedHost
     cancelled_at: Instant | None
     cancel_reason: str | None
-    can_change: Annotated[bool, Meta(description="Whether it may still be moved or cancelled", examples=[True])]
+    can_change: Annotated[bool, Meta(description="Whether it can still be rescheduled or cancelled", examples=[True])]
 
 
 class Previous(Struct, frozen=True, kw_only=True, rename="camel"):
-    """When a moved booking was before."""
+    """The time of a booking before it was rescheduled."""
 
     start_time: Instant
     end_time: Instant
 
 
 class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
-    """A meeting that was moved, for webhooks."""
+    """A rescheduled booking, as webhooks send it."""
 
     previous: Previous | UnsetType = UNSET
 

@@ -13,10 +13,10 @@ from openslot.routing import Query, get
 from openslot.routing.moments import From, To, check_span
 from openslot.routing.paging import Listing, Page, ShortLimit, paginate
 
-Status = Annotated[CallFilter, Meta(description="How the calls ended, in any letter case"), Query()]
+Status = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]
 
 
-@get(summary="List voice calls", check=check_span)
+@get(summary="List calls", check=check_span)
 async def list_calls(
     work: Work,
     user: User,
@@ -27,7 +27,7 @@ async def list_calls(
     page: Page = 1,
     limit: ShortLimit = 20,
 ) -> Listing[ShownCall]:
-    """List your voice calls that are over, newest first; `from` and `to` act on `startedAt`."""
+    """List your finished voice calls, newest first. `from` and `to` filter by `startedAt`."""
     wanted, span = read_filter(status), read_span(from_, to)
     found, total = await operations.list_finished_calls(work, user, status=wanted, span=span, page=page, limit=limit)
     return Listing(data=[show_call(each) for each in found], pagination=paginate(page, limit, total))

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class CallDirection(StrEnum):
-    """Who called: the other side, or the owner's."""
+    """The direction of a call: inbound from the other party, or outbound to them."""
 
     INBOUND = "inbound"
     OUTBOUND = "outbound"

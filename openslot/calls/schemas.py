@@ -10,7 +10,7 @@ from openslot.core.instants import Instant, iso
 
 
 class CallFilter(StrEnum):
-    """Which calls are asked for, in any letter case."""
+    """The status to filter calls by, case-insensitive."""
 
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
@@ -23,14 +23,14 @@ class CallFilter(StrEnum):
 
 
 class ShownCall(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A voice call that is over."""
+    """A finished voice call."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e93"])]
-    direction: Annotated[CallDirection, Meta(description="inbound: the other side called", examples=["inbound"])]
-    caller_phone: Annotated[str, Meta(description="The other side's number, E.164", examples=["+493012345678"])]
+    direction: Annotated[CallDirection, Meta(description="inbound: the other party called", examples=["inbound"])]
+    caller_phone: Annotated[str, Meta(description="Phone number of the other party, E.164", examples=["+493012345678"])]
     duration_seconds: Annotated[int, Meta(ge=0, examples=[245])]
     status: Annotated[CallStatus, Meta(description="How it ended", examples=["completed"])]
-    agent_name: Annotated[str, Meta(description="The voice agent that spoke", examples=["Reception"])]
+    agent_name: Annotated[str, Meta(description="The voice agent that handled the call", examples=["Reception"])]
     started_at: Instant
     created_at: Instant
     updated_at: Instant

@@ -23,7 +23,7 @@ from openslot.routing.paging import Limit, Listing, Page, paginate
 
 Search = Annotated[
     str,
-    Meta(description="A part of the name, e-mail address or company, in any letter case", pattern=LINE, max_length=254),
+    Meta(description="Part of the name, e-mail address or company, case-insensitive", pattern=LINE, max_length=254),
     Query(),
 ]
 
@@ -32,32 +32,32 @@ Search = Annotated[
 async def list_contacts(
     work: Work, user: User, *, search: Search = "", page: Page = 1, limit: Limit = 20
 ) -> Listing[ListedContact]:
-    """List your contacts, newest first, or those that a search finds."""
+    """List your contacts, newest first. `search` filters them."""
     found, total = await operations.list_contacts(work, user, search=search, page=page, limit=limit)
     return Listing(data=[show_listed(each) for each in found], pagination=paginate(page, limit, total))
 
 
-@post(summary="Add a contact", status=201)
+@post(summary="Create a contact", status=201)
 async def create_contact(work: Work, user: User, data: ContactWanted) -> DetailedContact:
-    """Add someone whose e-mail address none of your contacts has."""
+    """Create a contact. The e-mail address must be unique among your contacts."""
     return show_detailed(KnownContact(await operations.add_contact(work, user, data)))
 
 
-@get(summary="Read a contact")
+@get(summary="Get a contact")
 async def get_contact(work: Work, user: User, contact_id: UUID) -> DetailedContact:
-    """Read a contact with past and upcoming meetings."""
+    """Get a contact with its past and upcoming meetings."""
     return show_detailed(await operations.get_with_meetings(work, user, contact_id))
 
 
-@patch(summary="Change a contact")
+@patch(summary="Update a contact")
 async def update_contact(work: Work, user: User, contact_id: UUID, data: ContactChanges) -> DetailedContact:
-    """Change some fields of a contact; null clears one that may be empty."""
+    """Update the given fields of a contact. `null` clears an optional field."""
     changed = await operations.change_contact(work, user, contact_id, data)
     return show_detailed(await operations.get_with_meetings(work, user, changed.id))
 
 
 @delete(summary="Delete a contact")
 async def delete_contact(work: Work, user: User, contact_id: UUID) -> Success:
-    """Delete a contact for good; bookings keep the invitee's name and e-mail address."""
+    """Delete a contact permanently. Bookings keep the invitee's name and e-mail address."""
     await operations.delete_contact(work, user, contact_id)
     return Success()

@@ -9,7 +9,7 @@ from openslot.core.events import Event
 
 
 class ContactCreated(Event, frozen=True, kw_only=True):
-    """A contact was added, by whichever door; the e-mail address was not known to the owner before."""
+    """A contact was created, with an e-mail address that none of the owner's contacts had."""
 
     type: ClassVar[str] = "contact.created"
     contact: Contact

@@ -10,7 +10,7 @@ from openslot.core.phones import Phone
 from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
 
 _ID = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"
-_TAGS = Meta(max_length=20, description="At most 20; the same one twice is kept once", examples=[["customer", "vip"]])
+_TAGS = Meta(max_length=20, description="At most 20; duplicates are removed", examples=[["customer", "vip"]])
 
 Id = Annotated[str, Meta(examples=[_ID])]
 NameField = Annotated[Name, Meta(examples=["Noor Haddad"])]
@@ -40,13 +40,13 @@ class Tag(Label):
 
 
 PhoneField = Annotated[
-    PhoneOrNone, Meta(description="With + and the country code; kept as E.164", examples=["+49 30 12345678"])
+    PhoneOrNone, Meta(description="With + and the country code; stored as E.164", examples=["+49 30 12345678"])
 ]
 TagsField = Annotated[tuple[Tag, ...], _TAGS]
 
 
 class ContactWanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A contact to add."""
+    """A contact to create."""
 
     name: NameField
     email: EmailField
@@ -57,7 +57,7 @@ class ContactWanted(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class ContactChanges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """What is to be changed: a field that is left out stays, null clears one that may be empty."""
+    """The fields to update. Omitted fields stay unchanged; null clears an optional field."""
 
     name: NameField | UnsetType = UNSET
     email: EmailField | UnsetType = UNSET
@@ -68,7 +68,7 @@ class ContactChanges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class EmbeddedContact(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A contact inside another resource."""
+    """A contact, embedded in another resource."""
 
     id: Id
     name: Annotated[str, Meta(examples=["Noor Haddad"])]
@@ -88,7 +88,7 @@ class ListedContact(EmbeddedContact, frozen=True, kw_only=True, rename="camel"):
 
 
 class MeetingEventType(Struct, frozen=True, kw_only=True):
-    """What was booked."""
+    """The event type of a meeting."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
     name: Annotated[str, Meta(examples=["Intro call"])]
@@ -96,7 +96,7 @@ class MeetingEventType(Struct, frozen=True, kw_only=True):
 
 
 class ShownMeeting(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A meeting with a contact, in short."""
+    """A meeting with a contact."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e92"])]
     start_time: Instant
@@ -106,10 +106,14 @@ class ShownMeeting(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DetailedContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
-    """A contact with its meetings, the 100 nearest to now on each side."""
+    """A contact with its next 100 and its last 100 meetings."""
 
-    upcoming_meetings: Annotated[list[ShownMeeting], Meta(description="Confirmed and not over, the soonest first")]
-    past_meetings: Annotated[list[ShownMeeting], Meta(description="Over, cancelled ones too, the latest first")]
+    upcoming_meetings: Annotated[
+        list[ShownMeeting], Meta(description="Confirmed meetings that have not ended, soonest first")
+    ]
+    past_meetings: Annotated[
+        list[ShownMeeting], Meta(description="Meetings that have ended, including cancelled ones, latest first")
+    ]
 
 
 def embed_contact(contact: Contact) -> EmbeddedContact:

@@ -14,10 +14,10 @@ from openslot.routing import Query, get
 from openslot.routing.moments import From, To, check_span
 from openslot.routing.paging import Listing, Page, ShortLimit, paginate
 
-Phone = Annotated[PhoneFilter | None, Meta(description="One phone number, E.164"), Query()]
+Phone = Annotated[PhoneFilter | None, Meta(description="Phone number, E.164"), Query()]
 
 
-@get(summary="List message threads", check=check_span)
+@get(summary="List conversations", check=check_span)
 async def list_conversations(
     work: Work,
     user: User,
@@ -28,7 +28,7 @@ async def list_conversations(
     page: Page = 1,
     limit: ShortLimit = 20,
 ) -> Listing[ShownConversation]:
-    """List your SMS and WhatsApp threads, newest message first; `from` and `to` act on a thread's last message."""
+    """List your SMS and WhatsApp conversations, latest message first. `from` and `to` filter by the last message."""
     span = read_span(from_, to)
     found, total = await operations.list_conversations(work, user, phone=phone, span=span, page=page, limit=limit)
     return Listing(data=[show_conversation(each) for each in found], pagination=paginate(page, limit, total))

@@ -8,14 +8,14 @@ from msgspec import Struct
 
 
 class Channel(StrEnum):
-    """The ways to write to a phone."""
+    """The channel of a conversation."""
 
     SMS = "sms"
     WHATSAPP = "whatsapp"
 
 
 class MessageDirection(StrEnum):
-    """Who wrote: the contact, or the owner's side."""
+    """The direction of a message: inbound from the contact, or outbound to them."""
 
     INBOUND = "inbound"
     OUTBOUND = "outbound"

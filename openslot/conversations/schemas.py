@@ -9,28 +9,28 @@ from openslot.core.instants import Instant, iso
 
 
 class ShownMessage(Struct, frozen=True, kw_only=True):
-    """One message of a thread."""
+    """A message in a conversation."""
 
     content: Annotated[str, Meta(examples=["Could we meet an hour later?"])]
-    direction: Annotated[MessageDirection, Meta(description="inbound: the contact wrote", examples=["inbound"])]
+    direction: Annotated[MessageDirection, Meta(description="inbound: sent by the contact", examples=["inbound"])]
     timestamp: Instant
 
 
 class ThreadContact(Struct, frozen=True, kw_only=True):
-    """The contact whose phone number it is."""
+    """The contact with this phone number."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e91"])]
     name: Annotated[str, Meta(examples=["Jonas Weber"])]
 
 
 class ShownConversation(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A message thread with one phone number."""
+    """A conversation with one phone number."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e92"])]
     contact_phone: Annotated[str, Meta(description="E.164", examples=["+493012345678"])]
     channel: Annotated[Channel, Meta(examples=["sms"])]
-    messages: Annotated[list[ShownMessage], Meta(description="The newest 50, oldest first among them", max_length=50)]
-    message_count: Annotated[int, Meta(description="How many there are in all", examples=[1])]
+    messages: Annotated[list[ShownMessage], Meta(description="The latest 50 messages, oldest first", max_length=50)]
+    message_count: Annotated[int, Meta(description="Total number of messages", examples=[1])]
     contact: Annotated[ThreadContact | None, Meta(description="The contact with this phone number, if there is one")]
     created_at: Instant
     updated_at: Instant

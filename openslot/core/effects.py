@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 from uuid import UUID
@@ -14,13 +14,14 @@ from openslot.core.changes import Change, arguments, check_counts, count_parts, 
 from openslot.core.db import Db, Row
 from openslot.core.events import Effect, Event, Reaction
 from openslot.core.ids import new_id
-from openslot.core.queue import Job, enqueue
+from openslot.core.queue import AHEAD, Job, Priority, enqueue
 
 INSERT_EVENTS = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
-select w.id, w.type, $4, $12, w.tenant_id, w.subject_kind, w.subject_id, w.fact, w.public
-from unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[], $17::uuid[], $18::jsonb[], $19::json[])
+select w.id, w.type, $4, $14, w.tenant_id, w.subject_kind, w.subject_id, w.fact, w.public
+from unnest($15::uuid[], $16::text[], $17::uuid[], $18::text[], $19::uuid[], $20::jsonb[], $21::json[])
     as w (id, type, tenant_id, subject_kind, subject_id, fact, public)"""
+FIRST_OF_CHANGES = 22
 
 # The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. Who finds
 # nobody in it but those written along with it, from its own place on, heads it.
@@ -31,12 +32,14 @@ joined as (
     returning lane, unfinished
 )"""
 INSERT_EFFECTS = """
-insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, created_at)
+insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, last_error,
+    created_at)
 select w.id, w.event_id, $3, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
-       $4::timestamptz, $4 + w.holds_back, $4
-from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::interval[]) with ordinality
-    as w (id, event_id, reaction, target, lane, from_here_on, holds_back, place)
+       $4::timestamptz + w.after, $4 + w.holds_back, w.reason, $4
+from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::interval[], $12::interval[],
+    $13::text[]) with ordinality
+    as w (id, event_id, reaction, target, lane, from_here_on, holds_back, after, reason, place)
 left join joined j on j.lane = w.lane
 order by w.place
 returning id, state"""
@@ -114,19 +117,26 @@ with held as materialized (
 )
 select r.id, r.round, h.looked_at from (select count(*) as looked_at from held) h left join released r on true"""
 
-# What a crash between two steps can leave behind: due, and no job carries it. Only those that have been due for longest
-# are looked at: in a long queue the others have to wait anyway, and are looked at before it would be their turn.
+# Due by then, and no job carries it: it was planned for later, or a crash between two steps has lost its job.
 # `offset 0` has each job looked up by its key.
-FORGOTTEN = """
-select id, round from (
-    select id, round from effects where state in ('queued', 'running') and next_try_at < $1
-    order by next_try_at limit $2) e
-where not exists (
-    select from pgqueuer q where q.dedupe_key = e.id || ':' || e.round and q.status in ('queued', 'picked') offset 0)"""
+WITHOUT_JOB = """
+with due as materialized (
+    select id, round, state, next_try_at, last_error from effects
+    where state in ('queued', 'running') and next_try_at < $1 and (next_try_at, id) > ($3, $4)
+    order by next_try_at, id limit $5
+), without_job as (
+    select id, round, greatest(next_try_at - $2, interval '0') as after, last_error is not null as is_later from due d
+    where (state = 'queued' or next_try_at < $2 - interval '1 minute') and not exists (
+        select from pgqueuer q
+        where q.dedupe_key = d.id || ':' || d.round and q.status in ('queued', 'picked') offset 0)
+)
+select w.*, l.next_try_at as last_due_at, l.id as last_id, (select count(*) from due) as looked_at
+from (select next_try_at, id from due order by next_try_at desc, id desc limit 1) l left join without_job w on true"""
 
 REPLAYS = ":replay"
 BATCH = 200
 LOOKED_AT = 2_000
+BEFORE_ALL = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 
 
 class NewEffect(NamedTuple):
@@ -136,6 +146,10 @@ class NewEffect(NamedTuple):
     reaction: Reaction
     target: str | None = None
     lane: str | None = None
+    priority: Priority = Priority.SOON
+    after: timedelta = timedelta()
+    reason: str | None = None
+    """Why it does not begin at once."""
 
 
 async def insert_events(
@@ -173,8 +187,12 @@ async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, 
     """Write effects of events that are kept already, with a job for each that heads its lane."""
     if not wanted:
         return
-    rows = await db.fetch(f"with {JOIN_LANES} {INSERT_EFFECTS}", *_effect_columns(wanted, parent_id=parent_id, now=now))
-    await enqueue(db, [Job(effect_id=row["id"], round=0) for row in rows if row["state"] == "queued"])
+    columns = _effect_columns(wanted, parent_id=parent_id, now=now)
+    rows = await db.fetch(f"with {JOIN_LANES} {INSERT_EFFECTS}", *columns)
+    # They come back in the order in which they were given.
+    heads = [(row, each) for row, each in zip(rows, wanted, strict=True) if row["state"] == "queued"]
+    jobs = [Job(effect_id=row["id"], round=0, after=each.after, priority=each.priority) for row, each in heads]
+    await enqueue(db, jobs)
 
 
 async def start_effect(db: Db, job: Job) -> Effect | None:
@@ -209,14 +227,17 @@ async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelt
     """Plan the next try after a failed one."""
     next_round = await db.fetchval(POSTPONE, effect.id, effect.round, now + delay, error)
     if next_round is not None:
-        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
+        job = Job(effect_id=effect.id, round=next_round, after=delay, priority=Priority.LATER)
+        await enqueue(db, [job])
 
 
-async def put_back_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
+async def put_back_effect(
+    db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime, priority: Priority
+) -> None:
     """Plan a try anew that could not begin; it is not counted."""
     next_round = await db.fetchval(PUT_BACK, effect.id, effect.round, now + delay, reason)
     if next_round is not None:
-        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
+        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay, priority=priority)])
 
 
 async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
@@ -236,9 +257,27 @@ async def release_held(db: Db, *, now: datetime, limit: int = BATCH) -> tuple[in
     return released, rows[0]["looked_at"] == limit
 
 
-async def enqueue_forgotten(db: Db, *, due_before: datetime) -> int:
-    """Give a job to due effects that have none."""
-    return await enqueue_rows(db, await db.fetch(FORGOTTEN, due_before, LOOKED_AT))
+async def enqueue_due(
+    db: Db, *, now: datetime, behind: tuple[datetime, UUID] = BEFORE_ALL, limit: int = LOOKED_AT
+) -> tuple[int, tuple[datetime, UUID] | None]:
+    """Give a job to effects that are due soon, or have been for long, and have none.
+
+    It looks at so many, the longest due first; the answer tells how many got one, and behind which to look on.
+    """
+    rows = await db.fetch(WITHOUT_JOB, now + AHEAD, now, *behind, limit)
+    jobs = [
+        Job(
+            effect_id=row["id"],
+            round=row["round"],
+            after=row["after"],
+            priority=Priority.LATER if row["is_later"] else Priority.SOON,
+        )
+        for row in rows
+        if row["id"] is not None
+    ]
+    await enqueue(db, jobs)
+    is_cut = bool(rows) and rows[0]["looked_at"] == limit
+    return len(jobs), (rows[0]["last_due_at"], rows[0]["last_id"]) if is_cut else None
 
 
 def replay_lane(lane: str) -> str:
@@ -255,7 +294,7 @@ async def enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
 
 @cache
 def _recording(changes: tuple[str, ...]) -> str:
-    parts = (*write_parts(changes, first=20), f"happened as ({INSERT_EVENTS})", JOIN_LANES)
+    parts = (*write_parts(changes, first=FIRST_OF_CHANGES), f"happened as ({INSERT_EVENTS})", JOIN_LANES)
     return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS})
         select array(select id from written where state = 'queued') as heads, {count_parts(len(changes))} as counts"""
 
@@ -281,6 +320,8 @@ def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now:
         [each.lane for each in wanted],
         from_here_on,
         [each.reaction.holds_back for each in wanted],
+        [each.after for each in wanted],
+        [each.reason for each in wanted],
     )
 
 

@@ -8,6 +8,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from openslot.core.destinations import Destination
+
 if TYPE_CHECKING:
     from openslot.core.work import Work
 
@@ -97,13 +99,21 @@ class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
     """It failed in a way that no further try can mend."""
 
 
+def to_target(effect: Effect) -> Destination:
+    """Send an effect to its own target, on behalf of its tenant."""
+    if effect.target is None:
+        raise LookupError(f"the effect {effect.id} has no target")
+    return Destination(effect.target, effect.tenant_id)
+
+
 HASTY = tuple(timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 6 * 3600))
 
 
 class Reaction(Struct, frozen=True, kw_only=True):
     """What is done, later and by the worker, because an event happened.
 
-    A lane holds the effects of one subject at one target.
+    A lane holds the effects of one subject at one target. With a `destination` it begins only when the worker has a
+    place for it: whatever calls somebody else declares one.
     """
 
     name: str
@@ -113,6 +123,7 @@ class Reaction(Struct, frozen=True, kw_only=True):
     delays: tuple[timedelta, ...] = HASTY
     holds_back: timedelta | None = None
     collapses: bool = False
+    destination: Callable[[Effect], Destination] | None = None
 
 
 class Consequence(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from enum import IntEnum
 from uuid import UUID
 
 from msgspec import Struct
@@ -12,6 +13,16 @@ from openslot.core.db import Db
 ENTRYPOINT = "effect"
 # The queue's own statement, written once: building it anew for every job costs more than sending it.
 ENQUEUE = QueryQueueBuilder().build_enqueue_query("skip")
+# What is due later than this is not in the queue yet: to look for work is to pass over all that is not due. The sweeper
+# comes every minute and brings it in time.
+AHEAD = timedelta(minutes=2)
+
+
+class Priority(IntEnum):
+    """What goes first: whatever has failed or was put back makes room for the rest."""
+
+    SOON = 0
+    LATER = -1
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -20,6 +31,7 @@ class Job(Struct, frozen=True, kw_only=True):
     effect_id: UUID
     round: int
     after: timedelta = timedelta()
+    priority: Priority = Priority.SOON
 
     def pack(self) -> bytes:
         """Write what the queue carries."""
@@ -32,12 +44,13 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 async def enqueue(db: Db, jobs: Sequence[Job]) -> None:
-    """Put these jobs into the queue, leaving out those that are there already."""
+    """Put jobs into the queue, leaving out those that are there already and those that are due much later."""
+    jobs = [job for job in jobs if job.after <= AHEAD]
     if not jobs:
         return
     await db.execute(
         ENQUEUE,
-        [0] * len(jobs),
+        [job.priority for job in jobs],
         [ENTRYPOINT] * len(jobs),
         [job.pack() for job in jobs],
         [job.after for job in jobs],

@@ -18,22 +18,22 @@ from openslot.routing import get
 from openslot.routing.paging import Limit, Listing, Page, paginate
 
 
-@get(summary="List active event types")
+@get(summary="List event types")
 async def list_event_types(work: Work, user: User, page: Page = 1, limit: Limit = 20) -> Listing[ListedEventType]:
-    """List what can be booked with you, in the order of your page."""
+    """List your active event types, in the order of your booking page."""
     found, total = await operations.list_event_types(work, user, only_active=True, page=page, limit=limit)
     return Listing(data=[show_listed(each) for each in found], pagination=paginate(page, limit, total))
 
 
-@get(summary="Read an event type")
+@get(summary="Get an event type")
 async def get_event_type(work: Work, user: User, event_type_id: UUID) -> DetailedEventType:
-    """Read an event type, active or not, with all that decides when it can be booked."""
+    """Get an event type, active or not, with its scheduling configuration."""
     event_type, schedule = await operations.get_with_schedule(work, user, event_type_id)
     return show_detailed(event_type, schedule)
 
 
-@get("/{username}", tag="Public", summary="Read a host's page")
+@get("/{username}", tag="Public", summary="Get a host's page")
 async def get_host_page(work: Work, username: str) -> ShownHostPage:
-    """Read what a host offers to everyone."""
+    """Get a host with their public event types."""
     page = await operations.get_host_page(work, username)
     return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])

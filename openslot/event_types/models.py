@@ -2,13 +2,14 @@
 
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Annotated
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 
 class LocationKind(StrEnum):
-    """The ways to meet."""
+    """How a meeting takes place."""
 
     IN_PERSON = "in_person"
     PHONE = "phone"
@@ -20,24 +21,29 @@ class Location(Struct, frozen=True):
     """Where the meeting takes place."""
 
     kind: LocationKind
-    value: str = ""
-    """An address, a phone number (empty: the invitee is called), a link, or any other words."""
+    value: Annotated[
+        str,
+        Meta(
+            description="An address, a phone number (empty: the host calls the invitee), a link or a free text",
+            examples=["https://meet.example/mara"],
+        ),
+    ] = ""
 
 
 class RollingWindow(Struct, frozen=True, tag_field="type", tag="rolling"):
-    """From today to so many days later, in the host's zone."""
+    """From today to a number of days ahead, in the host's time zone."""
 
     days: int
 
 
 class BusinessDaysWindow(Struct, frozen=True, tag_field="type", tag="businessDays"):
-    """From today to so many business days later: Monday to Friday in the host's zone, without its holidays."""
+    """From today to a number of business days ahead: Monday to Friday in the host's time zone, without holidays."""
 
     days: int
 
 
 class RangeWindow(Struct, frozen=True, tag_field="type", tag="range", rename={"first": "from", "last": "to"}):
-    """From one date to another in the host's zone, both included."""
+    """From one date to another in the host's time zone, both inclusive."""
 
     first: date
     last: date
@@ -47,14 +53,14 @@ BookingWindow = RollingWindow | BusinessDaysWindow | RangeWindow
 
 
 class Limits(Struct, frozen=True, rename="camel"):
-    """How many bookings a day and a week may have, in the host's zone; None is no limit."""
+    """The most bookings per day and per week, in the host's time zone; null means no limit."""
 
     per_day: int | None = None
     per_week: int | None = None
 
 
 class QuestionKind(StrEnum):
-    """The ways to answer."""
+    """The type of an answer."""
 
     TEXT = "text"
     LONG_TEXT = "long_text"
@@ -65,12 +71,10 @@ class QuestionKind(StrEnum):
 
 
 class Question(Struct, frozen=True):
-    """What an invitee is asked when booking."""
+    """A question that invitees answer when they book."""
 
-    key: str
-    """The answer's name on the wire, unique within the event type."""
-
-    label: str
+    key: Annotated[str, Meta(description="The name of the answer, unique within the event type", examples=["topic"])]
+    label: Annotated[str, Meta(examples=["What would you like to talk about?"])]
     kind: QuestionKind = QuestionKind.TEXT
     required: bool = False
     options: tuple[str, ...] = ()
@@ -81,8 +85,7 @@ class Money(Struct, frozen=True):
     """An amount in the currency's smallest unit."""
 
     amount: int
-    currency: str
-    """Three capital letters, ISO 4217."""
+    currency: Annotated[str, Meta(description="ISO 4217", examples=["EUR"])]
 
 
 class EventType(Struct, frozen=True, kw_only=True):

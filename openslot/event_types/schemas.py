@@ -26,14 +26,14 @@ EventTypeId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e9
 
 
 class EmbeddedEventType(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An event type inside another resource."""
+    """An event type, embedded in another resource."""
 
     id: EventTypeId
     name: Annotated[str, Meta(examples=["Intro call"])]
     slug: Annotated[str, Meta(examples=["intro-call"])]
     duration_minutes: Minutes
-    buffer_before: Annotated[int, Meta(description="Minutes that stay free before", examples=[0])]
-    buffer_after: Annotated[int, Meta(description="Minutes that stay free after", examples=[15])]
+    buffer_before: Annotated[int, Meta(description="Minutes kept free before the meeting", examples=[0])]
+    buffer_after: Annotated[int, Meta(description="Minutes kept free after the meeting", examples=[15])]
 
 
 class ListedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="camel"):
@@ -48,40 +48,43 @@ class ListedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="came
 
 
 class ShownRange(Struct, frozen=True):
-    """Working hours within a day; an end that is not after the start is on the next day."""
+    """Working hours within a day. An end that is not after the start is on the next day."""
 
     start: Clock
     end: Clock
 
 
 class ShownOverride(Struct, frozen=True):
-    """The hours of one date; none close it."""
+    """Hours that replace the weekly hours on one date. An empty list closes the date."""
 
     date: Annotated[str, Meta(examples=["2026-12-24"])]
     hours: list[ShownRange]
 
 
 class ShownAway(Struct, frozen=True, rename={"starts_at": "from", "ends_at": "to"}):
-    """A time in which no meeting takes place."""
+    """An out-of-office period."""
 
     starts_at: Instant
     ends_at: Instant
 
 
 class ShownHolidays(Struct, frozen=True):
-    """Whose public holidays close the day."""
+    """The country and region whose public holidays are days off."""
 
     country: Annotated[str, Meta(examples=["DE"])]
     region: Annotated[str | None, Meta(examples=["BE"])]
 
 
 class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All that an outsider needs to compute the same slots."""
+    """Everything that determines which slots are available."""
 
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
     weekly_hours: Annotated[
         dict[str, list[ShownRange]],
-        Meta(description="By weekday, monday to sunday", examples=[{"monday": [{"start": "09:00", "end": "17:00"}]}]),
+        Meta(
+            description="Hours by weekday, from monday to sunday",
+            examples=[{"monday": [{"start": "09:00", "end": "17:00"}]}],
+        ),
     ]
     date_overrides: list[ShownOverride]
     out_of_office: list[ShownAway]
@@ -90,14 +93,14 @@ class SchedulingConfig(Struct, frozen=True, kw_only=True, rename="camel"):
     booking_window: BookingWindow
     slot_interval_minutes: Minutes
     limits: Limits
-    seats: Annotated[int, Meta(description="1 is not a group", examples=[1])]
+    seats: Annotated[int, Meta(description="Seats in one meeting; more than 1 makes it a group event", examples=[1])]
     location: Location
     questions: tuple[Question, ...]
     price: Money | None
 
 
 class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="camel"):
-    """An event type with everything."""
+    """An event type with its scheduling configuration."""
 
     scheduling_config: SchedulingConfig
 
@@ -115,7 +118,7 @@ class OfferedLocation(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="camel"):
-    """An event type as those who book see it."""
+    """An event type as invitees see it."""
 
     description: Annotated[str, Meta(examples=["Half an hour to see whether we fit."])]
     colour: Annotated[str, Meta(examples=["#2563eb"])]
@@ -126,7 +129,7 @@ class OfferedEventType(EmbeddedEventType, frozen=True, kw_only=True, rename="cam
 
 
 class ShownHost(Struct, frozen=True, kw_only=True):
-    """The one whose time is booked."""
+    """The host, whose time is booked."""
 
     name: Annotated[str, Meta(examples=["Mara Lindqvist"])]
     username: Annotated[str, Meta(examples=["mara"])]
@@ -134,14 +137,14 @@ class ShownHost(Struct, frozen=True, kw_only=True):
 
 
 class ShownHostPage(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a host offers."""
+    """A host with their public event types."""
 
     host: ShownHost
     event_types: list[OfferedEventType]
 
 
 class ShownOffer(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One thing that a host offers."""
+    """A host with one of their event types."""
 
     host: ShownHost
     event_type: OfferedEventType

@@ -15,16 +15,16 @@ from openslot.routing.descriptions import Schema
 
 REFERENCES = "#/components/schemas/{name}"
 ERRORS = {
-    400: "Something in the request is wrong; `details` names every wrong field",
-    401: "The key is missing, wrong, expired or inactive",
-    404: "It does not exist, or it is not yours",
-    405: "The path does not take this method",
-    409: "What is already there stands against it",
+    400: "The request is invalid; `details` names every wrong field",
+    401: "The API key is missing, wrong, expired or inactive",
+    404: "The resource does not exist, or it is not yours",
+    405: "The path does not support this method",
+    409: "The request conflicts with the current state",
     413: "The body is larger than 256 KiB",
     415: "The body is not JSON",
-    429: "A limit is reached; wait `Retry-After` seconds",
-    500: "Something broke on our side; nothing was changed",
-    503: "The service can't answer right now; try again after `Retry-After` seconds",
+    429: "A rate limit is exceeded; wait `Retry-After` seconds",
+    500: "An internal error occurred; nothing was changed",
+    503: "The service is temporarily unavailable; try again after `Retry-After` seconds",
 }
 KEYED = frozenset({401})
 WRITES = frozenset({409, 413, 415})

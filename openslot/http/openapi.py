@@ -14,11 +14,11 @@ from openslot.routing.descriptions import Schema, Webhook
 
 TITLE = "Openslot API"
 DESCRIPTION = """
-Read and change bookings, contacts, event types and availability of the user whose key is used.
+Manage the bookings, contacts, event types and availability of the user that the API key belongs to.
 
-Every request carries an API key: `Authorization: Bearer svc_live_…`. A key may make 60 requests in any 60 seconds;
-`RateLimit-*` headers tell how many are left, and a refused request tells in `Retry-After` how long to wait.
-POST and PATCH take an `Idempotency-Key`: a repeat within 24 hours gets the first answer again.
+Send an API key with every request: `Authorization: Bearer svc_live_…`. A key can make 60 requests in any 60 seconds;
+`RateLimit-*` headers say how many are left, and `Retry-After` says how many seconds to wait after a refused request.
+POST and PATCH accept an `Idempotency-Key`: a repeat within 24 hours gets the first response again.
 """.strip()
 SECURITY = {
     "apiKey": {
@@ -65,7 +65,7 @@ def _describe(operation: Operation, shapes: Shapes) -> dict[str, Any]:
     if operation.body is not None:
         content = {"application/json": {"schema": shapes.of(operation.body)}}
         described["requestBody"] = {"content": content, "required": operation.is_body_required}
-    done = {"description": "Done", "content": {operation.media_type: {"schema": shapes.of(operation.returns)}}}
+    done = {"description": "Success", "content": {operation.media_type: {"schema": shapes.of(operation.returns)}}}
     described["responses"] = {str(operation.status): done} | {
         str(status): _refusal(words, shapes) for status, words in operation.errors.items()
     }

@@ -4,6 +4,7 @@ import structlog
 
 from openslot import __version__
 from openslot.core.actor import SYSTEM
+from openslot.core.destinations import Destination
 from openslot.core.effects import (
     NewEffect,
     finish_effect,
@@ -13,10 +14,11 @@ from openslot.core.effects import (
     put_back_effect,
     start_effect,
 )
-from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, TryLater
-from openslot.core.queue import Job
+from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, TryLater
+from openslot.core.queue import Job, Priority
 from openslot.core.work import Runtime, Work
-from openslot.jobs.retry import PutBack, hand_over_delay, next_delay
+from openslot.jobs.gate import Gate, TurnedAway
+from openslot.jobs.retry import hand_over_delay, next_delay
 
 # A try that takes the whole process down leaves no word behind; only the count of tries tells.
 CRASHES_ALLOWED = 5
@@ -28,8 +30,11 @@ class UnknownReaction(Exception):  # noqa: N818 - a plan, not a fault of the pro
     """A newer version has written what this one can't do."""
 
 
-async def run_effect(runtime: Runtime, job: Job) -> None:
-    """Do what is to be done; a failure is planned again or, after the last try, kept as dead."""
+async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> None:
+    """Do what is to be done; a failure is planned again or, after the last try, kept as dead.
+
+    With a gate, an effect that finds no place is put back and loses no try.
+    """
     effect = await start_effect(runtime.pool, job)
     if effect is None:
         return
@@ -42,25 +47,48 @@ async def run_effect(runtime: Runtime, job: Job) -> None:
         await _bury(runtime, effect, reaction, "the worker died in too many tries")
         return
     try:
-        await _settle(runtime, effect, reaction, await reaction.run(runtime.work(SYSTEM), effect))
+        gate = gate or Gate(places=1)
+        await _settle(runtime, effect, reaction, await _try(runtime, effect, reaction, gate), gate)
     except UnknownReaction as unknown:
         await _hand_over(runtime, effect, unknown)
     except GiveUp as fault:
         await _bury(runtime, effect, reaction, str(fault))
     except TryLater as fault:
         await _try_later(runtime, effect, reaction, fault)
-    except PutBack as plan:
-        async with runtime.transaction(SYSTEM) as work:
-            await put_back_effect(work.db, effect, reason=str(plan), delay=plan.after, now=work.now)
     # Whatever a reaction raises is a failed try, and is kept.
     except Exception as fault:
         log.exception("effect failed")
         await _try_later(runtime, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
 
 
-async def _settle(runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome) -> None:
+async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | TurnedAway:
+    """Run the reaction, where it goes somewhere only if there is a place, and let the gate learn how it went."""
+    work = runtime.work(SYSTEM)
+    if reaction.destination is None:
+        return await reaction.run(work, effect)
+    place = gate.enter(reaction.name, reaction.destination(effect), now=work.now)
+    if isinstance(place, TurnedAway):
+        return place
+    answered: bool | None = None
+    try:
+        outcome = await reaction.run(work, effect)
+        answered = True if isinstance(outcome, Done) else None
+    except Exception:
+        answered = False
+        raise
+    finally:
+        gate.leave(place, answered=answered, now=runtime.clock())
+    return outcome
+
+
+async def _settle(
+    runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome | TurnedAway, gate: Gate
+) -> None:
     async with runtime.transaction(SYSTEM) as work:
         match outcome:
+            case TurnedAway(reason, after, is_quick):
+                priority = Priority.SOON if is_quick else Priority.LATER
+                await put_back_effect(work.db, effect, reason=reason, delay=after, now=work.now, priority=priority)
             case Skipped(reason):
                 await finish_effect(work.db, effect, "skipped", now=work.now, reaction=reaction, error=reason)
             case Done(vendor_id=vendor_id, write=write):
@@ -71,10 +99,17 @@ async def _settle(runtime: Runtime, effect: Effect, reaction: Reaction, outcome:
                     await write(work)
             case Expanded(targets):
                 if await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction):
-                    wanted = [
-                        NewEffect(effect.event_id, _get_reaction(work, t.reaction), t.target, t.lane) for t in targets
-                    ]
+                    wanted = [_expand(work, effect, target, gate) for target in targets]
                     await insert_effects(work.db, wanted, now=work.now, parent_id=effect.id)
+
+
+def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
+    """Plan the effect for a target; what the gate would turn away begins when its turn comes."""
+    new = NewEffect(effect.event_id, _get_reaction(work, target.reaction), target.target, target.lane)
+    if new.reaction.destination is None:
+        return new
+    wait = gate.foresee(new.reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
+    return new if wait is None else new._replace(priority=Priority.LATER, after=wait.after, reason=wait.reason)
 
 
 async def _try_later(runtime: Runtime, effect: Effect, reaction: Reaction, fault: TryLater) -> None:

@@ -1,16 +1,16 @@
 """What keeps the queue, the effects and the events in order."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from uuid import UUID
 
 from openslot.core.actor import SYSTEM
-from openslot.core.effects import enqueue_forgotten, release_held
+from openslot.core.effects import BEFORE_ALL, enqueue_due, release_held
 from openslot.core.events import Periodic
 from openslot.core.retention import delete_events, find_old_events, kept_since
 from openslot.core.work import Work
 from openslot.jobs import store
 from openslot.jobs.batches import Batch, repeat, walk
 
-GRACE = timedelta(minutes=1)
 LOG_KEPT_FOR = timedelta(hours=1)
 BEATS_KEPT_FOR = timedelta(hours=1)
 RUNS_KEPT_FOR = timedelta(days=30)
@@ -20,17 +20,19 @@ EVENTS = 50
 
 
 async def sweep_effects(work: Work) -> str:
-    """Let held effects go, and give a job to every due effect that has none."""
+    """Let held effects go, and give a job to every effect that is due soon and has none."""
 
     async def release(_: bool) -> Batch[bool]:
         async with work.runtime.transaction(SYSTEM) as batch:
             released, has_more = await release_held(batch.db, now=work.now)
         return Batch(released, has_more or None)
 
+    async def bring(behind: tuple[datetime, UUID]) -> Batch[tuple[datetime, UUID]]:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return Batch(*await enqueue_due(batch.db, now=work.now, behind=behind))
+
     released = await walk(release, True)
-    async with work.runtime.transaction(SYSTEM) as batch:
-        forgotten = await enqueue_forgotten(batch.db, due_before=work.now - GRACE)
-    return f"{released} released, {forgotten} taken up again"
+    return f"{released} released, {await walk(bring, BEFORE_ALL)} brought to the queue"
 
 
 async def tidy_queue(work: Work) -> str:

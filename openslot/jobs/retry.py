@@ -9,14 +9,6 @@ LONGEST_WISH = timedelta(hours=24)
 SHORTEST_HAND_OVER, LONGEST_HAND_OVER = timedelta(seconds=5), timedelta(seconds=30)
 
 
-class PutBack(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It can't begin just now; it comes again after the time given, and the try is not counted."""
-
-    def __init__(self, reason: str, *, after: timedelta) -> None:
-        super().__init__(reason)
-        self.after = after
-
-
 def hand_over_delay(age: timedelta, *, spread: Callable[[float, float], float] = uniform) -> timedelta:
     """Choose how long an effect waits for a worker that knows it: seconds at first, half a minute when it is old."""
     return min(max(age / 4, SHORTEST_HAND_OVER), LONGEST_HAND_OVER) * spread(1 - JITTER, 1 + JITTER)

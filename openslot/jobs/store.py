@@ -1,8 +1,24 @@
-"""The SQL of what keeps the queue in order."""
+"""All SQL of the worker: its beats, the runs of periodic jobs, and what keeps the queue in order."""
 
 from datetime import datetime
+from uuid import UUID
 
 from openslot.core.db import Db, count_of
+from openslot.core.events import Periodic
+
+BEAT = """
+insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, $4)
+on conflict (worker_id) do update set beat_at = excluded.beat_at"""
+
+BEGIN_RUN = """
+insert into periodic_runs as p (name, expression, due_at, started_at, lateness_ms, status)
+values ($1, $2, $3, $4, $5, 'running')
+on conflict (name) do update set expression = excluded.expression, due_at = excluded.due_at,
+    started_at = excluded.started_at, finished_at = null, lateness_ms = excluded.lateness_ms, status = 'running',
+    result = null, runs = p.runs + 1"""
+END_RUN = """
+update periodic_runs set finished_at = $2, status = $3, result = $4, failures = failures + ($3 = 'failed')::int
+where name = $1"""
 
 DELETE_LOGS = """
 delete from pgqueuer_log where id = any(array(
@@ -11,6 +27,32 @@ delete from pgqueuer_log where id = any(array(
 DELETE_EMPTY_LANES = """
 delete from lanes where lane = any(array(
     select lane from lanes where unfinished <= 0 order by lane limit $1 for update skip locked))"""
+
+
+async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> None:
+    """Tell that a worker is alive."""
+    await db.execute(BEAT, worker_id, host, pid, now)
+
+
+async def delete_beat(db: Db, worker_id: UUID) -> None:
+    """Tell that a worker has stopped."""
+    await db.execute("delete from worker_beats where worker_id = $1", worker_id)
+
+
+async def find_last_due(db: Db, name: str) -> datetime | None:
+    """Look up when a periodic job was due the last time that it ran."""
+    due_at: datetime | None = await db.fetchval("select due_at from periodic_runs where name = $1", name)
+    return due_at
+
+
+async def begin_run(db: Db, job: Periodic, *, due_at: datetime, lateness_ms: int, now: datetime) -> None:
+    """Write down that a periodic job begins."""
+    await db.execute(BEGIN_RUN, job.name, job.expression, due_at, now, lateness_ms)
+
+
+async def end_run(db: Db, job: Periodic, status: str, result: str, *, now: datetime) -> None:
+    """Write down how a periodic job went."""
+    await db.execute(END_RUN, job.name, now, status, result)
 
 
 async def delete_logs(db: Db, before: datetime, *, limit: int) -> int:

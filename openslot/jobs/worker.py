@@ -19,7 +19,9 @@ from openslot.core.events import Periodic
 from openslot.core.ids import new_id
 from openslot.core.queue import ENTRYPOINT, Job
 from openslot.core.work import Runtime
+from openslot.jobs import store
 from openslot.jobs.effects import run_effect
+from openslot.jobs.gate import Gate
 from openslot.jobs.periodic import run_periodic
 
 BEAT_EVERY = timedelta(seconds=5)
@@ -27,20 +29,17 @@ ABANDONED_AFTER = timedelta(seconds=10)
 POLL_EVERY = timedelta(seconds=5)
 LONGEST_PAUSE = 10.0
 
-BEAT = """
-insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, $4)
-on conflict (worker_id) do update set beat_at = excluded.beat_at"""
-
 log = structlog.get_logger()
 
 
 async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
     """Work until told to stop, coming back by itself whenever the database was away."""
     worker_id = new_id()
+    gate = Gate(places=runtime.settings.worker_concurrency)
     pause = 0.5
     while not stop.is_set():
         try:
-            await _work(runtime, worker_id, stop)
+            await _work(runtime, worker_id, gate, stop)
             pause = 0.5
         except (*DOWN, asyncpg.PostgresError, RuntimeError) as fault:
             log.warning("worker lost the database", error=str(fault), next_try_in_seconds=pause)
@@ -48,15 +47,15 @@ async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
                 await asyncio.wait_for(stop.wait(), pause)
             pause = min(pause * 2, LONGEST_PAUSE)
     with suppress(*DOWN):
-        await runtime.pool.execute("delete from worker_beats where worker_id = $1", worker_id)
+        await store.delete_beat(runtime.pool, worker_id)
 
 
-async def _work(runtime: Runtime, worker_id: UUID, stop: asyncio.Event) -> None:
+async def _work(runtime: Runtime, worker_id: UUID, gate: Gate, stop: asyncio.Event) -> None:
     settings = runtime.settings
     connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
     try:
         queuer = PgQueuer.from_asyncpg_connection(connection)
-        _attach(queuer, runtime)
+        _attach(queuer, runtime, gate)
         lost = asyncio.Event()
         connection.add_termination_listener(lambda _: lost.set())
         await _run_until(queuer, (stop, lost), _beat(runtime, worker_id), concurrency=settings.worker_concurrency)
@@ -65,10 +64,10 @@ async def _work(runtime: Runtime, worker_id: UUID, stop: asyncio.Event) -> None:
             await connection.close(timeout=5)
 
 
-def _attach(queuer: PgQueuer, runtime: Runtime) -> None:
+def _attach(queuer: PgQueuer, runtime: Runtime, gate: Gate) -> None:
     @queuer.entrypoint(ENTRYPOINT)
     async def run(job: QueuedJob) -> None:
-        await run_effect(runtime, Job.unpack(job.payload or b""))
+        await run_effect(runtime, Job.unpack(job.payload or b""), gate)
 
     for periodic in runtime.wiring.periodic:
         queuer.schedule(periodic.name, periodic.expression)(_scheduled(runtime, periodic))
@@ -88,7 +87,8 @@ async def _run_until(
     running = asyncio.ensure_future(
         queuer.run(
             dequeue_timeout=POLL_EVERY,
-            batch_size=min(10, concurrency),
+            # The queue wants room for two batches.
+            batch_size=min(10, concurrency // 2),
             max_concurrent_tasks=concurrency,
             heartbeat_timeout=ABANDONED_AFTER,
             log_aggregation_interval=timedelta(0),
@@ -109,5 +109,5 @@ async def _run_until(
 
 async def _beat(runtime: Runtime, worker_id: UUID) -> None:
     while True:
-        await runtime.pool.execute(BEAT, worker_id, socket.gethostname(), os.getpid(), runtime.clock())
+        await store.beat(runtime.pool, worker_id, host=socket.gethostname(), pid=os.getpid(), now=runtime.clock())
         await asyncio.sleep(BEAT_EVERY.total_seconds())

@@ -8,12 +8,12 @@ from openslot.core.moments import Moment, find_span_faults
 from openslot.routing.declarations import Given
 from openslot.routing.parameters import Query
 
-_WORDS = "ISO 8601 date or date-time, UTC unless it has an offset"
+_WORDS = "ISO 8601 date or date-time, in UTC unless it has an offset"
 
-From = Annotated[Moment | None, Meta(description=f"The earliest: {_WORDS}"), Query("from")]
+From = Annotated[Moment | None, Meta(description=f"Earliest time: {_WORDS}"), Query("from")]
 To = Annotated[
     Moment | None,
-    Meta(description=f"The latest, included, and the whole day where it is a date: {_WORDS}"),
+    Meta(description=f"Latest time, inclusive; a date includes the whole day. {_WORDS}"),
     Query("to"),
 ]
 

@@ -8,22 +8,22 @@ from openslot.routing.parameters import Query
 
 T = TypeVar("T")
 
-Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Which page, from 1"), Query()]
-Limit = Annotated[int, Meta(ge=1, le=100, description="Rows a page"), Query()]
-ShortLimit = Annotated[int, Meta(ge=1, le=50, description="Rows a page"), Query()]
+Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1"), Query()]
+Limit = Annotated[int, Meta(ge=1, le=100, description="Results per page"), Query()]
+ShortLimit = Annotated[int, Meta(ge=1, le=50, description="Results per page"), Query()]
 
 
 class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where in the whole a page stands."""
+    """Which page of the results this is."""
 
     page: Annotated[int, Meta(examples=[1])]
     limit: Annotated[int, Meta(examples=[20])]
-    total: Annotated[int, Meta(description="Rows in all", examples=[42])]
-    total_pages: Annotated[int, Meta(description="0 where there is nothing", examples=[3])]
+    total: Annotated[int, Meta(description="Total number of results", examples=[42])]
+    total_pages: Annotated[int, Meta(description="Total number of pages; 0 if there are no results", examples=[3])]
 
 
 class Listing(Struct, Generic[T], frozen=True, kw_only=True):
-    """One page of a list."""
+    """One page of results."""
 
     data: list[T]
     pagination: Pagination

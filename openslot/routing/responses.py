@@ -30,16 +30,19 @@ class Response(Struct, frozen=True, kw_only=True):
 
 
 class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What went wrong, and in which fields."""
+    """An error."""
 
-    error: Annotated[str, Meta(description="What is wrong, for a person to read", examples=["Invalid request"])]
+    error: Annotated[str, Meta(description="What is wrong, in English", examples=["Invalid request"])]
     details: Annotated[
         dict[str, str],
-        Meta(description="Field to fault, every wrong field at once", examples=[{"page": "must be at least 1"}]),
+        Meta(
+            description="What is wrong with each field, by its name; all wrong fields at once",
+            examples=[{"page": "must be at least 1"}],
+        ),
     ] = {}
 
 
 class Success(Struct, frozen=True):
-    """It is done."""
+    """The request succeeded."""
 
     success: Annotated[bool, Meta(examples=[True])] = True

@@ -33,7 +33,7 @@ class EventId(CheckedText):
     def parse(cls, text: str) -> str:
         """Leave an id as it is, and an empty text too: the feed from its beginning."""
         if text and SHAPE.fullmatch(text) is None:
-            raise ValueError("is not the id of an event of yours")
+            raise ValueError("must be the id of one of your events")
         return text
 
 
@@ -61,18 +61,20 @@ class EventTypes(CheckedText):
 
 After = Annotated[
     EventId | None,
-    Meta(description="The `next` of an earlier answer, or the `webhook-id` of an event: the feed goes on behind it"),
+    Meta(description="`next` of an earlier response, or the `webhook-id` of an event; the feed continues after it"),
     Query(),
 ]
-Kind = Annotated[EventTypes | None, Meta(description="Only events of this type; several by commas"), Query("type")]
+Kind = Annotated[
+    EventTypes | None, Meta(description="Only events of this type; separate several with commas"), Query("type")
+]
 
 
-@get("/events", tag="Events", summary="Read past events")
+@get("/events", tag="Events", summary="List events")
 async def list_events(work: Work, user: User, *, after: After = None, kind: Kind = None, limit: Limit = 20) -> Feed:
-    """Read what happened, the first first; who goes on from `next` misses nothing and gets nothing twice.
+    """List past events, oldest first. Continue with `next` of the last response: no event is skipped or repeated.
 
-    Events are kept for 90 days, or as long as the operator has chosen. Going on from one that is no longer in the feed
-    is refused with the code `event_expired`.
+    Events are kept for 90 days, or as long as the operator has configured. Continuing after an event that is no longer
+    in the feed is refused with the code `event_expired`.
     """
     types = tuple(kind.split(",")) if kind else ()
     start = UUID(after) if after else None

@@ -7,10 +7,10 @@ from openslot.routing.descriptions import Webhook
 from openslot.webhooks.schemas import PUBLISHED, Published
 
 HEADERS = {
-    "webhook-id": "The event's id, the same in every try and at every endpoint",
-    "webhook-timestamp": "When this try was made, in seconds since 1970",
-    "webhook-signature": "`v1,` and the base64 of HMAC-SHA256 over id, timestamp and body by dots; two, by a space, "
-    "while the secret is being rotated",
+    "webhook-id": "The event's id, the same for every attempt and every endpoint",
+    "webhook-timestamp": "When this attempt was made, in seconds since 1970",
+    "webhook-signature": "`v1,` and the base64 of the HMAC-SHA256 of id, timestamp and body, joined by dots; two, "
+    "separated by a space, while the secret is being rotated",
 }
 EXAMPLES = {
     "webhook-id": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7eb1",
@@ -18,9 +18,11 @@ EXAMPLES = {
     "webhook-signature": "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
 }
 ANSWERS = {
-    "2XX": {"description": "Taken"},
-    "410": {"description": "Gone: the endpoint is switched off"},
-    "default": {"description": "Failed, redirects too: tried again, 10 times in all over 75 hours and 35 minutes"},
+    "2XX": {"description": "Accepted"},
+    "410": {"description": "Gone: the endpoint is deactivated"},
+    "default": {
+        "description": "Failed, including redirects: retried, 10 attempts in total over 75 hours and 35 minutes"
+    },
 }
 
 

@@ -11,6 +11,7 @@ from openslot.core.effects import NewEffect, insert_effects, replay_lane
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
+from openslot.core.queue import Priority
 from openslot.core.sealing import seal
 from openslot.core.work import Work
 from openslot.webhooks import store
@@ -227,7 +228,7 @@ async def list_feed(
     if found is None and is_cut:
         raise EventExpired(work.runtime.settings.keep_events_days)
     if found is None:
-        raise Invalid(details={"after": "is not the id of an event of yours"})
+        raise Invalid(details={"after": "must be the id of one of your events"})
     return [complete(work.runtime, each) for each in found[:limit]], len(found) > limit
 
 
@@ -247,7 +248,13 @@ async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent
         await keep_message(work, event)
     # Lanes of their own: what is replayed keeps its order, and does not wait behind what is failing.
     wanted = [
-        NewEffect(event.id, reaction, str(endpoint.id), lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"))
+        NewEffect(
+            event.id,
+            reaction,
+            str(endpoint.id),
+            lane=replay_lane(f"webhooks:{event.subject}@{endpoint.id}"),
+            priority=Priority.LATER,
+        )
         for event in events
     ]
     await insert_effects(work.db, wanted, now=work.now)

@@ -16,14 +16,13 @@ from openslot.core.events import (
     Skipped,
     Target,
     TryLater,
+    to_target,
 )
 from openslot.core.ids import new_id
 from openslot.core.outbound import OutboundFailed, OutboundRefused, OutboundResponse
 from openslot.core.work import Work
-from openslot.jobs.retry import PutBack
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
-from openslot.webhooks.gate import Gate
 from openslot.webhooks.models import Attempt, EndpointRef, OutgoingMessage, State
 from openslot.webhooks.operations import DELIVER, OLD_DELIVER
 from openslot.webhooks.rules import (
@@ -39,9 +38,6 @@ from openslot.webhooks.rules import (
 )
 from openslot.webhooks.schemas import PUBLISHED, write_test_event
 from openslot.webhooks.signing import signed_headers
-
-# One for the whole process: what it guards are the places of one worker.
-GATE = Gate()
 
 
 def subject_lane(event: Event) -> str:
@@ -69,18 +65,8 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
 
 
 async def deliver(work: Work, effect: Effect) -> Outcome:
-    """Bring an event to one endpoint, unless as many as may be are on their way to it."""
-    endpoint_id = UUID(effect.target)
-    wait = GATE.enter(endpoint_id, effect.tenant_id, now=work.now)
-    if wait is not None:
-        raise PutBack("others are on their way to this endpoint", after=wait)
-    try:
-        return await _deliver(work, effect, EndpointRef(endpoint_id, effect.tenant_id))
-    finally:
-        GATE.leave(endpoint_id, effect.tenant_id)
-
-
-async def _deliver(work: Work, effect: Effect, ref: EndpointRef) -> Outcome:
+    """Bring an event to one endpoint."""
+    ref = EndpointRef(UUID(effect.target), effect.tenant_id)
     message = await operations.find_message(work, ref, event_id=effect.event_id, effect_id=effect.id)
     if message is None:
         return Skipped("the endpoint is deleted")
@@ -89,8 +75,6 @@ async def _deliver(work: Work, effect: Effect, ref: EndpointRef) -> Outcome:
     if message.is_delivered:
         return Skipped("a replay has arrived already")
     attempt, wished = await _send(work, effect, message)
-    took = timedelta(milliseconds=attempt.duration_ms)
-    GATE.learn(ref.id, took=took, failed=attempt.error is not None)
     if attempt.error is None:
         return Done(write=lambda work: operations.keep_success(work, attempt))
     async with work.runtime.transaction(SYSTEM) as failed:
@@ -145,8 +129,8 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
 WEBHOOK_REACTIONS = (
     Reaction(name="webhooks.dispatch", on=tuple(one.event for one in PUBLISHED), run=fan_out, lane=subject_lane),
     Reaction(name="webhooks.send_test", on=(WebhookTested,), run=send_test),
-    Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK),
+    Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
     # What 0.1.0 has planned. Its workers would send what they find in the clear, so they must not know today's names.
     Reaction(name="webhooks.fan_out", run=fan_out, lane=subject_lane),
-    Reaction(name=OLD_DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK),
+    Reaction(name=OLD_DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
 )

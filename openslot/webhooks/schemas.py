@@ -44,27 +44,28 @@ _ANY_PUBLISHED = [
 
 
 class ShownEvent(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Something that happened, as webhooks and the feed tell it."""
+    """An event, as webhooks send it and the feed lists it."""
 
-    id: Annotated[str, Meta(description="The same in the header `webhook-id`", examples=[_ID])]
+    id: Annotated[str, Meta(description="Same as the header `webhook-id`", examples=[_ID])]
     type: Annotated[str, Meta(examples=["booking.created"])]
     created_at: Annotated[str, Meta(description="ISO 8601, UTC", examples=["2026-03-16T09:00:00Z"])]
     data: Annotated[
-        Raw, Meta(description="What it happened to, as it was then", extra_json_schema={"anyOf": _ANY_PUBLISHED})
+        Raw,
+        Meta(description="The resource as it was when the event happened", extra_json_schema={"anyOf": _ANY_PUBLISHED}),
     ]
 
 
 class Feed(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Past events, the first first."""
+    """Past events, oldest first."""
 
     data: list[ShownEvent]
     next: Annotated[
         str | None,
         Meta(
-            description="Give it as `after` to go on, now or later; null where nothing has happened yet", examples=[_ID]
+            description="Pass it as `after` to continue, now or later; null if there are no events yet", examples=[_ID]
         ),
     ]
-    has_more: Annotated[bool, Meta(description="Whether there is more to read now", examples=[False])]
+    has_more: Annotated[bool, Meta(description="Whether there are more events to read now", examples=[False])]
 
 
 class TestData(Struct, frozen=True, kw_only=True, rename="camel"):

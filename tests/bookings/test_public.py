@@ -140,7 +140,7 @@ async def test_a_hold_is_good_for_its_own_time_alone(client: httpx2.AsyncClient,
     held = (await hold(client, meeting)).json()
     answer = await client.post("/api/bookings", json=body(meeting, ELEVEN, holdId=held["holdId"]))
 
-    assert (answer.status_code, answer.json()["details"]) == (400, {"holdId": "holds another time"})
+    assert (answer.status_code, answer.json()["details"]) == (400, {"holdId": "is for a different time"})
 
 
 async def test_an_address_holds_three_slots_at_most(client: httpx2.AsyncClient, meeting: EventType) -> None:

@@ -1,6 +1,7 @@
 """Guessing at passwords: slower with every try, from however many addresses, and never at the owner's cost."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -86,6 +87,14 @@ async def test_tries_from_everywhere_slow_an_account_down_at_all_processes(
 
     assert refused.status_code == 429
     assert 25 <= int(refused.headers["retry-after"]) <= 30
+
+
+async def test_of_many_wrong_tries_at_once_from_everywhere_five_are_heard(
+    pair: list[httpx2.AsyncClient], user: User
+) -> None:
+    answers = await asyncio.gather(*(sign_in(pair[n % 2], user, WRONG, n=n) for n in range(40)))
+
+    assert Counter(answer.status_code for answer in answers) == {401: 5, 429: 35}
 
 
 async def test_the_pause_grows_with_every_try_up_to_a_quarter_of_an_hour(runtime: Runtime) -> None:

@@ -94,7 +94,7 @@ QUERIES: tuple[tuple[str, str, dict[str, str]], ...] = (
         "events",
         "after=x&type=booking.exploded&limit=0",
         {
-            "after": "is not the id of an event of yours",
+            "after": "must be the id of one of your events",
             "type": "must be one of booking.created, booking.cancelled, booking.rescheduled, contact.created, "
             "not booking.exploded",
             "limit": "must be at least 1",

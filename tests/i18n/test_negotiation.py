@@ -24,6 +24,7 @@ from openslot.i18n.negotiation import find_locale, negotiate
         (None, "en;q=0.5, fr-CA;q=0.9", "fr", "fr_CA"),
         (None, "zh-CN, zh;q=0.9, es-419;q=0.4", "es", "es_419"),
         (None, "fr;q=0, es", "es", "es"),
+        (None, "fr;q=0, de;q=0.000", "en", "en_GB"),
         (None, "de-XX", "de", "de"),
         (None, "zh, *", "en", "en_GB"),
         (None, "nonsense;;q=x, , ;q=1, ja ; q = 0.3", "ja", "ja"),

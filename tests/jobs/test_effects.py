@@ -8,7 +8,7 @@ from uuid import UUID
 
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.effects import enqueue_forgotten, release_held
+from openslot.core.effects import enqueue_due, release_held
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, Wiring
 from openslot.core.ids import new_id
 from openslot.core.revivals import Verdict, revive_effects
@@ -263,8 +263,8 @@ async def test_the_sweeper_takes_up_what_has_lost_its_job(settings: Settings) ->
         await poke(runtime, "fine")
         await runtime.pool.execute("delete from pgqueuer where id = (select min(id) from pgqueuer)")
         async with runtime.transaction(SYSTEM) as work:
-            assert await enqueue_forgotten(work.db, due_before=work.now) == 1
-            assert await enqueue_forgotten(work.db, due_before=work.now) == 0
+            assert await enqueue_due(work.db, now=work.now) == (1, None)
+            assert await enqueue_due(work.db, now=work.now) == (0, None)
         async with working(runtime):
             assert await settled(runtime) == ["done", "done"]
         assert sorted(notebook.notes) == ["fine", "orphan"]

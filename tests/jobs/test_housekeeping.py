@@ -9,9 +9,10 @@ import pytest
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import transaction
-from openslot.core.effects import NewEffect, insert_effects, release_held
+from openslot.core.effects import NewEffect, enqueue_due, insert_effects, release_held
 from openslot.core.events import Periodic
 from openslot.core.ids import new_id
+from openslot.core.queue import AHEAD, Job, Priority, enqueue
 from openslot.core.work import Runtime, Work
 from openslot.jobs.batches import Batch, repeat, walk
 from openslot.jobs.periodic import run_job, run_periodic
@@ -125,19 +126,57 @@ async def test_a_held_effect_that_somebody_is_at_is_neither_waited_for_nor_overt
     assert await runtime.pool.fetchval("select state from effects where id = $1", head) == "queued"
 
 
-async def test_the_sweeper_looks_at_those_that_have_been_due_for_longest(
-    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("openslot.core.effects.LOOKED_AT", 2)
-    await fill_lanes(runtime, lanes=3, each=1)
-    await runtime.pool.execute("delete from pgqueuer")
-    await runtime.pool.execute("update effects set next_try_at = now() - interval '1 hour' - no * interval '1 minute'")
+CARRIED = """
+select f.no, q.priority, extract(epoch from q.execute_after - q.created)::int as after
+from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round order by f.no"""
 
-    assert await run_job(runtime, SWEEP) == "0 released, 2 taken up again"
-    carried = await runtime.pool.fetch(
-        "select f.no from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round order by 1"
+
+async def test_the_sweeper_goes_from_those_that_have_been_due_for_longest_to_those_that_are_due_soon(
+    runtime: Runtime,
+) -> None:
+    await fill_lanes(runtime, lanes=5, each=1)
+    await runtime.pool.execute("delete from pgqueuer")
+    await runtime.pool.execute("update effects set next_try_at = now() + (3.5 - no) * interval '1 minute'")
+
+    async with runtime.transaction(SYSTEM) as work:
+        given, behind = await enqueue_due(work.db, now=work.now, limit=2)
+        assert (given, [row["no"] for row in await work.db.fetch(CARRIED)]) == (2, [4, 5])
+        assert behind is not None
+        given, behind = await enqueue_due(work.db, now=work.now, behind=behind, limit=2)
+        assert given == 2
+        assert behind is not None
+        assert await enqueue_due(work.db, now=work.now, behind=behind, limit=2) == (0, None)
+    carried = await runtime.pool.fetch(CARRIED)
+    assert [row["no"] for row in carried] == [2, 3, 4, 5], "the first is due in two and a half minutes"
+    assert [round(row["after"], -1) for row in carried] == [90, 30, 0, 0]
+    assert await run_job(runtime, SWEEP) == "0 released, 0 brought to the queue"
+
+
+async def test_what_is_due_much_later_is_not_in_the_queue_until_it_is_due_soon(runtime: Runtime) -> None:
+    soon, later = Job(effect_id=new_id(), round=0, after=AHEAD), Job(effect_id=new_id(), round=0, after=AHEAD * 1.01)
+    await enqueue(runtime.pool, [soon, later])
+
+    assert await runtime.pool.fetchval("select array_agg(dedupe_key) from pgqueuer") == [f"{soon.effect_id}:0"]
+
+
+async def test_what_has_failed_goes_behind_what_has_not(runtime: Runtime) -> None:
+    await fill_lanes(runtime, lanes=2, each=1)
+    await runtime.pool.execute("delete from pgqueuer")
+    await runtime.pool.execute("update effects set last_error = 'no answer' where no = 1")
+
+    assert await run_job(runtime, SWEEP) == "0 released, 2 brought to the queue"
+    assert [row["priority"] for row in await runtime.pool.fetch(CARRIED)] == [Priority.LATER, Priority.SOON]
+
+
+async def test_an_effect_that_is_running_is_taken_up_again_only_when_it_is_late(runtime: Runtime) -> None:
+    await fill_lanes(runtime, lanes=2, each=1)
+    await runtime.pool.execute("delete from pgqueuer")
+    await runtime.pool.execute(
+        "update effects set state = 'running', next_try_at = now() - no * interval '40 seconds'",
     )
-    assert [row["no"] for row in carried] == [2, 3]
+
+    assert await run_job(runtime, SWEEP) == "0 released, 1 brought to the queue"
+    assert [row["no"] for row in await runtime.pool.fetch(CARRIED)] == [2]
 
 
 async def test_an_empty_lane_is_removed_unless_somebody_is_joining_it(runtime: Runtime) -> None:

@@ -1,5 +1,7 @@
 """Joiners get a page; leavers' meetings are cancelled in the same transaction."""
 
+import asyncio
+
 import pytest
 
 from openslot.access import operations as access
@@ -85,3 +87,23 @@ async def test_when_something_fails_nobody_has_left(runtime: Runtime, user: User
             raise RuntimeError("the power went")
 
     assert await statuses(runtime, user) == [Status.CONFIRMED]
+
+
+async def test_leaving_and_a_new_password_never_wait_for_each_other(runtime: Runtime, user: User) -> None:
+    organization = await join(runtime, user)
+    async with runtime.transaction(OPERATOR) as work:
+        await access.begin_session(work, user, user_agent="")
+
+    async def leave() -> None:
+        async with runtime.transaction(OPERATOR) as work:
+            await people.remove_member(work, organization, user)
+
+    async with runtime.transaction(OPERATOR) as work:
+        await accounts.set_password(work, user, "another")
+        leaving = asyncio.create_task(leave())
+        while not await runtime.pool.fetchval("select count(*) from pg_locks where not granted"):
+            await asyncio.sleep(0.01)
+        await access.end_sessions(work, user)
+    await leaving
+
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 0

@@ -7,13 +7,14 @@ from standardwebhooks import Webhook
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
+from openslot.core.destinations import Destination
 from openslot.core.effects import release_held
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
+from openslot.jobs.gate import Gate, Place
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.gate import AT_ONCE
 from openslot.webhooks.models import EndpointRef
-from openslot.webhooks.reactions import GATE
+from openslot.webhooks.operations import DELIVER
 from tests.bookings.conftest import MovingClock
 from tests.webhooks.conftest import (
     Add,
@@ -181,20 +182,21 @@ async def test_a_delivery_that_finds_its_endpoint_full_comes_again_and_loses_no_
     runtime: Runtime, user: User, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen
 ) -> None:
     endpoint, _ = await add(receiver.url)
+    gate = Gate(places=20)
     await happen()
-    await run_effect(runtime, (await planned_jobs(runtime))[0])
-    for _ in range(AT_ONCE):
-        assert GATE.enter(endpoint.id, user.id, now=clock.now) is None
-    await work_off(runtime, clock)
+    await run_effect(runtime, (await planned_jobs(runtime))[0], gate)
+    place = gate.enter(DELIVER, Destination(str(endpoint.id), user.id), now=clock.now)
+    assert isinstance(place, Place)
+    await run_effect(runtime, (await planned_jobs(runtime))[0], gate)
     due = await next_try(runtime)
     assert due is not None
     assert timedelta() < due - clock.now <= timedelta(seconds=1)
     assert (await states(runtime), receiver.got, await deliveries(runtime)) == (["queued"], [], [])
     assert await runtime.pool.fetchval("select attempts from effects where reaction = 'webhooks.send'") == 0
 
-    for _ in range(AT_ONCE):
-        GATE.leave(endpoint.id, user.id)
-    await work_until_settled(runtime, clock)
+    gate.leave(place, answered=None, now=clock.now)
+    clock.now = due
+    await run_effect(runtime, (await planned_jobs(runtime))[0], gate)
     assert [one["attempt"] for one in await deliveries(runtime)] == [1]
 
 

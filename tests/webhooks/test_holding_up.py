@@ -21,9 +21,9 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from openslot.jobs.standings import AT_ONCE
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from openslot.webhooks.gate import AT_ONCE
 from tests.bookings.test_races import wish, workday
 from tests.live import connect
 from tests.webhooks.conftest import Add, Happen, live_through, until

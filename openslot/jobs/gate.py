@@ -1,0 +1,149 @@
+"""Which effects may begin: the places of one worker, shared between targets and between their owners."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.destinations import Destination
+from openslot.jobs.standings import AT_ONCE, HANGING_GUESS, QUICK, Line, Owner, Standing
+
+Key = UUID | tuple[str, str]
+
+MOST_REMEMBERED = 10_000
+
+AT_THIS_TARGET = "others are on their way to this target"
+OF_THIS_OWNER = "others of the same owner are on their way"
+ALL_SLOW_PLACES = "all places for slow and new targets are taken"
+
+
+class Place(Struct, eq=False):
+    """A place that one try has taken."""
+
+    standing: Standing
+    owner: Owner
+    since: datetime
+    is_slow: bool
+    is_hanging: bool = False
+
+    def count(self, change: int) -> None:
+        """Count it at its target and its owner."""
+        self.standing.inside += change
+        self.standing.hanging += change * self.is_hanging
+        self.owner.hanging += change * self.is_hanging
+        if self.is_slow:
+            self.owner.slow += change
+        else:
+            self.owner.quick += change
+
+
+class TurnedAway(Struct, frozen=True):
+    """There is no place now: why, when to come again, and whether the target is one that answers quickly."""
+
+    reason: str
+    after: timedelta
+    is_quick: bool
+
+
+class Gate:
+    """Keeps targets that answer slowly or never from taking the places that others need.
+
+    A target is quick once it has answered quickly. All others share half of the places; those of owners with a target
+    that fails share half of that half, so that new targets of everybody else find room.
+    """
+
+    def __init__(self, *, places: int) -> None:
+        self.slow_places = max(places // 2, 1)
+        self.suspect_places = max(places // 4, 1)
+        self.owner_places = max(places // 12, AT_ONCE)
+        self.suspect_owner_places = max(places // 40, 1)
+        self.slow_owner_places = max(places // 50, 1)
+        self._standings: dict[Key, Standing] = {}
+        self._owners: dict[Key, Owner] = {}
+        self._inside: dict[Place, None] = {}
+        self._young: dict[Place, None] = {}
+        self._line = Line()
+
+    @property
+    def slow_inside(self) -> int:
+        """Count the places that slow, failing and new targets take."""
+        return sum(place.is_slow for place in self._inside)
+
+    def foresee(self, kind: str, to: Destination, *, now: datetime) -> TurnedAway | None:
+        """Tell what comes for the first time that it would be turned away by a target that is not quick."""
+        self._notice_hanging(now=now)
+        standing, owner = self._remember(kind, to)
+        return None if standing.is_quick else self._find_refusal(standing, owner, now=now)
+
+    def enter(self, kind: str, to: Destination, *, now: datetime) -> Place | TurnedAway:
+        """Take a place, or be told when to come again."""
+        self._notice_hanging(now=now)
+        standing, owner = self._remember(kind, to)
+        refusal = self._find_refusal(standing, owner, now=now)
+        if refusal is not None:
+            return refusal
+        place = Place(standing, owner, now, is_slow=not standing.is_quick)
+        place.count(+1)
+        self._inside[place] = self._young[place] = None
+        return place
+
+    def leave(self, place: Place, *, answered: bool | None, now: datetime) -> None:
+        """Give a place back and remember how the target answered; None: it was not asked."""
+        del self._inside[place]
+        self._young.pop(place, None)
+        place.count(-1)
+        if answered is not None:
+            place.standing.learn(took=now - place.since, answered=answered)
+        if answered is False:
+            place.owner.failed_at = now
+
+    def _remember(self, kind: str, to: Destination) -> tuple[Standing, Owner]:
+        standing = self._standings.pop((kind, to.target), None) or Standing()
+        owner_key = to.owner_id or (kind, to.target)
+        owner = self._owners.pop(owner_key, None) or Owner()
+        # Whoever comes goes to the end: at the front are those who have not come for longest.
+        self._standings[kind, to.target] = standing
+        self._owners[owner_key] = owner
+        _forget(self._standings)
+        _forget(self._owners)
+        return standing, owner
+
+    def _find_refusal(self, standing: Standing, owner: Owner, *, now: datetime) -> TurnedAway | None:
+        is_suspect = owner.is_suspect(now=now)
+
+        def turn_away(reason: str, line: Line, step: timedelta) -> TurnedAway:
+            waits_long = is_suspect and not standing.is_quick
+            after = line.next_turn(step, is_suspect=waits_long, now=now)
+            return TurnedAway(reason, after, standing.is_quick)
+
+        if standing.inside >= standing.allowance:
+            return turn_away(AT_THIS_TARGET, standing.line, standing.takes / standing.allowance)
+        if standing.is_quick:
+            most = self.suspect_owner_places if is_suspect else self.owner_places
+            return None if owner.quick < most else turn_away(OF_THIS_OWNER, owner.line, standing.takes / most)
+        guess = HANGING_GUESS if is_suspect else standing.takes
+        if owner.slow >= self.slow_owner_places:
+            return turn_away(OF_THIS_OWNER, owner.line, guess / self.slow_owner_places)
+        if self.slow_inside >= self.slow_places:
+            return turn_away(ALL_SLOW_PLACES, self._line, guess / self.slow_places)
+        if is_suspect and self._count_suspects(now=now) >= self.suspect_places:
+            return turn_away(ALL_SLOW_PLACES, self._line, guess / self.suspect_places)
+        return None
+
+    def _count_suspects(self, *, now: datetime) -> int:
+        return sum(place.is_slow and place.owner.is_suspect(now=now) for place in self._inside)
+
+    def _notice_hanging(self, *, now: datetime) -> None:
+        """Count those as slow who have kept us waiting for too long, though they were quick before."""
+        while self._young and now - (place := next(iter(self._young))).since > QUICK:
+            del self._young[place]
+            place.count(-1)
+            place.is_slow = place.is_hanging = True
+            place.count(+1)
+
+
+def _forget(known: dict[Key, Standing] | dict[Key, Owner]) -> None:
+    if len(known) > MOST_REMEMBERED:
+        oldest = next((key for key, each in known.items() if each.is_idle), None)
+        if oldest is not None:
+            del known[oldest]
