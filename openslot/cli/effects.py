@@ -44,7 +44,7 @@ def list_effects(
     async def do(work: Work) -> list[ShownEffect]:
         return [
             convert(effect, ShownEffect, from_attributes=True)
-            for effect in await list_unfinished(work.db, state, limit=limit)
+            for effect in await list_unfinished(work.db, state, now=work.now, limit=limit)
         ]
 
     found = with_work(do)

@@ -11,7 +11,7 @@ import msgspec
 
 from openslot.core.actor import Actor
 from openslot.core.changes import Change, arguments, check_counts, count_parts, refusing, write_parts
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Effect, Event, Reaction
 from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, Job, Priority, enqueue
@@ -132,6 +132,12 @@ with due as materialized (
 )
 select w.*, l.next_try_at as last_due_at, l.id as last_id, (select count(*) from due) as looked_at
 from (select next_try_at, id from due order by next_try_at desc, id desc limit 1) l left join without_job w on true"""
+
+# Without a lane, so nobody waits behind them; a job that carries one of them already finds it finished.
+DROP_PLANNED = """
+update effects e set state = 'skipped', finished_at = $4, last_error = $5
+from events v where v.subject_id = $1 and v.id <> $2 and e.event_id = v.id and e.reaction = $3
+  and e.state = 'queued' and e.lane is null"""
 
 REPLAYS = ":replay"
 BATCH = 200
@@ -278,6 +284,11 @@ async def enqueue_due(
     await enqueue(db, jobs)
     is_cut = bool(rows) and rows[0]["looked_at"] == limit
     return len(jobs), (rows[0]["last_due_at"], rows[0]["last_id"]) if is_cut else None
+
+
+async def drop_planned(db: Db, subject_id: UUID, *, reaction: str, but: UUID, reason: str, now: datetime) -> int:
+    """Drop what earlier events of a subject have planned for later, but what one of its events has; tell how many."""
+    return count_of(await db.execute(DROP_PLANNED, subject_id, but, reaction, now, reason))
 
 
 def replay_lane(lane: str) -> str:

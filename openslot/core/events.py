@@ -76,6 +76,8 @@ class Target(Struct, frozen=True, kw_only=True):
     reaction: str
     target: str
     lane: str | None = None
+    due_at: datetime | None = None
+    """When it is to be done; None: at once. One that is due later can be dropped until then."""
 
 
 class Expanded(Struct, frozen=True):
@@ -88,15 +90,23 @@ Outcome = Done | Skipped | Expanded
 
 
 class TryLater(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It failed and is worth another try, after the schedule's delay or at least the one given."""
+    """It failed and is worth another try, after the schedule's delay or at least the one given.
 
-    def __init__(self, message: str, *, after: timedelta | None = None) -> None:
+    `answered` says that the other side works and refuses this one thing: others need not wait because of it.
+    """
+
+    def __init__(self, message: str, *, after: timedelta | None = None, answered: bool = False) -> None:
         super().__init__(message)
         self.after = after
+        self.answered = answered
 
 
 class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It failed in a way that no further try can mend."""
+    """It failed in a way that no further try can mend; `answered` as in `TryLater`."""
+
+    def __init__(self, message: str, *, answered: bool = False) -> None:
+        super().__init__(message)
+        self.answered = answered
 
 
 def to_target(effect: Effect) -> Destination:

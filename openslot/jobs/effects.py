@@ -1,5 +1,7 @@
 """Run one try of one effect, and write down what came of it."""
 
+from datetime import timedelta
+
 import structlog
 
 from openslot import __version__
@@ -14,7 +16,18 @@ from openslot.core.effects import (
     put_back_effect,
     start_effect,
 )
-from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, TryLater
+from openslot.core.events import (
+    Done,
+    Effect,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Skipped,
+    Target,
+    TryLater,
+    to_target,
+)
 from openslot.core.queue import Job, Priority
 from openslot.core.work import Runtime, Work
 from openslot.jobs.gate import Gate, TurnedAway
@@ -73,8 +86,8 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     try:
         outcome = await reaction.run(work, effect)
         answered = True if isinstance(outcome, Done) else None
-    except Exception:
-        answered = False
+    except Exception as fault:
+        answered = isinstance(fault, TryLater | GiveUp) and fault.answered
         raise
     finally:
         gate.leave(place, answered=answered, now=runtime.clock())
@@ -106,7 +119,9 @@ async def _settle(
 def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
     """Plan the effect for a target; what the gate would turn away begins when its turn comes."""
     new = NewEffect(effect.event_id, _get_reaction(work, target.reaction), target.target, target.lane)
-    if new.reaction.destination is None:
+    if target.due_at is not None:
+        return new._replace(after=max(target.due_at - work.now, timedelta()))
+    if new.reaction.destination is not to_target:
         return new
     wait = gate.foresee(new.reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
     return new if wait is None else new._replace(priority=Priority.LATER, after=wait.after, reason=wait.reason)

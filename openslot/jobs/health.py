@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.db import Db
+from openslot.core.queue import AHEAD
 from openslot.jobs import health_store as store
 
 UnfinishedState = Literal["waiting", "queued", "running", "dead"]
@@ -44,9 +45,12 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
     result: str | None
 
 
-async def list_unfinished(db: Db, state: UnfinishedState | None = None, *, limit: int) -> list[UnfinishedEffect]:
-    """List effects that are not done, newest first."""
-    return [UnfinishedEffect(**row) for row in await store.list_unfinished(db, state, limit=limit)]
+async def list_unfinished(
+    db: Db, state: UnfinishedState | None = None, *, now: datetime, limit: int
+) -> list[UnfinishedEffect]:
+    """List effects that are not done, newest first; those that are only planned for later are left out."""
+    rows = await store.list_unfinished(db, state, due_before=now + AHEAD, limit=limit)
+    return [UnfinishedEffect(**row) for row in rows]
 
 
 async def count_effects(db: Db, *, now: datetime) -> EffectCounts:

@@ -7,7 +7,9 @@ from msgspec import Struct
 
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
-from openslot.integrations.mail.models import Fact, Letter
+from openslot.integrations.mail.meetings import Host
+from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, Role
+from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.webhooks.events import WebhookDisabled
 
@@ -34,6 +36,19 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
             Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
         ),
         footer=(Text("You received this email because the endpoint belongs to your account."),),
+    )
+
+
+def write_notice(notice: Notice, host: Host, effect: Effect) -> Draft:
+    """Write a notice to the host that it is about."""
+    return Draft(
+        id=effect.id,
+        kind=MailKind.NOTICE,
+        letter=notice.write(effect),
+        recipient=Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale),
+        brand=host.brand,
+        locale=choose_locale(host.locale),
+        host_id=notice.host_of(effect),
     )
 
 

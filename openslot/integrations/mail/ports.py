@@ -17,7 +17,14 @@ class OutgoingMail(Struct, frozen=True, kw_only=True):
 
 
 class MailDeferred(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It could not be sent now; another try may succeed."""
+    """It could not be sent now; another try may succeed.
+
+    `answered` says that the server works and refuses this one message.
+    """
+
+    def __init__(self, message: str, *, answered: bool = False) -> None:
+        super().__init__(message)
+        self.answered = answered
 
 
 class MailRefused(Exception):  # noqa: N818 - a plan, not a fault of the program

@@ -1,30 +1,29 @@
-"""What mail does because something happened: one mail for each who takes part, each in its own lane."""
+"""What mail does because something happened: one mail for each who takes part, and reminders before the meeting."""
 
-from msgspec.structs import replace
-
-from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
-from openslot.bookings.links import calendar_url, manage_url
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.models import Booking, Status
 from openslot.bookings.rules import is_over
-from openslot.core.actor import SYSTEM, Actor, ActorKind
-from openslot.core.events import Done, Effect, Event, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, TryLater
+from openslot.core.effects import drop_planned
+from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.work import Work
-from openslot.i18n.localization import localize
-from openslot.integrations.mail import operations
-from openslot.integrations.mail.calendar_entry import attach
-from openslot.integrations.mail.letters import say_description, say_title, write_letter
-from openslot.integrations.mail.meetings import Host, Meeting, list_recipients, write_entry
-from openslot.integrations.mail.models import Address, MailKind, Method, Recipient, Role
-from openslot.integrations.mail.notices import NOTICES, Notice
-from openslot.integrations.mail.operations import Draft
-from openslot.integrations.mail.ports import MailDeferred, MailRefused
-from openslot.integrations.mail.rules import DELAYS, is_last_try
+from openslot.integrations.mail import operations, rules, store
+from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
+from openslot.integrations.mail.drafts import (
+    KINDS,
+    find_recipient,
+    name_recipient,
+    read_event,
+    read_meeting,
+    write_draft,
+)
+from openslot.integrations.mail.meetings import list_recipients
+from openslot.integrations.mail.models import MailKind, Recipient, Role
+from openslot.integrations.mail.notices import NOTICES, write_notice
+from openslot.integrations.mail.rules import DELAYS
 
-SEND, NOTIFY = "mail.send", "mail.notify"
-KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
-    BookingCreated.type: (BookingCreated, MailKind.CONFIRMATION),
-    BookingRescheduled.type: (BookingRescheduled, MailKind.RESCHEDULE),
-    BookingCancelled.type: (BookingCancelled, MailKind.CANCELLATION),
-}
+SEND, REMIND, SEND_REMINDER, NOTIFY = "mail.send", "mail.remind", "mail.send_reminder", "mail.notify"
+OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
+CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
 
 
 def booking_lane(event: Event) -> str:
@@ -33,35 +32,49 @@ def booking_lane(event: Event) -> str:
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
-    """Make one mail for everyone who takes part in a meeting."""
-    event_class, _ = KINDS[effect.event_type]
-    booking = effect.event(event_class).booking
+    """Make one mail for everyone who takes part in a meeting, and plan its reminders anew."""
+    booking = read_event(effect).booking
+    reason = CANCELLED if booking.status is Status.CANCELLED else MOVED
+    await drop_planned(work.db, booking.id, reaction=REMIND, but=effect.event_id, reason=reason, now=work.now)
     if is_over(booking, now=work.now):
-        return Skipped("the meeting is over")
+        return Skipped(OVER)
     host = await operations.find_host(work, booking.host_id)
     if host is None:
-        return Skipped("the host's account is deleted")
-    return Expanded(
-        tuple(
-            Target(reaction=SEND, target=_name(each), lane=f"{effect.lane}@{each.email.casefold()}")
-            for each in list_recipients(booking, host)
-        )
-    )
+        return Skipped(NO_HOST)
+    mails = (_target(SEND, booking, each) for each in list_recipients(booking, host))
+    return Expanded((*mails, *await _plan_reminders(work, booking)))
 
 
 async def send(work: Work, effect: Effect) -> Outcome:
     """Tell one person what happened to a meeting."""
-    event_class, kind = KINDS[effect.event_type]
-    event = effect.event(event_class)
-    if is_over(event.booking, now=work.now):
-        return Skipped("the meeting is over")
-    host = await operations.find_host(work, event.booking.host_id, colour=event.event_type.colour)
-    recipient = _find_recipient(event, host, effect.target)
-    if host is None or recipient is None:
-        return Skipped("the host's account is deleted")
-    cause = await operations.find_cause(work, effect.event_id)
-    meeting = _read_meeting(work, event, host, cause)
-    return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
+    if is_over(read_event(effect).booking, now=work.now):
+        return await leave_unsent(work, effect, OVER)
+    return await _tell(work, effect, KINDS[effect.event_type][1])
+
+
+async def remind(work: Work, effect: Effect) -> Outcome:
+    """Remind the invitee and the guests, unless that has lost its meaning; the host has a calendar."""
+    booking = read_event(effect).booking
+    wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
+    minutes = int(effect.target or 0)
+    lost = rules.find_lost_meaning(booking.starts_at, minutes, wanted, now=work.now)
+    if (reason := lost or await _find_change(work, booking)) is not None:
+        return Skipped(reason)
+    host = await operations.find_host(work, booking.host_id)
+    if host is None:
+        return Skipped(NO_HOST)
+    invited = (each for each in list_recipients(booking, host) if each.role is not Role.HOST)
+    return Expanded(tuple(_target(SEND_REMINDER, booking, each) for each in invited))
+
+
+async def send_reminder(work: Work, effect: Effect) -> Outcome:
+    """Remind one person of a meeting that is still to come."""
+    booking = read_event(effect).booking
+    if work.now >= booking.starts_at:
+        return await leave_unsent(work, effect, rules.BEGUN)
+    if (changed := await _find_change(work, booking)) is not None:
+        return await leave_unsent(work, effect, changed)
+    return await _tell(work, effect, MailKind.REMINDER)
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
@@ -69,119 +82,55 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     notice = NOTICES[effect.event_type]
     host = await operations.find_host(work, notice.host_of(effect))
     if host is None:
-        return Skipped("the account is deleted")
+        return Skipped(NO_HOST)
     cause = await operations.find_cause(work, effect.event_id)
-    return await deliver(work, effect, _write_notice(notice, host, effect), cause)
+    return await deliver(work, effect, write_notice(notice, host, effect), cause)
 
 
-async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
-    """Send one mail; what came of it is in the log before the effect is closed."""
-    mailer = operations.choose_mailer(work.runtime, cause)
-    async with work.runtime.transaction(SYSTEM) as begun:
-        mail = await operations.begin_mail(begun, draft, mailer)
-    if isinstance(mail, str):
-        return Skipped(mail)
-    if mail is not None:
-        try:
-            await mailer.send(mail)
-        except MailRefused as fault:
-            await _fail(work, effect, str(fault))
-            raise GiveUp(str(fault)) from fault
-        except MailDeferred as fault:
-            if is_last_try(effect.attempts):
-                await _fail(work, effect, str(fault))
-            raise TryLater(str(fault)) from fault
-    return Done(write=lambda done: operations.finish_mail(done, effect.id))
+async def _tell(work: Work, effect: Effect, kind: MailKind) -> Outcome:
+    event = read_event(effect)
+    host = await operations.find_host(work, event.booking.host_id, colour=event.event_type.colour)
+    recipient = find_recipient(event, host, effect.target) if host else None
+    if host is None or recipient is None:
+        return await leave_unsent(work, effect, NO_HOST)
+    cause = await operations.find_cause(work, effect.event_id)
+    meeting = read_meeting(work.runtime, event, host, kind, cause)
+    return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
 
 
-def write_draft(meeting: Meeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
-    """Write what one person is told of a meeting, with the calendar entry that goes with it."""
-    locale = operations.choose_locale(recipient.locale, meeting.host.locale)
-    entry = write_entry(
-        meeting,
-        recipient,
-        summary=str(localize(say_title(meeting, recipient), locale)),
-        description=str(localize(say_description(meeting, recipient), locale)),
-        changed_at=meeting.booking.updated_at,
-    )
-    method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
-    is_host = recipient.role is Role.HOST
-    return Draft(
-        id=effect.id,
-        kind=kind,
-        letter=write_letter(meeting, kind, recipient, entry, locale),
-        recipient=recipient,
-        brand=meeting.host.brand,
-        locale=locale,
-        host_id=meeting.booking.host_id,
-        booking_id=meeting.booking.id,
-        reply_to=_invitee_address(meeting) if is_host else Address(meeting.host.email, meeting.host.name),
-        # A reminder changes nothing in a calendar.
-        calendar=None if kind is MailKind.REMINDER else attach(entry, method),
-        is_public=cause.kind is ActorKind.PUBLIC and not is_host,
-    )
+async def _plan_reminders(work: Work, booking: Booking) -> list[Target]:
+    if booking.status is not Status.CONFIRMED:
+        return []
+    minutes = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
+    due = rules.plan_reminders(booking.starts_at, minutes, now=work.now)
+    return [Target(reaction=REMIND, target=str(each), due_at=moment) for each, moment in due.items()]
 
 
-def _read_meeting(work: Work, event: BookingEvent, host: Host, cause: Actor) -> Meeting:
-    booking = event.booking
-    meeting = Meeting(
-        booking=booking,
-        event_type=event.event_type,
-        host=host,
-        manage_url=manage_url(work.runtime, booking.id),
-        calendar_url=calendar_url(work.runtime, booking.id),
-        is_reason_of_host=cause.kind is not ActorKind.PUBLIC,
-    )
-    if isinstance(event, BookingRescheduled):
-        return replace(
-            meeting,
-            previous_starts_at=event.previous_starts_at,
-            previous_ends_at=event.previous_ends_at,
-            reason=event.reason,
-        )
-    if isinstance(event, BookingCancelled):
-        return replace(meeting, reason=booking.cancel_reason)
-    return meeting
+async def _find_change(work: Work, then: Booking) -> str | None:
+    """Say what happened to a booking since; None where it is as it was."""
+    found = await store.find_booking_state(work.db, then.id)
+    if found is None or found["status"] != Status.CONFIRMED:
+        return CANCELLED
+    return None if found["sequence"] == then.sequence else MOVED
 
 
-def _write_notice(notice: Notice, host: Host, effect: Effect) -> Draft:
-    return Draft(
-        id=effect.id,
-        kind=MailKind.NOTICE,
-        letter=notice.write(effect),
-        recipient=Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale),
-        brand=host.brand,
-        locale=operations.choose_locale(host.locale),
-        host_id=notice.host_of(effect),
-    )
-
-
-def _name(recipient: Recipient) -> str:
-    return f"{recipient.role}:{recipient.email}"
-
-
-def _find_recipient(event: BookingEvent, host: Host | None, target: str | None) -> Recipient | None:
-    """Find who is meant: a host or invitee by the part they have, so that a changed address is found too."""
-    recipients = list_recipients(event.booking, host) if host else ()
-    role = (target or "").partition(":")[0]
-    return next((each for each in recipients if _name(each) == target), None) or next(
-        (each for each in recipients if each.role == role and each.role is not Role.GUEST), None
-    )
-
-
-def _invitee_address(meeting: Meeting) -> Address:
-    return Address(meeting.booking.invitee_email, meeting.booking.invitee_name)
-
-
-async def _fail(work: Work, effect: Effect, error: str) -> None:
-    async with work.runtime.transaction(SYSTEM) as failed:
-        await operations.fail_mail(failed, effect.id, error)
+def _target(reaction: str, booking: Booking, recipient: Recipient) -> Target:
+    lane = f"mail:booking:{booking.id}@{recipient.email.casefold()}"
+    return Target(reaction=reaction, target=name_recipient(recipient), lane=lane)
 
 
 MAIL_REACTIONS = (
     Reaction(
         name="mail.fan_out", on=(BookingCreated, BookingRescheduled, BookingCancelled), run=fan_out, lane=booking_lane
     ),
-    Reaction(name=SEND, run=send, delays=DELAYS),
-    Reaction(name=NOTIFY, on=tuple(notice.event for notice in NOTICES.values()), run=notify, delays=DELAYS),
+    Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
+    Reaction(name=REMIND, run=remind),
+    Reaction(name=SEND_REMINDER, run=send_reminder, delays=DELAYS, destination=mail_server),
+    Reaction(
+        name=NOTIFY,
+        on=tuple(notice.event for notice in NOTICES.values()),
+        run=notify,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
 )

@@ -15,6 +15,7 @@ DELAYS = (
     timedelta(minutes=30),
     *(timedelta(hours=hours) for hours in (1, 2, 4, 16)),
 )
+BEGUN = "the meeting has begun"
 LIMIT_WINDOW = timedelta(hours=24)
 
 DEFAULT_REMINDERS = (24 * 60, 60)
@@ -56,7 +57,7 @@ def plan_reminders(starts_at: datetime, minutes: Sequence[int], *, now: datetime
 def find_lost_meaning(starts_at: datetime, minutes: int, wanted: Sequence[int], *, now: datetime) -> str | None:
     """Say why a reminder is no longer worth sending; None where it is."""
     if now >= starts_at:
-        return "the meeting has begun"
+        return BEGUN
     if minutes not in wanted:
         return "this reminder is no longer wanted"
     if any(each < minutes and starts_at - timedelta(minutes=each) <= now for each in wanted):

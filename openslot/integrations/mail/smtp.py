@@ -18,6 +18,7 @@ QUIT_WITHIN = timedelta(seconds=2)
 START_TLS = {Security.TLS: False, Security.ALWAYS: True, Security.AUTO: None, Security.NEVER: False}
 # A code that says "not now": RFC 5321, 4.2.1. Everything from 500 on is final.
 FIRST_FINAL = 500
+CLOSING = 421
 
 
 class SmtpMailer:
@@ -129,7 +130,7 @@ async def _leave(client: SMTP) -> None:
 
 def _judge(fault: aiosmtplib.SMTPResponseException) -> MailDeferred | MailRefused:
     words = f"The mail server answered {fault.code}: {_words(fault)}"
-    return MailRefused(words) if fault.code >= FIRST_FINAL else MailDeferred(words)
+    return MailRefused(words) if fault.code >= FIRST_FINAL else MailDeferred(words, answered=fault.code != CLOSING)
 
 
 def _words(fault: aiosmtplib.SMTPException) -> str:

@@ -11,13 +11,18 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.actor import DEMO, OPERATOR
 from openslot.core.config import Settings
+from openslot.core.destinations import Destination
 from openslot.core.ids import new_id
+from openslot.core.queue import Job
 from openslot.core.revivals import revive_effects
 from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
+from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.jobs import tidy_mail
 from openslot.integrations.mail.models import MailKind, Status
 from openslot.integrations.mail.rules import DELAYS
+from openslot.jobs.effects import run_effect
+from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from openslot.webhooks.events import WebhookDisabled
 from tests.bookings.conftest import MovingClock
@@ -32,7 +37,7 @@ from tests.integrations.mail.conftest import (
     work_off,
 )
 from tests.integrations.mail.smtp_server import DROP, ScriptedServer, smtp_server
-from tests.webhooks.conftest import next_try, work_until_settled
+from tests.webhooks.conftest import work_until_settled
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 
@@ -57,6 +62,13 @@ async def runtime(settings: Settings, clock: MovingClock, server: ScriptedServer
     )
     async with open_runtime(chosen, clock=clock) as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+async def no_reminders(runtime: Runtime, user: User) -> None:
+    """Remind nobody, unless a test wishes it."""
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, user, None, ())
 
 
 def recipients(server: ScriptedServer) -> list[str]:
@@ -256,20 +268,59 @@ async def test_old_mail_is_removed(runtime: Runtime, clock: MovingClock, book: B
     assert await mails(runtime) == []
 
 
+async def test_a_reminder_is_tried_until_the_meeting_begins(
+    runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer, user: User
+) -> None:
+    starts_at = clock.now + timedelta(days=2, hours=3)
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, user, None, (60,))
+    await book(starts_at)
+    await work_off(runtime, clock)
+    server.at_rcpt.extend(["450 Busy"] * 1000)
+    clock.now = starts_at - timedelta(hours=1)
+    await work_until_settled(runtime, clock)
+    reminder = (await mails(runtime, JONAS))[-1]
+    assert (reminder.kind, reminder.status) == (MailKind.REMINDER, Status.FAILED)
+    assert reminder.error == "not sent: the meeting has begun"
+    assert clock.now < starts_at + timedelta(hours=3)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_open"), [("550 No such user", True), ("450 Greylisted", True), ("421 Closing", False), (DROP, False)]
+)
+async def test_a_refused_recipient_slows_nobody_elses_mail(
+    runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer, answer: str, is_open: bool
+) -> None:
+    gate = Gate(places=100)
+    await book()
+    await work_fan_outs(runtime)
+    await work_at_once(runtime, gate)
+    await book(clock.now + timedelta(hours=4), actor=OPERATOR)
+    await work_fan_outs(runtime)
+    server.at_data.extend([answer, answer])
+    await work_at_once(runtime, gate)
+    found = gate.foresee("mail.send", Destination("mail server", None), now=clock.now)
+    places = [gate.enter("mail.send", Destination("mail server", None), now=clock.now) for _ in range(2)]
+    assert found is None
+    assert [isinstance(place, Place) for place in places] == [True, is_open]
+
+
 async def work_fan_outs(runtime: Runtime) -> None:
     """Run what makes one mail for each."""
     await _run(runtime, "reaction = 'mail.fan_out'")
 
 
-async def work_at_once(runtime: Runtime) -> None:
-    """Run all mails at the same moment."""
-    await _run(runtime, "reaction = 'mail.send'")
+async def work_at_once(runtime: Runtime, gate: Gate | None = None) -> None:
+    """Run all mails at the same moment, or, where they share the places of one worker, one after the other."""
+    await _run(runtime, "reaction = 'mail.send'", gate)
 
 
-async def _run(runtime: Runtime, which: str) -> None:
-    from openslot.core.queue import Job
-    from openslot.jobs.effects import run_effect
-
+async def _run(runtime: Runtime, which: str, gate: Gate | None = None) -> None:
     rows = await runtime.pool.fetch(f"select id, round from effects where state = 'queued' and {which}")
-    await asyncio.gather(*(run_effect(runtime, Job(effect_id=row["id"], round=row["round"])) for row in rows))
-    assert await next_try(runtime) is not None or rows
+    assert rows
+    jobs = [Job(effect_id=row["id"], round=row["round"]) for row in rows]
+    if gate is None:
+        await asyncio.gather(*(run_effect(runtime, job) for job in jobs))
+        return
+    for job in jobs:
+        await run_effect(runtime, job, gate)
