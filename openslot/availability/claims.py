@@ -9,9 +9,18 @@ from openslot.availability import claim_store, store
 from openslot.availability.claim_store import Held
 from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken, TooManyHolds
 from openslot.availability.explain import explain_start
-from openslot.availability.models import NO_START, ByBooking, ById, Claimed, Code, EventTypeRef, Hold, Setting
+from openslot.availability.models import (
+    NO_START,
+    ByBooking,
+    ById,
+    Claimed,
+    Code,
+    EventTypeRef,
+    Hold,
+    Setting,
+    SlotContext,
+)
 from openslot.availability.slots import judge
-from openslot.availability.store import SlotContext
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.core.zones import at_second, floor_second

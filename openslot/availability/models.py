@@ -181,3 +181,21 @@ class DayExplained(Struct, frozen=True, rename="camel"):
     starts: int
     open: int
     reasons: tuple[Reason, ...]
+
+
+class SlotContext(Struct, frozen=True, kw_only=True):
+    """Everything that decides, and whose time it is."""
+
+    setting: Setting
+    claim_ids: list[UUID | None]
+    """Those of the setting's claims that are group sessions, in the same order."""
+
+    has_stale: bool
+    """Whether an expired hold still stands in the constraint's way."""
+
+    host_no: int
+    host_name: str
+    host_username: str
+    host_zone: str
+    host_left_at: datetime | None
+    """When the host last left an organization, and what was upcoming was cancelled."""

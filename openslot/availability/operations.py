@@ -6,9 +6,16 @@ from zoneinfo import ZoneInfo
 from openslot.availability import store
 from openslot.availability.date_range import default_days, find_days_faults
 from openslot.availability.explain import explain_day, explain_start
-from openslot.availability.models import ByPage, DayExplained, Days, EventTypeRef, Slots, StartExplained
+from openslot.availability.models import (
+    ByPage,
+    DayExplained,
+    Days,
+    EventTypeRef,
+    SlotContext,
+    Slots,
+    StartExplained,
+)
 from openslot.availability.slots import list_slots, spans_of
-from openslot.availability.store import SlotContext
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.work import Work

@@ -6,9 +6,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 from msgspec import Meta, Struct
 
-from openslot.availability.models import Slot, Slots
+from openslot.availability.models import Slot, SlotContext, Slots
 from openslot.availability.slot_json import write_slots
-from openslot.availability.store import SlotContext
 from openslot.event_types.schemas import EmbeddedEventType, embed
 
 

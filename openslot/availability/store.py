@@ -4,9 +4,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from msgspec import Struct
-
-from openslot.availability.models import Busy, ByBooking, ById, ByPage, BySlug, Claim, EventTypeRef, Setting, Taken
+from openslot.availability.models import (
+    Busy,
+    ByBooking,
+    ById,
+    ByPage,
+    BySlug,
+    Claim,
+    EventTypeRef,
+    Setting,
+    SlotContext,
+    Taken,
+)
 from openslot.core.db import Db, Row
 from openslot.core.secrets import fingerprint
 from openslot.core.zones import ceil_second, floor_second
@@ -66,24 +75,6 @@ cross join lateral (
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
-
-
-class SlotContext(Struct, frozen=True, kw_only=True):
-    """Everything that decides, and whose time it is."""
-
-    setting: Setting
-    claim_ids: list[UUID | None]
-    """Those of the setting's claims that are group sessions, in the same order."""
-
-    has_stale: bool
-    """Whether an expired hold still stands in the constraint's way."""
-
-    host_no: int
-    host_name: str
-    host_username: str
-    host_zone: str
-    host_left_at: datetime | None
-    """When the host last left an organization, and what was upcoming was cancelled."""
 
 
 async def find_setting(

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations
+from openslot.bookings.links import manage_url
 from openslot.bookings.models import BookingRef, BookingWanted, Status
 from openslot.bookings.schemas import (
     BookingBody,
@@ -19,6 +20,8 @@ from openslot.bookings.schemas import (
     RescheduleBody,
     ShownBooking,
     read_invitee,
+    show_email,
+    show_entry,
 )
 from openslot.core.moments import read_span
 from openslot.core.work import Work
@@ -44,15 +47,17 @@ async def list_bookings(
     wanted = None if status is BookingFilter.ALL else Status(status)
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
-    return Listing(data=found, pagination=paginate(page, limit, total))
+    shown = [show_entry(each, manage_url=manage_url(work.runtime, each.id)) for each in found]
+    return Listing(data=shown, pagination=paginate(page, limit, total))
 
 
 @get(summary="Get a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Get one of your bookings with its event type, contact and e-mails."""
     ref = BookingRef(booking_id, user.id)
-    shown = await operations.get_shown(work, ref)
-    return DetailedBooking(**asdict(shown), email_logs=await operations.list_emails(work, ref))
+    shown = show_entry(await operations.get_entry(work, ref), manage_url=manage_url(work.runtime, booking_id))
+    emails = [show_email(email) for email in await operations.list_emails(work, ref)]
+    return DetailedBooking(**asdict(shown), email_logs=emails)
 
 
 @post(summary="Create a booking")

@@ -4,8 +4,10 @@ from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
+from msgspec.structs import asdict
+
 from openslot.bookings.models import Booking
-from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_fields
+from openslot.bookings.schemas import Previous, RescheduledBooking, show_booking
 from openslot.contacts.models import Contact
 from openslot.core.events import Event
 from openslot.core.instants import iso
@@ -33,7 +35,7 @@ class BookingEvent(Event, frozen=True, kw_only=True):
 
     def public(self) -> object | None:
         """Show the booking as the REST door would have shown it then; its link has to be filled in."""
-        return ShownBooking(**show_fields(self.booking, self.event_type, self.contact, manage_url=""))
+        return show_booking(self.booking, self.event_type, self.contact, manage_url="")
 
 
 class BookingCreated(BookingEvent, frozen=True, kw_only=True):
@@ -58,9 +60,9 @@ class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
 
     def public(self) -> object | None:
         """Show the booking as it is now, and when it was before."""
-        fields = show_fields(self.booking, self.event_type, self.contact, manage_url="")
+        shown = show_booking(self.booking, self.event_type, self.contact, manage_url="")
         previous = Previous(start_time=iso(self.previous_starts_at), end_time=iso(self.previous_ends_at))
-        return RescheduledBooking(**fields, previous=previous)
+        return RescheduledBooking(**asdict(shown), previous=previous)
 
 
 BOOKING_EVENTS: tuple[type[Event], ...] = (BookingCreated, BookingCancelled, BookingRescheduled)

@@ -2,13 +2,15 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Meta, Struct
 
 from openslot.availability.models import EventTypeRef
-from openslot.event_types.models import Location
+from openslot.contacts.models import Contact, ContactSummary
+from openslot.core.instants import Instant
+from openslot.event_types.models import EventType, EventTypeSummary, Location
 
 AnswerValue = str | bool
 Answers = dict[str, AnswerValue]
@@ -92,6 +94,60 @@ class BookingRef(Struct, frozen=True):
 
     id: UUID
     host_id: UUID | None
+
+
+class BookingDetails(Struct, frozen=True):
+    """A booking with the event type and the contact that belong to it."""
+
+    booking: Booking
+    event_type: EventType
+    contact: Contact | None
+
+
+class BookingEntry(Struct, frozen=True, kw_only=True):
+    """A booking as a list tells it; the database writes its times, which is half as dear as to do it here."""
+
+    id: UUID
+    status: Status
+    starts_at: Instant
+    ends_at: Instant
+    invitee_name: str
+    invitee_email: str
+    invitee_zone: str
+    notes: str | None
+    location: Location
+    answers: Answers
+    guests: list[str]
+    payment: Payment | None
+    reschedule_count: int
+    previous_starts_at: Instant | None
+    cancelled_at: Instant | None
+    cancel_reason: str | None
+    cancelled_by: str | None
+    created_at: Instant
+    updated_at: Instant
+    event_type: EventTypeSummary
+    contact: ContactSummary | None
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """What an invitee may know of a host."""
+
+    name: str
+    username: str
+    zone: str
+
+
+class EmailEntry(Struct, frozen=True, kw_only=True):
+    """An e-mail about a booking that was sent or has failed for good."""
+
+    id: UUID
+    kind: str
+    recipient: str
+    subject: str
+    status: Literal["sent", "failed"]
+    sent_at: datetime | None
+    error: str | None
 
 
 class HistoryEntry(Struct, frozen=True, kw_only=True):

@@ -11,10 +11,17 @@ from openslot.availability.models import Claimed
 from openslot.bookings import rules, store
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
-from openslot.bookings.links import manage_url
-from openslot.bookings.models import Booking, BookingRef, BookingWanted, HistoryEntry, Status
-from openslot.bookings.schemas import EmailLog, ShownBooking, show_email, show_row
-from openslot.bookings.store import BookingDetails
+from openslot.bookings.models import (
+    Booking,
+    BookingDetails,
+    BookingEntry,
+    BookingRef,
+    BookingWanted,
+    EmailEntry,
+    HistoryEntry,
+    Host,
+    Status,
+)
 from openslot.contacts import operations as contacts
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
@@ -107,27 +114,32 @@ async def get_booking(work: Work, ref: BookingRef) -> BookingDetails:
     return details
 
 
-async def get_shown(work: Work, ref: BookingRef) -> ShownBooking:
-    """Read a booking as it is shown in a list."""
-    row = await store.find_shown(work.db, ref)
-    if row is None:
+async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Host]:
+    """Read a booking with what belongs to it and what an invitee may know of its host."""
+    found = await store.find_with_host(work.db, ref)
+    if found is None:
         raise BookingNotFound
-    return show_row(row, manage_url(work.runtime, row["id"]))
+    return found
+
+
+async def get_entry(work: Work, ref: BookingRef) -> BookingEntry:
+    """Read a booking as a list tells it."""
+    entry = await store.find_entry(work.db, ref)
+    if entry is None:
+        raise BookingNotFound
+    return entry
 
 
 async def list_bookings(
     work: Work, host: User, *, status: Status | None, span: Span, page: int, limit: int
-) -> tuple[list[ShownBooking], int]:
+) -> tuple[list[BookingEntry], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
-    rows, total = await store.list_shown(
-        work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit
-    )
-    return [show_row(row, manage_url(work.runtime, row["id"])) for row in rows], total
+    return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
 
 
-async def list_emails(work: Work, ref: BookingRef) -> list[EmailLog]:
-    """Read which mails about a booking were sent, and which have failed for good."""
-    return [show_email(row) for row in await store.list_emails(work.db, ref.id)]
+async def list_emails(work: Work, ref: BookingRef) -> list[EmailEntry]:
+    """Read which e-mails about a booking were sent, and which have failed for good."""
+    return await store.list_emails(work.db, ref.id)
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:

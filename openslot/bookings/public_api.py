@@ -6,26 +6,24 @@ import msgspec
 
 from openslot.availability import claims
 from openslot.availability.models import ById
-from openslot.bookings import operations, store
+from openslot.bookings import operations
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import BookingRef, BookingWanted, Status
-from openslot.bookings.rules import is_over
+from openslot.bookings.models import BookingRef, BookingWanted
+from openslot.bookings.rules import can_change
 from openslot.bookings.schemas import (
     CancelBody,
     CreatedHold,
     CreatedPublicBooking,
     HoldBody,
     ManagedBooking,
-    ManagedHost,
     PublicBookingBody,
     RescheduleBody,
     read_invitee,
+    show_managed,
 )
-from openslot.bookings.store import BookingDetails
 from openslot.core.ids import parse_id
 from openslot.core.instants import iso
 from openslot.core.work import Work
-from openslot.event_types.schemas import embed
 from openslot.routing import RateLimit, Request, Success, delete, get, post
 
 HOLDS = RateLimit("hold", 10)
@@ -90,8 +88,9 @@ async def delete_hold(work: Work, hold_id: UUID) -> Success:
 @get("/manage/{token}", summary="Get a booking by its manage link")
 async def get_managed_booking(work: Work, token: str) -> ManagedBooking:
     """Get the booking that a manage link belongs to."""
-    details = await operations.get_booking(work, BookingRef(read_manage_token(work.runtime, token), None))
-    return await _show(work, details)
+    ref = BookingRef(read_manage_token(work.runtime, token), None)
+    details, host = await operations.get_with_host(work, ref)
+    return show_managed(details, host, can_change=can_change(details.booking, now=work.now))
 
 
 @post("/manage/{token}/cancel", summary="Cancel a booking by its manage link")
@@ -108,22 +107,3 @@ async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBod
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()
-
-
-async def _show(work: Work, details: BookingDetails) -> ManagedBooking:
-    booking, host = details.booking, await store.get_host(work.db, details.booking.host_id)
-    return ManagedBooking(
-        id=str(booking.id),
-        status=booking.status,
-        start_time=iso(booking.starts_at),
-        end_time=iso(booking.ends_at),
-        invitee_name=booking.invitee_name,
-        invitee_timezone=booking.invitee_zone,
-        notes=booking.notes,
-        location=booking.location,
-        event_type=embed(details.event_type),
-        host=ManagedHost(name=host["name"], username=host["username"], timezone=host["zone"]),
-        cancelled_at=iso(booking.cancelled_at) if booking.cancelled_at else None,
-        cancel_reason=booking.cancel_reason,
-        can_change=booking.status is Status.CONFIRMED and not is_over(booking, now=work.now),
-    )

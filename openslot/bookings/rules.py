@@ -67,6 +67,11 @@ def is_over(booking: Booking, *, now: datetime) -> bool:
     return booking.ends_at <= now
 
 
+def can_change(booking: Booking, *, now: datetime) -> bool:
+    """Tell whether a booking may still be moved or cancelled."""
+    return booking.status is Status.CONFIRMED and not is_over(booking, now=now)
+
+
 def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
     """Name every field of a wished booking that makes no sense, before anything is looked up."""
     faults = dict(_guest_faults(wanted.guests))

@@ -2,14 +2,23 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openslot.bookings.models import AnswerValue, Booking, Invitee, Payment, Status
+from openslot.bookings.models import (
+    AnswerValue,
+    Booking,
+    BookingDetails,
+    BookingEntry,
+    EmailEntry,
+    Host,
+    Invitee,
+    Payment,
+    Status,
+)
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
-from openslot.core.db import Row
 from openslot.core.instants import Instant, iso
 from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, Reason
 from openslot.core.zones import Zone
@@ -213,90 +222,92 @@ def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
     return Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale)
 
 
-def show_fields(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> dict[str, Any]:
-    """Write the fields that every shape of a booking has."""
-    return {
-        "id": str(booking.id),
-        "start_time": iso(booking.starts_at),
-        "end_time": iso(booking.ends_at),
-        "status": booking.status,
-        "invitee_name": booking.invitee_name,
-        "invitee_email": booking.invitee_email,
-        "invitee_timezone": booking.invitee_zone,
-        "notes": booking.notes,
-        "location": booking.location,
-        "answers": booking.answers,
-        "guests": list(booking.guests),
-        "event_type": embed(event_type),
-        "contact": embed_contact(contact) if contact else None,
-        "payment": booking.payment,
-        "reschedule_count": booking.reschedule_count,
-        "previous_start_time": _maybe(booking.previous_starts_at),
-        "cancelled_at": _maybe(booking.cancelled_at),
-        "cancel_reason": booking.cancel_reason,
-        "cancelled_by": booking.cancelled_by,
-        "manage_url": manage_url,
-        "created_at": iso(booking.created_at),
-        "updated_at": iso(booking.updated_at),
-    }
-
-
-def show_row(row: Row, manage_url: str) -> ShownBooking:
-    """Write a row of the store as it comes: what the database keeps as JSON or gives as text goes out as it is."""
+def show_booking(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> ShownBooking:
+    """Write a booking with what belongs to it."""
     return ShownBooking(
-        id=str(row["id"]),
-        start_time=row["start_time"],
-        end_time=row["end_time"],
-        status=row["status"],
-        invitee_name=row["invitee_name"],
-        invitee_email=row["invitee_email"],
-        invitee_timezone=row["invitee_zone"],
-        notes=row["notes"],
-        location=cast("Location", Raw(row["location"])),
-        answers=cast("dict[str, AnswerValue]", Raw(row["answers"])),
-        guests=row["guests"],
-        event_type=EmbeddedEventType(
-            id=str(row["event_type_id"]),
-            name=row["event_type_name"],
-            slug=row["slug"],
-            duration_minutes=row["duration_minutes"],
-            buffer_before=row["buffer_before"],
-            buffer_after=row["buffer_after"],
-        ),
-        contact=_show_contact(row) if row["contact_id"] else None,
-        payment=cast("Payment", Raw(row["payment"])) if row["payment"] else None,
-        reschedule_count=row["reschedule_count"],
-        previous_start_time=row["previous_start_time"],
-        cancelled_at=row["cancelled_at"],
-        cancel_reason=row["cancel_reason"],
-        cancelled_by=row["cancelled_by"],
+        id=str(booking.id),
+        start_time=iso(booking.starts_at),
+        end_time=iso(booking.ends_at),
+        status=booking.status,
+        invitee_name=booking.invitee_name,
+        invitee_email=booking.invitee_email,
+        invitee_timezone=booking.invitee_zone,
+        notes=booking.notes,
+        location=booking.location,
+        answers=booking.answers,
+        guests=list(booking.guests),
+        event_type=embed(event_type),
+        contact=embed_contact(contact) if contact else None,
+        payment=booking.payment,
+        reschedule_count=booking.reschedule_count,
+        previous_start_time=_maybe(booking.previous_starts_at),
+        cancelled_at=_maybe(booking.cancelled_at),
+        cancel_reason=booking.cancel_reason,
+        cancelled_by=booking.cancelled_by,
         manage_url=manage_url,
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
+        created_at=iso(booking.created_at),
+        updated_at=iso(booking.updated_at),
     )
 
 
-def show_email(row: Row) -> EmailLog:
-    """Write a row of the log of mail."""
+def show_entry(entry: BookingEntry, *, manage_url: str) -> ShownBooking:
+    """Write a booking for a list."""
+    return ShownBooking(
+        id=str(entry.id),
+        start_time=entry.starts_at,
+        end_time=entry.ends_at,
+        status=entry.status,
+        invitee_name=entry.invitee_name,
+        invitee_email=entry.invitee_email,
+        invitee_timezone=entry.invitee_zone,
+        notes=entry.notes,
+        location=entry.location,
+        answers=entry.answers,
+        guests=entry.guests,
+        event_type=embed(entry.event_type),
+        contact=embed_contact(entry.contact) if entry.contact else None,
+        payment=entry.payment,
+        reschedule_count=entry.reschedule_count,
+        previous_start_time=entry.previous_starts_at,
+        cancelled_at=entry.cancelled_at,
+        cancel_reason=entry.cancel_reason,
+        cancelled_by=entry.cancelled_by,
+        manage_url=manage_url,
+        created_at=entry.created_at,
+        updated_at=entry.updated_at,
+    )
+
+
+def show_email(email: EmailEntry) -> EmailLog:
+    """Write an e-mail about a booking."""
     return EmailLog(
-        id=str(row["id"]),
-        kind=row["kind"],
-        to=row["recipient"],
-        subject=row["subject"],
-        status=row["status"],
-        sent_at=row["sent_at"],
-        error=row["error"],
+        id=str(email.id),
+        kind=email.kind,
+        to=email.recipient,
+        subject=email.subject,
+        status=email.status,
+        sent_at=_maybe(email.sent_at),
+        error=email.error,
     )
 
 
-def _show_contact(row: Row) -> EmbeddedContact:
-    return EmbeddedContact(
-        id=str(row["contact_id"]),
-        name=row["contact_name"],
-        email=row["email"],
-        phone=row["phone"],
-        company=row["company"],
-        notes=row["contact_notes"],
+def show_managed(details: BookingDetails, host: Host, *, can_change: bool) -> ManagedBooking:
+    """Write a booking for the one who made it."""
+    booking = details.booking
+    return ManagedBooking(
+        id=str(booking.id),
+        status=booking.status,
+        start_time=iso(booking.starts_at),
+        end_time=iso(booking.ends_at),
+        invitee_name=booking.invitee_name,
+        invitee_timezone=booking.invitee_zone,
+        notes=booking.notes,
+        location=booking.location,
+        event_type=embed(details.event_type),
+        host=ManagedHost(name=host.name, username=host.username, timezone=host.zone),
+        cancelled_at=_maybe(booking.cancelled_at),
+        cancel_reason=booking.cancel_reason,
+        can_change=can_change,
     )
 
 

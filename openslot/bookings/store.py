@@ -2,23 +2,31 @@
 
 from datetime import datetime
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
 from openslot.accounts.host_lock import LOCK_HOST
-from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.models import Answers, Booking, BookingRef, HistoryEntry, Payment, Status
-from openslot.contacts.models import Contact
+from openslot.bookings.models import (
+    Answers,
+    Booking,
+    BookingDetails,
+    BookingEntry,
+    BookingRef,
+    EmailEntry,
+    HistoryEntry,
+    Host,
+    Payment,
+    Status,
+)
+from openslot.contacts.models import ContactSummary
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor
 from openslot.core.changes import Change
 from openslot.core.db import Db, Row, count_of
 from openslot.core.instants import iso_of
 from openslot.core.moments import Span
-from openslot.event_types.models import EventType, Location
+from openslot.event_types.models import EventTypeSummary, Location
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 
 COLUMNS = (
@@ -67,25 +75,28 @@ left join lateral (select * from contacts where id = b.contact_id offset 0) c on
 DETAIL_TABLES = f"bookings b {BELONGINGS}"
 OWN = "b.id = $1 and ($2::uuid is null or b.host_id = $2) and b.status <> 'PENDING_PAYMENT'"
 DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
+WITH_HOST = f"""
+select {DETAIL_COLUMNS}, u.name as host_name, u.username as host_username, u.zone as host_zone
+from {DETAIL_TABLES} join users u on u.id = b.host_id where {OWN}"""
 # First the host, then the booking, everywhere: in turns, two would wait for each other for ever.
 LOCKED = f"""
 select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
 where {OWN} for no key update of b"""
 
-# What is shown has six fields of an event type and as many of a contact: no more is read.
-SHOWN_COLUMNS = f"""
-b.id, {iso_of("b.starts_at")} as start_time, {iso_of("b.ends_at")} as end_time, b.status, b.invitee_name,
+# What is listed has six fields of an event type and as many of a contact: no more is read.
+LISTED_COLUMNS = f"""
+b.id, {iso_of("b.starts_at")} as starts_at, {iso_of("b.ends_at")} as ends_at, b.status, b.invitee_name,
 b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.payment, b.reschedule_count,
-{iso_of("b.previous_starts_at")} as previous_start_time, {iso_of("b.cancelled_at")} as cancelled_at, b.cancel_reason,
+{iso_of("b.previous_starts_at")} as previous_starts_at, {iso_of("b.cancelled_at")} as cancelled_at, b.cancel_reason,
 b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")} as updated_at, e.id as event_type_id,
 e.name as event_type_name, e.slug, e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id,
 c.name as contact_name, c.email, c.phone, c.company, c.notes as contact_notes"""
-SHOWN = f"select {SHOWN_COLUMNS} from {DETAIL_TABLES} where {OWN}"
+ENTRY = f"select {LISTED_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 # The total comes along also where the page is empty. Beside one row a sorted list stays sorted: to sort it once more
 # took a sixth of the statement.
 LISTED = f"""
 select t.total, p.* from (select ({{count}}) as total) t left join lateral (
-    select {SHOWN_COLUMNS}
+    select {LISTED_COLUMNS}
     from (select * from {{matching}} order by b.starts_at desc, b.id desc limit ${{limit}} offset ${{offset}}) b
     {BELONGINGS}
     order by b.starts_at desc, b.id desc
@@ -118,34 +129,99 @@ where no = any(array(select no from events where fact ->> 'manage_url' <> '' ord
   and fact ->> 'manage_url' <> ''"""
 
 # What is still on its way, or planned for later, is not told of.
-EMAILS = f"""
-select id, kind, recipient, subject, status, {iso_of("sent_at")} as sent_at, error from mail_messages
+EMAILS = """
+select id, kind, recipient, subject, status, sent_at, error from mail_messages
 where booking_id = $1 and status <> 'sending' order by created_at, id limit 500"""
 
 _location = msgspec.json.Decoder(Location)
 _answers = msgspec.json.Decoder(Answers)
 _payment = msgspec.json.Decoder(Payment)
 _actor = msgspec.json.Decoder(Actor)
-
-
-class BookingDetails(Struct, frozen=True):
-    """A booking with the event type and the contact that belong to it."""
-
-    booking: Booking
-    event_type: EventType
-    contact: Contact | None
+_STATUSES = {each.value: each for each in Status}
 
 
 def to_details(row: Row) -> BookingDetails:
     """Make a booking and what belongs to it of a row of `DETAILS`."""
-    fields: dict[str, Any] = {name: row[f"b_{name}"] for name in COLUMNS}
-    fields["status"] = Status(fields["status"])
-    fields["location"] = _location.decode(fields["location"])
-    fields["answers"] = _answers.decode(fields["answers"])
-    fields["guests"] = tuple(fields["guests"])
-    fields["payment"] = _payment.decode(fields["payment"]) if fields["payment"] else None
     contact = to_contact(row) if row["b_contact_id"] else None
-    return BookingDetails(Booking(**fields), to_event_type(row), contact)
+    return BookingDetails(_to_booking(row), to_event_type(row), contact)
+
+
+def _to_entry(row: Row) -> BookingEntry:
+    return BookingEntry(
+        id=row["id"],
+        status=_STATUSES[row["status"]],
+        starts_at=row["starts_at"],
+        ends_at=row["ends_at"],
+        invitee_name=row["invitee_name"],
+        invitee_email=row["invitee_email"],
+        invitee_zone=row["invitee_zone"],
+        notes=row["notes"],
+        location=_location.decode(row["location"]),
+        answers=_answers.decode(row["answers"]),
+        guests=row["guests"],
+        payment=_payment.decode(row["payment"]) if row["payment"] else None,
+        reschedule_count=row["reschedule_count"],
+        previous_starts_at=row["previous_starts_at"],
+        cancelled_at=row["cancelled_at"],
+        cancel_reason=row["cancel_reason"],
+        cancelled_by=row["cancelled_by"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        event_type=_to_event_type(row),
+        contact=_to_contact(row) if row["contact_id"] else None,
+    )
+
+
+def _to_event_type(row: Row) -> EventTypeSummary:
+    return EventTypeSummary(
+        id=row["event_type_id"],
+        name=row["event_type_name"],
+        slug=row["slug"],
+        duration_minutes=row["duration_minutes"],
+        buffer_before=row["buffer_before"],
+        buffer_after=row["buffer_after"],
+    )
+
+
+def _to_contact(row: Row) -> ContactSummary:
+    return ContactSummary(
+        id=row["contact_id"],
+        name=row["contact_name"],
+        email=row["email"],
+        phone=row["phone"],
+        company=row["company"],
+        notes=row["contact_notes"],
+    )
+
+
+def _to_booking(row: Row) -> Booking:
+    return Booking(
+        id=row["b_id"],
+        host_id=row["b_host_id"],
+        event_type_id=row["b_event_type_id"],
+        contact_id=row["b_contact_id"],
+        claim_id=row["b_claim_id"],
+        seat_id=row["b_seat_id"],
+        status=_STATUSES[row["b_status"]],
+        starts_at=row["b_starts_at"],
+        ends_at=row["b_ends_at"],
+        invitee_name=row["b_invitee_name"],
+        invitee_email=row["b_invitee_email"],
+        invitee_zone=row["b_invitee_zone"],
+        notes=row["b_notes"],
+        location=_location.decode(row["b_location"]),
+        answers=_answers.decode(row["b_answers"]),
+        guests=tuple(row["b_guests"]),
+        payment=_payment.decode(row["b_payment"]) if row["b_payment"] else None,
+        sequence=row["b_sequence"],
+        reschedule_count=row["b_reschedule_count"],
+        previous_starts_at=row["b_previous_starts_at"],
+        cancelled_at=row["b_cancelled_at"],
+        cancel_reason=row["b_cancel_reason"],
+        cancelled_by=row["b_cancelled_by"],
+        created_at=row["b_created_at"],
+        updated_at=row["b_updated_at"],
+    )
 
 
 def insert_booking(booking: Booking) -> Change:
@@ -165,19 +241,29 @@ async def lock_booking(db: Db, ref: BookingRef) -> BookingDetails | None:
     return to_details(row) if row else None
 
 
-async def find_shown(db: Db, ref: BookingRef) -> Row | None:
-    """Look a booking up as a row that has `SHOWN_COLUMNS`."""
-    return await db.fetchrow(SHOWN, ref.id, ref.host_id)
+async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host] | None:
+    """Look a booking up together with what an invitee may know of its host."""
+    row = await db.fetchrow(WITH_HOST, ref.id, ref.host_id)
+    if row is None:
+        return None
+    host = Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
+    return to_details(row), host
 
 
-async def list_shown(
+async def find_entry(db: Db, ref: BookingRef) -> BookingEntry | None:
+    """Look a booking up as a list tells it."""
+    row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
+    return _to_entry(row) if row else None
+
+
+async def list_bookings(
     db: Db, host_id: UUID, *, status: Status | None, span: Span, limit: int, offset: int
-) -> tuple[list[Row], int]:
-    """List a host's bookings as rows that have `SHOWN_COLUMNS`, newest start first, with how many there are in all."""
+) -> tuple[list[BookingEntry], int]:
+    """List a host's bookings, newest start first, with how many there are in all."""
     wished = dict(zip(FILTERS, (status, span.starts_at, span.ends_before), strict=True))
     given = {filter_: value for filter_, value in wished.items() if value is not None}
     rows = await db.fetch(_write_list(tuple(given)), host_id, *given.values(), limit, offset)
-    return [row for row in rows if row["id"] is not None], rows[0]["total"]
+    return [_to_entry(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 @cache
@@ -238,9 +324,9 @@ async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
 
 
-async def list_emails(db: Db, booking_id: UUID) -> list[Row]:
-    """List the mails about a booking that were sent or have failed, the first first."""
-    return await db.fetch(EMAILS, booking_id)
+async def list_emails(db: Db, booking_id: UUID) -> list[EmailEntry]:
+    """List the e-mails about a booking that were sent or have failed, in order."""
+    return [EmailEntry(**row) for row in await db.fetch(EMAILS, booking_id)]
 
 
 async def remove_links(db: Db, *, limit: int) -> int:
@@ -257,14 +343,6 @@ async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
         now,
     )
     return [row["id"] for row in rows]
-
-
-async def get_host(db: Db, host_id: UUID) -> Row:
-    """Look up what an invitee may know of a host."""
-    row = await db.fetchrow("select name, username, zone from users where id = $1", host_id)
-    if row is None:
-        raise BookingNotFound
-    return row
 
 
 def _values(booking: Booking) -> tuple[object, ...]:

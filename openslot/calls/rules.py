@@ -57,7 +57,7 @@ def _faults(call: Call) -> Iterator[tuple[str, str]]:
     if call.vendor_id is not None and not (call.vendor_id.isprintable() and 1 <= len(call.vendor_id) <= 255):
         yield "vendorId", "must be 1 to 255 printable characters"
     if not FIRST_YEAR <= call.started_at.year <= LAST_YEAR:
-        yield "startedAt", f"must be in the years {FIRST_YEAR} to {LAST_YEAR}"
+        yield "startedAt", f"must be between {FIRST_YEAR} and {LAST_YEAR}"
     if call.ended_at is not None and not timedelta() <= call.ended_at - call.started_at <= LONGEST:
         yield "endedAt", f"must not be before startedAt, nor more than {LONGEST.days} days after it"
     if not 0 <= call.duration_seconds <= LONGEST.total_seconds():

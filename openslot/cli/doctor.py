@@ -47,7 +47,7 @@ def _look_inside(chosen: Settings) -> list[Finding]:
     """Look at the database; an embedded one that is not running is started for it and stopped again."""
     from openslot.cli.database import database
     from openslot.cli.doctor_database import look_at_database
-    from openslot.core.embedded import find_server, has_cluster
+    from openslot.core.embedded import find_server, has_cluster, has_owner
 
     is_embedded = chosen.database_url is None
     if is_embedded and not has_cluster(chosen.data_dir):
@@ -58,7 +58,9 @@ def _look_inside(chosen: Settings) -> list[Finding]:
             return asyncio.run(look_at_database(ready, is_asleep=is_asleep))
     except StartupError as fault:
         mend = "See postgres.log in the data directory" if is_embedded else "Correct DATABASE_URL, or start the server"
-        return [problem("database", str(fault), mend)]
+        is_tried_on = is_embedded and has_owner(chosen.data_dir)
+        trying = " openslot serve is running and tries again and again; it comes back by itself." if is_tried_on else ""
+        return [problem("database", f"{fault}{trying}", mend)]
 
 
 def _show(findings: list[Finding], counted: Counter[FindingState]) -> None:

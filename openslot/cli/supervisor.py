@@ -10,9 +10,10 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+import structlog
 
 from openslot.cli.banner import print_first_words, print_ready
-from openslot.cli.children import Child
+from openslot.cli.children import LOOK_EVERY, Child
 from openslot.cli.database import database
 from openslot.cli.environment import choose
 from openslot.cli.first_start import first_words
@@ -20,11 +21,18 @@ from openslot.cli.listening import listen, nearest_address
 from openslot.cli.signals import leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.embedded import Server, keep_server, start_server, stop_server
+from openslot.core.errors import StartupError
+from openslot.core.log import set_up_logging
 
 END_WITHIN = 40.0
-LOOK_EVERY = 0.1
 KEEP_EVERY = 1.0
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
 QUESTION = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+# In memory: what is mapped from a full disk kills whoever writes to it.
+MEMORY = "/dev/shm"  # noqa: S108 - the directory in it is made private
+
+log = structlog.get_logger()
 
 
 class Supervisor:
@@ -51,11 +59,13 @@ class Supervisor:
         """Start web processes on one socket; they load while the database is made ready."""
         shared = {"PROMETHEUS_MULTIPROC_DIR": metrics_directory} if processes > 1 else {}
         for _ in range(processes):
-            self._children.append(Child("web", listener=self._listener, environment=shared))
+            child = Child("web", listener=self._listener, environment=shared, hang_timeout=self.settings.hang_timeout)
+            self._children.append(child)
 
     def start_worker(self, database_url: str) -> None:
         """Start a worker."""
-        self._children.append(Child("worker", database_url=database_url))
+        child = Child("worker", database_url=database_url, hang_timeout=self.settings.hang_timeout)
+        self._children.append(child)
 
     def tell(self, database_url: str) -> None:
         """Let the children go on: the database is ready."""
@@ -74,13 +84,18 @@ class Supervisor:
                 time.sleep(LOOK_EVERY)
         return False
 
-    def watch(self, keep: Callable[[], None] | None = None) -> int:
-        """Revive what dies until a signal comes; give up on what never lives."""
-        kept_at = time.monotonic()
-        while all(child.revive() for child in self._children):
+    def watch(self, keep: Callable[[], bool] | None = None) -> int:
+        """Revive what dies or hangs until a signal comes; give up on what never lives.
+
+        `keep` tells whether the database is there: without it nothing could live, and nothing is given up.
+        """
+        kept_at, has_database = time.monotonic(), True
+        while not has_database or all(child.revive() for child in self._children):
             time.sleep(LOOK_EVERY)
+            for child in self._children:
+                child.end_if_hanging()
             if keep is not None and time.monotonic() - kept_at >= KEEP_EVERY:
-                keep()
+                has_database = keep()
                 kept_at = time.monotonic()
         return 1
 
@@ -102,16 +117,34 @@ class Embedded:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._server: Server | None = None
+        self._pause = FIRST_PAUSE
+        self._next_try = 0.0
 
     def start(self) -> Settings:
         """Start the server, or find it."""
         self._server = start_server(self._settings.data_dir)
         return msgspec.structs.replace(self._settings, database_url=self._server.url)
 
-    def keep(self) -> None:
-        """Start it again when it was killed, and take it over from an owner that is gone."""
-        if self._server is not None:
+    def keep(self) -> bool:
+        """Start it again when it was killed, and take it over from an owner that is gone; False while it can't start.
+
+        Whatever keeps it from starting may pass, such as a full disk: it is tried again after growing pauses.
+        """
+        if self._server is None:
+            return True
+        if time.monotonic() < self._next_try:
+            return False
+        try:
             self._server = keep_server(self._settings.data_dir, self._server)
+        except (StartupError, OSError) as fault:
+            log.warning("the embedded database is down", error=str(fault), next_try_in_seconds=self._pause)
+            self._next_try = time.monotonic() + self._pause
+            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+            return False
+        if self._pause > FIRST_PAUSE:
+            log.warning("the embedded database is up again")
+        self._pause = FIRST_PAUSE
+        return True
 
     def stop(self) -> None:
         """Stop it, unless it is another's."""
@@ -122,6 +155,7 @@ class Embedded:
 def serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
     """Run an installation on this machine until a signal comes, and leave no process behind."""
     leave_on_signals(0)
+    set_up_logging(settings)
     embedded = Embedded(settings) if settings.database_url is None else None
     try:
         with _metrics_directory(web_processes) as metrics, Supervisor(settings) as supervisor:
@@ -141,13 +175,14 @@ def serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
 def serve_web_processes(settings: Settings, processes: int) -> int:
     """Run several web processes alone until a signal comes."""
     leave_on_signals(0)
+    set_up_logging(settings)
     with database(settings) as ready, _metrics_directory(processes) as metrics, Supervisor(ready) as supervisor:
         supervisor.start_web(processes, metrics_directory=metrics)
         supervisor.tell(ready.database_url or "")
         return supervisor.watch() if supervisor.wait_for_answer() else 1
 
 
-def _serve(supervisor: Supervisor, settings: Settings, *, keep: Callable[[], None] | None, demo: bool) -> int:
+def _serve(supervisor: Supervisor, settings: Settings, *, keep: Callable[[], bool] | None, demo: bool) -> int:
     words = first_words(settings, demo=demo)
     if words is not None:
         print_first_words(words)
@@ -165,5 +200,6 @@ def _metrics_directory(processes: int) -> Iterator[str]:
     if processes == 1:
         yield ""
         return
-    with tempfile.TemporaryDirectory(prefix="openslot-metrics-") as directory:
+    place = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="openslot-metrics-", dir=place) as directory:
         yield os.fspath(directory)

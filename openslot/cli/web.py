@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 from types import FrameType
 
 import uvicorn
@@ -9,6 +10,7 @@ import uvicorn
 from openslot.app import create_app
 from openslot.cli.database import database
 from openslot.cli.descriptors import raise_descriptor_limit
+from openslot.cli.heartbeat import beating
 from openslot.cli.listening import listen
 from openslot.cli.running import check_runtime, check_secrets
 from openslot.cli.signals import IS_UNDER_NOHUP, leave_on_signals
@@ -21,6 +23,15 @@ from openslot.http.protocol import protocol_for
 from openslot.wiring import WIRING
 
 GRACE_SECONDS = 30
+
+
+class _Server(uvicorn.Server):
+    """A server whose event loop can be heard."""
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve, and tell the supervisor that it does."""
+        async with beating():
+            await super().serve(sockets)
 
 
 def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
@@ -36,7 +47,7 @@ def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
         asyncio.run(check_runtime(ready))
         if not IS_UNDER_NOHUP:
             signal.signal(signal.SIGHUP, _end)
-        uvicorn.Server(_config(ready, wiring)).run(sockets=[listener])
+        _Server(_config(ready, wiring)).run(sockets=[listener])
 
 
 def _config(settings: Settings, wiring: Wiring) -> uvicorn.Config:

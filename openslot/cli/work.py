@@ -3,6 +3,7 @@
 import asyncio
 from functools import partial
 
+from openslot.cli.heartbeat import beating
 from openslot.cli.running import with_runtime
 from openslot.cli.signals import ENDINGS, leave_on_signals
 from openslot.core.events import Wiring
@@ -24,4 +25,5 @@ async def _work(runtime: Runtime) -> None:
     stop = asyncio.Event()
     for ending in ENDINGS:
         asyncio.get_running_loop().add_signal_handler(ending, stop.set)
-    await run_worker(runtime, stop)
+    async with beating():
+        await run_worker(runtime, stop)

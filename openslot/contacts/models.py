@@ -23,6 +23,17 @@ class Contact(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
 
+class ContactSummary(Struct, frozen=True, kw_only=True):
+    """What a list of bookings tells of a contact."""
+
+    id: UUID
+    name: str
+    email: str
+    phone: str | None
+    company: str | None
+    notes: str | None
+
+
 class CountedContact(Struct, frozen=True):
     """A contact and how many confirmed meetings there are."""
 

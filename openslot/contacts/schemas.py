@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
+from openslot.contacts.models import Contact, ContactSummary, CountedContact, KnownContact, Meeting
 from openslot.core.instants import Instant, iso
 from openslot.core.phones import Phone
 from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
@@ -116,9 +116,16 @@ class DetailedContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
     ]
 
 
-def embed_contact(contact: Contact) -> EmbeddedContact:
+def embed_contact(contact: Contact | ContactSummary) -> EmbeddedContact:
     """Write a contact's six flat fields."""
-    return EmbeddedContact(**_flat(contact))
+    return EmbeddedContact(
+        id=str(contact.id),
+        name=contact.name,
+        email=contact.email,
+        phone=contact.phone,
+        company=contact.company,
+        notes=contact.notes,
+    )
 
 
 def show_listed(counted: CountedContact) -> ListedContact:

@@ -27,7 +27,7 @@ def find_message_faults(*, phone: str, content: str, at: datetime, vendor_id: st
     if len(content) > MOST_CHARACTERS:
         faults["content"] = f"must have at most {MOST_CHARACTERS} characters"
     if not FIRST_YEAR <= at.year <= LAST_YEAR:
-        faults["at"] = f"must be in the years {FIRST_YEAR} to {LAST_YEAR}"
+        faults["at"] = f"must be between {FIRST_YEAR} and {LAST_YEAR}"
     if vendor_id is not None and not (vendor_id.isprintable() and 1 <= len(vendor_id) <= 255):
         faults["vendorId"] = "must be 1 to 255 printable characters"
     return faults

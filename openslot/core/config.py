@@ -111,6 +111,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Token | None,
         Meta(description="Opens `/metrics` from elsewhere, as a bearer token of 32 or more; none: this machine alone"),
     ] = None
+    hang_timeout: Annotated[
+        Seconds,
+        Meta(description="Seconds without a sign of life after which `serve` replaces a web process or a worker"),
+    ] = 15
     worker_concurrency: Annotated[int, Meta(ge=2, le=500, description="Effects that one worker runs at a time")] = 100
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")

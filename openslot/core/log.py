@@ -2,11 +2,31 @@
 
 import logging
 import sys
+from contextlib import suppress
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import Processor
 
 from openslot.core.config import Settings
+
+
+class _Lossy:
+    """A stream that loses a line on a full disk, where it would otherwise fail whoever had something to say."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write if it can be written."""
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush if it can be flushed."""
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def set_up_logging(settings: Settings) -> None:
@@ -23,7 +43,7 @@ def set_up_logging(settings: Settings) -> None:
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Lossy(sys.stderr))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)

@@ -78,7 +78,7 @@ def _read_start(text: str) -> datetime:
     if match is None:
         raise ValueError("must be a date or a date-time, such as 2026-03-16 or 2026-03-16T09:00:00Z")
     if not FIRST_YEAR <= int(text[:4]) <= LAST_YEAR:
-        raise ValueError(f"must be in the years {FIRST_YEAR} to {LAST_YEAR}")
+        raise ValueError(f"must be between {FIRST_YEAR} and {LAST_YEAR}")
     try:
         read = datetime.fromisoformat(text.upper().replace(" ", "+"))
     except ValueError:

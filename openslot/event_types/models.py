@@ -125,6 +125,17 @@ class EventType(Struct, frozen=True, kw_only=True):
     """Whether it is left off the host's page, and opened by the token of its own link alone."""
 
 
+class EventTypeSummary(Struct, frozen=True, kw_only=True):
+    """What a list of bookings tells of an event type."""
+
+    id: UUID
+    name: str
+    slug: str
+    duration_minutes: int
+    buffer_before: int
+    buffer_after: int
+
+
 class SealedToken(Struct, frozen=True):
     """A private token as it is kept: a hash to compare it with, and sealed to show it again."""
 

@@ -9,6 +9,7 @@ from openslot.core.instants import Instant, iso
 from openslot.event_types.models import (
     BookingWindow,
     EventType,
+    EventTypeSummary,
     HostPage,
     Limits,
     Location,
@@ -150,9 +151,16 @@ class ShownOffer(Struct, frozen=True, kw_only=True, rename="camel"):
     event_type: OfferedEventType
 
 
-def embed(event_type: EventType) -> EmbeddedEventType:
+def embed(event_type: EventType | EventTypeSummary) -> EmbeddedEventType:
     """Write an event type's six flat fields."""
-    return EmbeddedEventType(**_flat(event_type))
+    return EmbeddedEventType(
+        id=str(event_type.id),
+        name=event_type.name,
+        slug=event_type.slug,
+        duration_minutes=event_type.duration_minutes,
+        buffer_before=event_type.buffer_before,
+        buffer_after=event_type.buffer_after,
+    )
 
 
 def show_listed(event_type: EventType) -> ListedEventType:

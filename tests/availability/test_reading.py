@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 
 from openslot.accounts.models import User
-from openslot.availability.models import Busy, BySlug
+from openslot.availability.models import Busy, BySlug, SlotContext
 from openslot.availability.slots import judge
-from openslot.availability.store import SlotContext, find_setting
+from openslot.availability.store import find_setting
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 

@@ -40,6 +40,10 @@ class Command(subprocess.Popen[bytes]):
             extra_groups=None if user is None else [],
         )
 
+    def err_so_far(self) -> str:
+        """Tell what it has written to standard error by now."""
+        return os.pread(self._err.fileno(), 1_000_000, 0).decode()
+
     def said(self) -> tuple[str, str]:
         """Tell what it has written, once."""
         told = []

@@ -1,7 +1,7 @@
 """The embedded PostgreSQL: started, found, taken over and stopped by whoever owns it."""
 
 from openslot.core.embedded.cluster import has_cluster
-from openslot.core.embedded.ownership import Server, keep_server, start_server, stop_server
+from openslot.core.embedded.ownership import Server, has_owner, keep_server, start_server, stop_server
 from openslot.core.embedded.process import find_server
 from openslot.core.embedded.root import SYSTEM_USER, postgres_program
 
@@ -10,6 +10,7 @@ __all__ = [
     "Server",
     "find_server",
     "has_cluster",
+    "has_owner",
     "keep_server",
     "postgres_program",
     "start_server",

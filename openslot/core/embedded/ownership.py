@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -46,6 +46,18 @@ def keep_server(data_dir: Path, server: Server) -> Server:
     return server if server.owned else Server(url=server.url, owned=_take_over(pgdata(data_dir)))
 
 
+def has_owner(data_dir: Path) -> bool:
+    """Tell whether somebody lives who looks after the server, running or not."""
+    try:
+        with (pgdata(data_dir).parent / "postgres.owner").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def stop_server(data_dir: Path) -> None:
     """Stop the server: open transactions are rolled back, everything committed is on disk."""
     directory = pgdata(data_dir)
@@ -81,8 +93,10 @@ def _take_over(directory: Path, *, within: float = 0.0) -> bool:
                 file.close()
                 return False
             time.sleep(0.02)
-    file.truncate(0)
-    file.write(b"%d\n" % os.getpid())
-    file.flush()
     _owned[directory] = file
+    # The lock is what counts; on a full disk nobody can read whose it is.
+    with suppress(OSError):
+        file.truncate(0)
+        file.write(b"%d\n" % os.getpid())
+        file.flush()
     return True

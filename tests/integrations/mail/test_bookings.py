@@ -152,4 +152,4 @@ async def test_the_booking_tells_which_mails_were_sent(
         ("confirmation", MARA, "sent", None),
     ]
     assert logs[0]["sentAt"] == "2026-03-16T07:00:00Z"
-    assert logs[0]["subject"] == "Confirmed: 30 Minute Meeting with Mara Lindqvist, Mon, 16 Mar, 11:00"
+    assert logs[0]["subject"] == "Confirmed: 30 minute meeting with Mara Lindqvist, Mon 16 Mar, 11:00"

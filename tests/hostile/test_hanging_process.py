@@ -1,0 +1,111 @@
+"""A process that hangs is noticed and replaced; one that takes long to start is left alone."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+import pytest
+
+from openslot.cli import heartbeat
+from openslot.cli.children import LOOK_EVERY, Child
+from openslot.cli.heartbeat import beating
+from tests.cli.conftest import empty, furnished, home, seeded  # noqa: F401 - fixtures
+from tests.cli.installation import Installation, ended
+
+
+def children_of(serve: subprocess.Popen[bytes], kind: str) -> list[psutil.Process]:
+    """Find the children of this kind that live."""
+    found = []
+    for child in psutil.Process(serve.pid).children():
+        with suppress(psutil.Error):
+            if child.cmdline()[-2:] == ["openslot.cli.child", kind]:
+                found.append(child)
+    return found
+
+
+def child_of(serve: subprocess.Popen[bytes], kind: str) -> psutil.Process:
+    """Find the one child of this kind."""
+    (found,) = children_of(serve, kind)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["web", "worker"])
+def test_a_process_that_hangs_is_replaced(home: Installation, seeded: dict[str, Any], kind: str) -> None:  # noqa: F811
+    home.environment["OPENSLOT_HANG_TIMEOUT"] = "2"
+    serve = home.start("serve")
+    home.wait_until_ready()
+    hanging, other = child_of(serve, kind), child_of(serve, "worker" if kind == "web" else "web")
+    hanging.send_signal(signal.SIGSTOP)
+    with httpx2.Client(base_url=home.base_url, timeout=60) as client:
+        answer = client.get("/api/v1/me", headers={"Authorization": f"Bearer {seeded['apiKey']}"})
+    deadline = time.monotonic() + 60
+    while hanging.is_running():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    home.wait_until_ready()
+    is_another = child_of(serve, kind).pid != hanging.pid
+    is_left_alone = other.is_running() and other.pid == child_of(serve, "worker" if kind == "web" else "web").pid
+    serve.terminate()
+    code, _, err = ended(serve)
+
+    assert answer.status_code == 200
+    assert is_another
+    assert is_left_alone
+    assert (code, err.count("a process hangs and is replaced")) == (0, 1)
+    assert f'"kind": "{kind}"' in err
+
+
+def test_a_start_that_takes_long_is_not_a_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        # Nobody tells it the database's address, so it waits for it.
+        child = Child("web", listener=listener, hang_timeout=LOOK_EVERY)
+        try:
+            for _ in range(30):
+                child.end_if_hanging()
+                time.sleep(0.05)
+            assert child.is_running
+        finally:
+            child.terminate()
+            child.end(time.monotonic() + 10)
+
+
+async def test_a_blocked_event_loop_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    monkeypatch.setenv(heartbeat.VARIABLE, str(writing))
+    monkeypatch.setattr(heartbeat, "BEAT_EVERY", 0.01)
+    async with beating():
+        await asyncio.sleep(0.2)
+        beats = len(os.read(reading, 4096))
+        time.sleep(0.2)  # noqa: ASYNC251 - this is what a hanging process does
+        with pytest.raises(BlockingIOError):
+            os.read(reading, 4096)
+    os.close(reading)
+    os.close(writing)
+
+    assert beats > 1
+
+
+def test_a_log_on_a_full_disk_fails_nobody() -> None:
+    script = """
+import structlog
+from openslot.core.config import Settings
+from openslot.core.log import set_up_logging
+set_up_logging(Settings())
+structlog.get_logger().error("lost")
+print("went on")
+"""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([sys.executable, "-c", script], stderr=full, stdout=subprocess.PIPE, check=False)
+
+    assert done.stdout == b"went on\n"
