@@ -1,5 +1,7 @@
 """The verbs of mail, the only writers of its tables."""
 
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from msgspec import Struct, json
@@ -66,7 +68,8 @@ def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
     """Choose what carries a mail; what demo data sets off never leaves the installation."""
     if runtime.settings.smtp_url is None or cause.is_demo:
         return Mailbox(runtime)
-    return SmtpMailer(runtime.settings.smtp_url.server)
+    host = urlsplit(runtime.settings.public_url).hostname or "localhost"
+    return SmtpMailer(runtime.settings.smtp_url.server, greeting=_greeting(host))
 
 
 async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
@@ -167,6 +170,15 @@ async def _find_limit(work: Work, new: NewMail) -> str | None:
         recipient_limit=settings.limit_mail_recipient,
         host_limit=settings.limit_mail_host,
     )
+
+
+def _greeting(host: str) -> str:
+    """Write a name or an address as SMTP wants to be greeted with: addresses stand in brackets."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return f"[{'IPv6:' if address.version == 6 else ''}{address}]"
 
 
 def _sender(runtime: Runtime, brand: Brand) -> Address:

@@ -22,7 +22,10 @@ CLOSING = 421
 
 
 class SmtpMailer:
-    """Hands messages to one SMTP server, a connection each."""
+    """Hands messages to one SMTP server, a connection each.
+
+    `greeting` is how it calls itself; without it the machine's name is looked up each time.
+    """
 
     name = "smtp"
 
@@ -33,11 +36,13 @@ class SmtpMailer:
         answer_within: timedelta = ANSWER_WITHIN,
         sent_within: timedelta = SENT_WITHIN,
         tls: ssl.SSLContext | None = None,
+        greeting: str | None = None,
     ) -> None:
         self._server = server
         self._answer_within = answer_within
         self._sent_within = sent_within
         self._tls = tls
+        self._greeting = greeting
 
     async def send(self, mail: OutgoingMail) -> None:
         """Send one message to one recipient; what the server says of the message decides whether it is tried again."""
@@ -78,6 +83,7 @@ class SmtpMailer:
             use_tls=server.security is Security.TLS,
             start_tls=START_TLS[server.security],
             tls_context=self._tls,
+            local_hostname=self._greeting,
             timeout=self._answer_within.total_seconds(),
         )
 

@@ -1,11 +1,17 @@
 """What people are told of their meetings, and in which order."""
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import httpx2
+import icalendar
+import pytest
 
 from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.bookings.links import calendar_url
 from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, Status
 from tests.bookings.conftest import MovingClock
@@ -22,6 +28,15 @@ from tests.integrations.mail.conftest import (
     part,
     work_off,
 )
+from tests.live import connect, serving
+
+
+@pytest.fixture
+async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
+    """Open a client of a server on the moving clock."""
+    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as opened:
+        yield opened
+
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 
@@ -153,3 +168,37 @@ async def test_the_booking_tells_which_mails_were_sent(
     ]
     assert logs[0]["sentAt"] == "2026-03-16T07:00:00Z"
     assert logs[0]["subject"] == "Confirmed: 30 minute meeting with Mara Lindqvist, Mon 16 Mar, 11:00"
+
+
+async def test_the_browser_tells_the_invitees_language(
+    runtime: Runtime, clock: MovingClock, user: User, client: httpx2.AsyncClient
+) -> None:
+    event_type_id = str(await runtime.pool.fetchval("select id from event_types where owner_id = $1", user.id))
+    asked = {"fr-CH, en;q=0.5": "fr-CH", "*": None, "": None, "sv": "en-GB"}
+    for number, (header, _) in enumerate(asked.items()):
+        body = {
+            "eventTypeId": event_type_id,
+            "startTime": (TEN + timedelta(minutes=30 * number)).isoformat(),
+            "inviteeName": "Jonas",
+            "inviteeEmail": JONAS,
+            "inviteeTimezone": "UTC",
+        }
+        answer = await client.post("/api/bookings", json=body, headers={"Accept-Language": header})
+        assert answer.status_code == 200, answer.text
+    rows = await runtime.pool.fetch("select invitee_locale from bookings order by starts_at")
+    assert [row["invitee_locale"] for row in rows] == list(asked.values())
+
+
+async def test_the_calendar_file_is_the_invitees(
+    runtime: Runtime, clock: MovingClock, book: Book, client: httpx2.AsyncClient
+) -> None:
+    booking = await book()
+    url = calendar_url(runtime, booking.id).removeprefix(runtime.settings.public_url)
+    answer = await client.get(url)
+    assert answer.headers["content-type"] == "text/calendar; charset=utf-8"
+    (event,) = icalendar.Calendar.from_ical(answer.content).walk("VEVENT")
+    assert event["uid"] == f"{booking.id}@openslot"
+    await cancel(runtime, booking)
+    (event,) = icalendar.Calendar.from_ical((await client.get(url)).content).walk("VEVENT")
+    assert (event["status"], event["sequence"]) == ("CANCELLED", 1)
+    assert (await client.get("/manage/nonsense/calendar.ics")).status_code == 404

@@ -222,14 +222,19 @@ async def test_the_limit_holds_for_mails_at_the_same_moment(
 
 
 async def test_demo_data_is_never_mailed(
-    runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer
+    runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer, user: User
 ) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, user, None, (60,))
     booking = await book(actor=DEMO)
+    await work_off(runtime, clock)
+    clock.now = booking.starts_at - timedelta(hours=1)
+    await work_off(runtime, clock)
     await cancel(runtime, booking, actor=DEMO)
     await work_off(runtime, clock)
     assert server.connections == 0
     assert {each.transport for each in await mails(runtime)} == {"mailbox"}
-    assert len(await messages(runtime, JONAS)) == 2
+    assert len(await messages(runtime, JONAS)) == 3
 
 
 async def test_a_host_is_told_of_a_webhook_that_was_switched_off(
