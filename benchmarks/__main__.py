@@ -6,7 +6,7 @@ import sys
 import asyncpg
 import uvloop
 
-from benchmarks import effects, engine, growth
+from benchmarks import effects, engine, growth, scim
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
@@ -31,6 +31,8 @@ def main() -> None:
             uvloop.run(_measure_all(here, scenery, (ceiling_port, service_port)))
     print()
     effects.main()
+    print()
+    scim.main()
     print()
     growth.main([])
 

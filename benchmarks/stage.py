@@ -42,6 +42,7 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
         "OPENSLOT_DATA_DIR": str(stage.data_dir),
         "OPENSLOT_PORT": str(port or 0),
         "OPENSLOT_LIMIT_KEY": "1000000",
+        "OPENSLOT_LIMIT_SCIM": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
     }
     process = subprocess.Popen([sys.executable, "-m", *command], env=environment)

@@ -8,7 +8,7 @@ from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
-from openslot.core.timeouts import request_timeouts
+from openslot.core.profiles import request_profile
 from openslot.core.work import Runtime
 from openslot.http.describing import Operation, list_operations
 from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
@@ -21,6 +21,8 @@ from openslot.routes import API
 from openslot.routing import Mount, RateLimit
 from openslot.routing.declarations import Handler
 from openslot.runtime import open_runtime
+from openslot.scim.door import scim_door
+from openslot.scim.routes import SCIM_ROUTES
 from openslot.web.api_docs.page import serve_reference
 from openslot.web.door import web_doors
 from openslot.web.routes import PAGES
@@ -43,13 +45,14 @@ def create_app(
         *API,
         HEALTH,
         PAGES,
+        SCIM_ROUTES,
         serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
         serve_reference(operations, settings.public_url),
         Mount(prefix="", handlers=more_routes),
     )
     router = read_mounts(mounts, doors(settings))
-    timeouts = request_timeouts(settings)
-    return App(router, lambda: open_runtime(settings, wiring=wiring, clock=clock, timeouts=timeouts))
+    profile = request_profile(settings)
+    return App(router, lambda: open_runtime(settings, wiring=wiring, clock=clock, profile=profile))
 
 
 def create_app_from_environment() -> App:
@@ -97,6 +100,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             media_types=(JSON,),
             headers=headers,
         ),
+        scim_door(settings),
         *web_doors(settings),
     )
 

@@ -12,9 +12,9 @@ from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.outbound import Outbound
+from openslot.core.profiles import JOBS, ConnectionProfile
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
-from openslot.core.timeouts import JOBS, Timeouts
 from openslot.core.turns import Turns
 from openslot.core.work import Runtime
 from openslot.wiring import WIRING
@@ -22,7 +22,7 @@ from openslot.wiring import WIRING
 
 @asynccontextmanager
 async def open_runtime(
-    settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock, timeouts: Timeouts = JOBS
+    settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock, profile: ConnectionProfile = JOBS
 ) -> AsyncIterator[Runtime]:
     """Connect to a migrated database, and close everything in the end."""
     if settings.database_url is None:
@@ -30,7 +30,7 @@ async def open_runtime(
     pool = await open_pool(
         settings.database_url,
         most=settings.database_connections,
-        timeouts=timeouts,
+        profile=profile,
         through_pooler=settings.database_pooler,
     )
     outbound = Outbound(allow=settings.outbound_allow)
@@ -46,7 +46,7 @@ async def open_runtime(
             cipher=Cipher(data_keys),
             clock=clock,
             outbound=outbound,
-            turns=Turns(most=settings.database_connections // 2, wait_seconds=timeouts.lock),
+            turns=Turns(most=settings.database_connections // 2, wait_seconds=profile.lock),
         )
     finally:
         await outbound.close()

@@ -13,12 +13,14 @@ from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.scim.events import SCIM_EVENTS
+from openslot.scim.jobs import SCIM_JOBS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
-EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS)
+EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
@@ -29,6 +31,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
     *MAIL_JOBS,
+    *SCIM_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

@@ -45,6 +45,15 @@ class PlanWithoutApi(Forbidden):
         super().__init__(Text("API keys are available on the Pro and Business plans"))
 
 
+class PlanWithoutScim(Forbidden):
+    """SCIM is available on the Business plan."""
+
+    code = "plan_without_scim"
+
+    def __init__(self) -> None:
+        super().__init__(Text("SCIM needs an organization with the Business plan"))
+
+
 class CredentialNotFound(NotFound):
     """No such key or token, or it is another's."""
 

@@ -1,6 +1,6 @@
 """What accounts refuse."""
 
-from openslot.core.errors import Conflict, NotFound
+from openslot.core.errors import Conflict, Forbidden, NotFound
 from openslot.i18n import Text
 
 
@@ -76,3 +76,36 @@ class LastAdministrator(Conflict):
 
     def __init__(self) -> None:
         super().__init__(Text("This is the only administrator. Make another user an administrator first"))
+
+
+class MemberNotFound(NotFound):
+    """No such member of this organization."""
+
+    code = "member_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("User not found"))
+
+
+class DomainNotFound(NotFound):
+    """The organization has not claimed this domain."""
+
+    code = "domain_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Domain not found. Add it first"))
+
+
+class DomainNotProved(Conflict):
+    """The domain's DNS has no record with the organization's proof."""
+
+    code = "domain_not_proved"
+
+
+class InvitationInvalid(Forbidden):
+    """The invitation is used, expired or wrong."""
+
+    code = "invitation_invalid"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This invitation is no longer valid. Ask for a new one"))

@@ -51,6 +51,14 @@ class PlanChanged(UserEvent, frozen=True, kw_only=True):
     reason: str | None = None
 
 
+class UserChanged(UserEvent, frozen=True, kw_only=True):
+    """A user's name or e-mail address was changed."""
+
+    type: ClassVar[str] = "user.changed"
+    name: str
+    previous_email: str
+
+
 class MemberAdded(UserEvent, frozen=True, kw_only=True):
     """A user joined an organization."""
 
@@ -65,11 +73,56 @@ class MemberRemoved(UserEvent, frozen=True, kw_only=True):
     organization_id: UUID
 
 
+class MemberSuspended(UserEvent, frozen=True, kw_only=True):
+    """An organization has suspended a member and closed the account."""
+
+    type: ClassVar[str] = "member.suspended"
+    organization_id: UUID
+
+
+class MemberReinstated(UserEvent, frozen=True, kw_only=True):
+    """A suspended member may sign in and be booked again."""
+
+    type: ClassVar[str] = "member.reinstated"
+    organization_id: UUID
+
+
+class DomainVerified(Event, frozen=True, kw_only=True):
+    """An organization has proved that a domain is its own."""
+
+    type: ClassVar[str] = "domain.verified"
+    organization_id: UUID
+    domain: str
+
+
+class InvitationCreated(UserEvent, frozen=True, kw_only=True):
+    """Someone is asked to take over an account, or to accept to join an organization."""
+
+    type: ClassVar[str] = "invitation.created"
+    invitation_id: UUID
+    organization_id: UUID
+    organization_name: str
+
+
+class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
+    """Someone has used an invitation."""
+
+    type: ClassVar[str] = "invitation.accepted"
+    invitation_id: UUID
+    organization_id: UUID
+
+
 ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserAdded,
     UserDisabled,
     UserEnabled,
+    UserChanged,
     PlanChanged,
     MemberAdded,
     MemberRemoved,
+    MemberSuspended,
+    MemberReinstated,
+    DomainVerified,
+    InvitationCreated,
+    InvitationAccepted,
 )

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from msgspec import Struct
@@ -55,6 +56,10 @@ class Organization(Struct, frozen=True, kw_only=True):
     slug: str
     plan: Plan
     plan_until: datetime | None
+    keeps_bookings: bool = False
+    """Whether the bookings of a suspended member stay."""
+    departure_share: int = 20
+    """How many members of a hundred a provider may suspend or remove within an hour."""
     created_at: datetime
     updated_at: datetime
 
@@ -88,3 +93,43 @@ class Membership(Struct, frozen=True, kw_only=True):
     active: bool
     created_at: datetime
     updated_at: datetime
+
+
+class Member(Struct, frozen=True, kw_only=True):
+    """A user's place in an organization, together with the account behind it."""
+
+    id: UUID
+    organization_id: UUID
+    user: User
+    role: Role
+    active: bool
+    """Whether it counts: the plan is shared, and a managed account is open."""
+    said_active: bool | None
+    """What the provider says; None once it has removed the attribute."""
+    pending: bool
+    """Whether the owner of the account has yet to accept."""
+    profile: dict[str, Any] | None
+    """The attributes as a provider sent them; None: no provider has."""
+    version: int
+    is_in_domain: bool
+    """Whether the account's address is in a domain that this organization has verified."""
+    is_in_other_domain: bool
+    """Whether it is in one that another organization has."""
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def is_managed(self) -> bool:
+        """Tell whether the organization may close the account: not a stranger's, and not another organization's."""
+        return self.is_in_domain or not (self.pending or self.is_in_other_domain)
+
+
+class Invitation(Struct, frozen=True, kw_only=True):
+    """A link by which someone takes an account over, or accepts to join."""
+
+    id: UUID
+    organization_id: UUID
+    organization_name: str
+    user: User
+    has_password: bool
+    expires_at: datetime

@@ -1,4 +1,4 @@
-"""The verbs of accounts, the only writers of its tables."""
+"""The verbs of users; those of organizations and members have files of their own."""
 
 from datetime import datetime
 from functools import partial
@@ -8,24 +8,42 @@ import asyncpg
 import msgspec
 
 from openslot.accounts import store
-from openslot.accounts.errors import (
-    AlreadyMember,
-    DomainTaken,
-    EmailTaken,
-    LastAdministrator,
-    OrganizationNotFound,
-    SlugTaken,
-    UsernameTaken,
-    UserNotFound,
-)
-from openslot.accounts.events import MemberAdded, MemberRemoved, PlanChanged, UserAdded, UserDisabled, UserEnabled
-from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
+from openslot.accounts.administrators import check_another_admin
+from openslot.accounts.errors import EmailTaken, UsernameTaken, UserNotFound
+from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled
+from openslot.accounts.members import add_member, remove_member
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.rules import check_user
 from openslot.core.db import Db
-from openslot.core.ids import new_id
-from openslot.core.secrets import new_token
 from openslot.core.work import Work
+
+__all__ = [
+    "add_domain",
+    "add_member",
+    "add_organization",
+    "add_user",
+    "change_email",
+    "change_plan",
+    "count_users",
+    "disable_user",
+    "enable_user",
+    "find_user_by_email",
+    "get_organization",
+    "get_user",
+    "get_user_by_email",
+    "has_password",
+    "has_users",
+    "list_plan_grants",
+    "list_users",
+    "note_left",
+    "remove_member",
+    "rename",
+    "replace_password",
+    "set_admin",
+    "set_password",
+]
 
 
 async def has_users(db: Db) -> bool:
@@ -110,10 +128,15 @@ async def replace_password(work: Work, user: User, *, old: str | None, new: str)
     return await store.replace_password(work.db, user.id, old=old, new=new, now=work.now)
 
 
+async def has_password(work: Work, user: User) -> bool:
+    """Tell whether a user can sign in with a password."""
+    return await store.find_password_hash(work.db, user.id) is not None
+
+
 async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
     """Make a user an administrator of the platform, or take that away."""
     if not is_admin:
-        await _check_another_admin(work, user)
+        await check_another_admin(work, user)
     await store.update_admin(work.db, user.id, is_admin=is_admin, now=work.now)
     return await get_user(work, user.id)
 
@@ -121,7 +144,7 @@ async def set_admin(work: Work, user: User, *, is_admin: bool) -> User:
 async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
     """Close an account; False where it was closed already."""
     if user.is_admin:
-        await _check_another_admin(work, user)
+        await check_another_admin(work, user)
     if not await store.update_disabled(work.db, user.id, work.now, now=work.now):
         return False
     await work.record(UserDisabled(user_id=user.id, email=user.email, reason=reason))
@@ -134,76 +157,19 @@ async def enable_user(work: Work, user: User) -> None:
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 
 
-async def add_organization(
-    work: Work, *, name: str, slug: str, plan: Plan = Plan.FREE, plan_until: datetime | None = None
-) -> Organization:
-    """Found an organization."""
-    organization = Organization(
-        id=new_id(),
-        name=name,
-        slug=slug,
-        plan=plan,
-        plan_until=plan_until,
-        created_at=work.now,
-        updated_at=work.now,
-    )
+async def rename(work: Work, user: User, name: str) -> None:
+    """Give a user another name."""
+    await store.update_name(work.db, user.id, name, now=work.now)
+    await work.record(UserChanged(user_id=user.id, email=user.email, name=name, previous_email=user.email))
+
+
+async def change_email(work: Work, user: User, email: str) -> None:
+    """Give a user another e-mail address."""
     try:
-        await store.insert_organization(work.db, organization)
+        await store.update_email(work.db, user.id, email, now=work.now)
     except asyncpg.UniqueViolationError:
-        raise SlugTaken from None
-    return organization
-
-
-async def get_organization(work: Work, slug: str) -> Organization:
-    """Read one organization."""
-    organization = await store.find_organization(work.db, slug)
-    if organization is None:
-        raise OrganizationNotFound
-    return organization
-
-
-async def add_domain(work: Work, organization: Organization, domain: str, *, verified: bool) -> Domain:
-    """Claim a mail domain for an organization; a verified one belongs to it alone."""
-    claim = Domain(
-        id=new_id(),
-        organization_id=organization.id,
-        domain=domain.strip().lower(),
-        proof=f"openslot-verification={new_token()}",
-        verified_at=work.now if verified else None,
-        created_at=work.now,
-    )
-    try:
-        await store.insert_domain(work.db, claim)
-    except asyncpg.UniqueViolationError:
-        raise DomainTaken from None
-    return claim
-
-
-async def add_member(work: Work, organization: Organization, user: User, *, role: Role = Role.MEMBER) -> Membership:
-    """Take a user into an organization."""
-    membership = Membership(
-        id=new_id(),
-        organization_id=organization.id,
-        user_id=user.id,
-        role=role,
-        active=True,
-        created_at=work.now,
-        updated_at=work.now,
-    )
-    try:
-        await store.insert_membership(work.db, membership)
-    except asyncpg.UniqueViolationError:
-        raise AlreadyMember from None
-    await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
-    return membership
-
-
-async def remove_member(work: Work, organization: Organization, user: User) -> bool:
-    """End a membership and keep the account; False where there was none."""
-    if not await store.delete_membership(work.db, organization.id, user.id):
-        return False
-    await work.record(MemberRemoved(user_id=user.id, email=user.email, organization_id=organization.id))
-    return True
+        raise EmailTaken from None
+    await work.record(UserChanged(user_id=user.id, email=email, name=user.name, previous_email=user.email))
 
 
 async def note_left(work: Work, user: User) -> None:
@@ -216,8 +182,3 @@ async def _with_free_username(work: Work, wanted: UserWanted) -> UserWanted:
     taken = await store.taken_usernames(work.db, base)
     choices = (base, *(f"{base}-{n}" for n in range(2, len(taken) + 3)))
     return msgspec.structs.replace(wanted, username=next(choice for choice in choices if choice not in taken))
-
-
-async def _check_another_admin(work: Work, user: User) -> None:
-    if await store.lock_administrators(work.db) == {user.id}:
-        raise LastAdministrator

@@ -1,9 +1,9 @@
-"""All SQL of accounts."""
+"""All SQL of users; organizations and their members have files of their own."""
 
 from datetime import UTC, datetime
 from uuid import UUID
 
-from openslot.accounts.models import Domain, Membership, Organization, Role, User, UserWanted
+from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
@@ -175,10 +175,11 @@ async def replace_password(db: Db, user_id: UUID, *, old: str | None, new: str, 
 
 
 async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *, now: datetime) -> bool:
-    """Close or open an account; False where it was so already."""
+    """Close or open an account; False where it was so already, unless an organization has closed it."""
     changed = await db.fetchval(
-        """update users set disabled_at = $2, updated_at = $3
-        where id = $1 and (disabled_at is null) <> ($2::timestamptz is null) returning id""",
+        """update users set disabled_at = $2, updated_at = $3, suspended_by = null, suspended_at = null
+        where id = $1 and ((disabled_at is null) <> ($2::timestamptz is null) or disabled_at = suspended_at)
+        returning id""",
         user_id,
         disabled_at,
         now,
@@ -197,71 +198,45 @@ async def lock_administrators(db: Db) -> set[UUID]:
     return {row["id"] for row in rows}
 
 
-async def insert_organization(db: Db, organization: Organization) -> None:
-    """Write a new organization."""
-    await db.execute(
-        """insert into organizations (id, name, slug, plan, plan_until, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $6)""",
-        organization.id,
-        organization.name,
-        organization.slug,
-        organization.plan,
-        organization.plan_until,
-        organization.created_at,
-    )
-
-
-async def find_organization(db: Db, slug: str) -> Organization | None:
-    """Look an organization up by its slug."""
-    row = await db.fetchrow("select * from organizations where lower(slug) = lower($1)", slug)
-    return Organization(**{**row, "plan": Plan(row["plan"])}) if row else None
-
-
-async def insert_domain(db: Db, domain: Domain) -> None:
-    """Write an organization's claim to a domain."""
-    await db.execute(
-        """insert into domains (id, organization_id, domain, proof, verified_at, created_at)
-        values ($1, $2, $3, $4, $5, $6)
-        on conflict (organization_id, domain) do update set verified_at = excluded.verified_at""",
-        domain.id,
-        domain.organization_id,
-        domain.domain,
-        domain.proof,
-        domain.verified_at,
-        domain.created_at,
-    )
-
-
-async def insert_membership(db: Db, membership: Membership) -> None:
-    """Write a user's place in an organization."""
-    await db.execute(
-        """insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $6)""",
-        membership.id,
-        membership.organization_id,
-        membership.user_id,
-        membership.role,
-        membership.active,
-        membership.created_at,
-    )
-
-
-async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membership | None:
-    """Look a user's place in an organization up."""
-    row = await db.fetchrow(
-        "select * from memberships where organization_id = $1 and user_id = $2", organization_id, user_id
-    )
-    return Membership(**{**row, "role": Role(row["role"])}) if row else None
-
-
-async def delete_membership(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """End a membership; False where there was none."""
-    gone = await db.fetchval(
-        "delete from memberships where organization_id = $1 and user_id = $2 returning id", organization_id, user_id
-    )
-    return gone is not None
-
-
 async def update_left(db: Db, user_id: UUID, *, left_at: datetime) -> None:
     """Write when a user left an organization."""
     await db.execute("update users set left_at = $2 where id = $1", user_id, left_at)
+
+
+async def update_name(db: Db, user_id: UUID, name: str, *, now: datetime) -> None:
+    """Write a user's name."""
+    await db.execute("update users set name = $2, updated_at = $3 where id = $1", user_id, name, now)
+
+
+async def update_email(db: Db, user_id: UUID, email: str, *, now: datetime) -> None:
+    """Write a user's e-mail address; a unique violation where another account has it."""
+    await db.execute("update users set email = $2, updated_at = $3 where id = $1", user_id, email, now)
+
+
+async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
+    """Close an account by an organization's word; False where it was closed already."""
+    closed = await db.fetchval(
+        """update users set disabled_at = $3, updated_at = $3, suspended_by = $2, suspended_at = $3
+        where id = $1 and disabled_at is null returning id""",
+        user_id,
+        organization_id,
+        now,
+    )
+    return closed is not None
+
+
+async def reopen_account(
+    db: Db, user_id: UUID, organization_id: UUID, *, still_closed_by: UUID | None, now: datetime
+) -> bool:
+    """Open an account that this organization has closed, or leave it closed by another; False where neither was."""
+    opened = await db.fetchval(
+        """update users set disabled_at = case when $3::uuid is null then null else disabled_at end,
+            suspended_at = case when $3::uuid is null then null else suspended_at end,
+            suspended_by = $3, updated_at = $4
+        where id = $1 and suspended_by = $2 and disabled_at = suspended_at returning disabled_at is null""",
+        user_id,
+        organization_id,
+        still_closed_by,
+        now,
+    )
+    return bool(opened)

@@ -24,6 +24,8 @@ COMMANDS = {
 GROUPS = {
     "user": "users",
     "key": "keys",
+    "organization": "organizations",
+    "scim": "scim",
     "effect": "effects",
     "backup": "backup",
     "secret": "secret",

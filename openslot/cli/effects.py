@@ -27,6 +27,7 @@ class ShownEffect(Struct, frozen=True, kw_only=True, rename="camel"):
     id: UUID
     reaction: str
     target: str | None
+    key: str | None
     state: str
     attempts: int
     next_try_at: datetime
@@ -44,15 +45,16 @@ def list_effects(
     async def do(work: Work) -> list[ShownEffect]:
         return [
             convert(effect, ShownEffect, from_attributes=True)
-            for effect in await list_unfinished(work.db, state, now=work.now, limit=limit)
+            for effect in await list_unfinished(work.db, state, limit=limit)
         ]
 
     found = with_work(do)
     if as_json:
         print_json({"effects": found})
         return
-    rows = [(e.id, e.reaction, e.target, e.state, e.attempts, e.last_error) for e in found]
-    print_table(("Id", "Reaction", "Target", "State", "Tries", "Last error"), rows, nothing="Every effect is finished.")
+    rows = [(e.id, e.reaction, e.target or e.key, e.state, e.attempts, e.next_try_at, e.last_error) for e in found]
+    columns = ("Id", "Reaction", "Target or key", "State", "Tries", "Due", "Last error")
+    print_table(columns, rows, nothing="Every effect is finished.")
 
 
 @app.command("retry")

@@ -13,8 +13,8 @@ from openslot.core.direct import direct_url
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
+from openslot.core.profiles import COMMANDS, ConnectionProfile
 from openslot.core.secrets import load_secrets
-from openslot.core.timeouts import COMMANDS, Timeouts
 from openslot.core.upgrade import check_migrated
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
@@ -29,7 +29,7 @@ def with_runtime(
     *,
     prepare: Prepare = check_migrated,
     wiring: Wiring = WIRING,
-    timeouts: Timeouts = COMMANDS,
+    profile: ConnectionProfile = COMMANDS,
 ) -> T:
     """Run something in an open runtime, on a database that `prepare` has seen to."""
     chosen = settings()
@@ -37,7 +37,7 @@ def with_runtime(
     with database(chosen) as ready:
         check_secrets(ready)
         try:
-            return asyncio.run(_in_runtime(ready, do, prepare, wiring, timeouts))
+            return asyncio.run(_in_runtime(ready, do, prepare, wiring, profile))
         except DOWN as fault:
             raise StartupError(f"The connection to the database was lost: {reason(fault)}.") from None
         except BUSY as fault:
@@ -69,8 +69,8 @@ async def check_runtime(ready: Settings) -> None:
 
 
 async def _in_runtime(
-    ready: Settings, do: Callable[[Runtime], Awaitable[T]], prepare: Prepare, wiring: Wiring, timeouts: Timeouts
+    ready: Settings, do: Callable[[Runtime], Awaitable[T]], prepare: Prepare, wiring: Wiring, profile: ConnectionProfile
 ) -> T:
     await prepare(direct_url(ready))
-    async with open_runtime(ready, wiring=wiring, timeouts=timeouts) as runtime:
+    async with open_runtime(ready, wiring=wiring, profile=profile) as runtime:
         return await do(runtime)

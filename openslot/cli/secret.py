@@ -118,10 +118,10 @@ async def _replace_lost(ready: Settings) -> bool:
     from openslot.core.data_keys import replace_lost_data_keys
     from openslot.core.db import open_pool
     from openslot.core.direct import direct_url
+    from openslot.core.profiles import COMMANDS
     from openslot.core.secrets import load_secrets
-    from openslot.core.timeouts import COMMANDS
 
-    pool = await open_pool(direct_url(ready), most=1, timeouts=COMMANDS)
+    pool = await open_pool(direct_url(ready), most=1, profile=COMMANDS)
     try:
         secrets = load_secrets(ready.secret_key, ready.data_dir)
         return await replace_lost_data_keys(pool, secrets, now=system_clock())

@@ -7,7 +7,7 @@ from openslot.cli.heartbeat import beating
 from openslot.cli.running import with_runtime
 from openslot.cli.signals import ENDINGS, leave_on_signals
 from openslot.core.events import Wiring
-from openslot.core.timeouts import JOBS
+from openslot.core.profiles import JOBS
 from openslot.core.upgrade import bring_up_to_date
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
@@ -18,7 +18,7 @@ def work(wiring: Wiring = WIRING) -> None:
     """Work until told to stop; what is under way is finished first."""
     leave_on_signals(0)
     prepare = partial(bring_up_to_date, known=wiring.migrations)
-    with_runtime(_work, prepare=prepare, wiring=wiring, timeouts=JOBS)
+    with_runtime(_work, prepare=prepare, wiring=wiring, profile=JOBS)
 
 
 async def _work(runtime: Runtime) -> None:

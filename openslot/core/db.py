@@ -10,7 +10,7 @@ import asyncpg
 
 from openslot.core.errors import StartupError
 from openslot.core.pool import ConnectionPool, is_cut_off
-from openslot.core.timeouts import Timeouts
+from openslot.core.profiles import ConnectionProfile
 
 OLDEST_SERVER = 150000
 DOWN = (
@@ -36,15 +36,11 @@ BUSY = (
 
 Row = Mapping[str, Any]
 
-# Planning costs more than running here, and every statement's plan is the same for all arguments. A plan that was made
-# while a table was empty must not read the whole of it later: everything we ask for has an index.
-DIRECT = {
-    "application_name": "openslot",
-    "timezone": "UTC",
-    "jit": "off",
-    "plan_cache_mode": "force_generic_plan",
-    "enable_seqscan": "off",
-}
+DIRECT = {"application_name": "openslot", "timezone": "UTC", "jit": "off"}
+# For short statements that run again and again and find everything by an index: one plan for all arguments, also where
+# it was made while the table was small (docs/performance.md, Plans).
+KEPT_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+NEW_PLANS = {"plan_cache_mode": "force_custom_plan", "enable_seqscan": "on"}
 TURNS = "openslot.turns"
 # A pooler passes on no other settings.
 POOLED = {"application_name": "openslot", "timezone": "UTC"}
@@ -82,27 +78,26 @@ class Pool(Db, Protocol):
         """Wait for what is under way, then close every connection."""
 
 
-async def open_pool(url: str, *, most: int, timeouts: Timeouts, through_pooler: bool = False) -> Pool:
+async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
     """Connect to a database that is new enough, or stop with one clear sentence."""
-    chosen = timeouts.server_settings()
-    if timeouts.refuse_turns:
+    plans = KEPT_PLANS if profile.keeps_plans else {}
+    chosen = profile.server_settings()
+    if profile.refuse_turns:
         chosen[TURNS] = "refuse"
     connect = partial(
         asyncpg.connect,
         url,
         statement_cache_size=0 if through_pooler else 400,
-        command_timeout=timeouts.command,
-        timeout=min(10, timeouts.acquire),
-        server_settings=POOLED if through_pooler else {**DIRECT, **chosen},
+        command_timeout=profile.command,
+        timeout=min(10, profile.acquire),
+        server_settings=POOLED if through_pooler else {**DIRECT, **plans, **chosen},
     )
     pool = ConnectionPool(
         connect,
         most=most,
-        wait_seconds=timeouts.acquire,
+        wait_seconds=profile.acquire,
         refusing=_set_local(chosen) if through_pooler else None,
-        waiting=_set_local(
-            {**(chosen if through_pooler else {}), **({TURNS: "wait"} if timeouts.refuse_turns else {})}
-        ),
+        waiting=_set_local({**(chosen if through_pooler else {}), **({TURNS: "wait"} if profile.refuse_turns else {})}),
     )
     try:
         version = await pool.fetchval("select current_setting('server_version_num')::int")
@@ -133,6 +128,14 @@ async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
                 await opened.rollback()
             raise
         await opened.commit()
+
+
+@asynccontextmanager
+async def planned_anew(pool: Pool) -> AsyncIterator[Db]:
+    """Lend a connection that plans each statement for its arguments: for analytics and optional filters."""
+    async with transaction(pool) as db:
+        await db.execute(_set_local(NEW_PLANS) or "")
+        yield db
 
 
 def _set_local(settings: Mapping[str, str]) -> str | None:

@@ -11,8 +11,8 @@ import msgspec
 
 from openslot.core.actor import Actor
 from openslot.core.changes import Change, arguments, check_counts, count_parts, refusing, write_parts
-from openslot.core.db import Db, Row, count_of
-from openslot.core.events import Effect, Event, Reaction
+from openslot.core.db import Db, Row
+from openslot.core.events import Cause, Effect, Event, Reaction
 from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, Job, Priority, enqueue
 
@@ -44,16 +44,23 @@ left join joined j on j.lane = w.lane
 order by w.place
 returning id, state"""
 
+# A worker may have died at one that was planned anew or dropped meanwhile: it is not begun again.
 START = """
-update effects e set state = 'running', attempts = attempts + 1
-from events v
-where e.id = $1 and e.round = $2 and e.state in ('queued', 'running') and v.id = e.event_id
-returning e.id, e.event_id, v.type as event_type, v.at as event_at, v.tenant_id, v.fact, e.reaction, e.target,
-          e.lane, e.attempts, e.round"""
+with started as (
+    update effects set attempts = attempts + (superseded is null)::int,
+        state = case when superseded is null then 'running' else 'skipped' end,
+        finished_at = case when superseded is not null then $3::timestamptz end,
+        last_error = coalesce(superseded, last_error)
+    where id = $1 and round = $2 and state in ('queued', 'running') returning *
+)
+select s.id, s.key, s.payload, s.reaction, s.target, s.lane, s.attempts, s.round, s.created_at,
+       coalesce(v.tenant_id, s.tenant_id) as tenant_id, v.id as event_id, v.type as event_type, v.at as event_at, v.fact
+from started s left join events v on v.id = s.event_id where s.state = 'running'"""
 
 FINISH = """
 with finished as (
-    update effects set state = $3, finished_at = $4, last_error = $5, vendor_id = $6
+    update effects set state = case when $3 = 'dead' and superseded is not null then 'skipped' else $3 end,
+        finished_at = $4, last_error = $5, vendor_id = $6
     where id = $1 and round = $2 and state = 'running' returning lane
 ), left_lane as (
     update lanes set unfinished = unfinished - 1 from finished where lanes.lane = finished.lane
@@ -76,25 +83,32 @@ update effects set state = 'queued', next_try_at = $2
 where id = (select id from effects where lane = $1 and state = 'waiting' order by no limit 1) and state = 'waiting'
 returning id, round"""
 
+# One that was planned anew or dropped meanwhile has no further try.
 POSTPONE = """
-update effects set state = 'queued', round = round + 1, next_try_at = $3, last_error = $4
-where id = $1 and round = $2 and state = 'running' returning round"""
+update effects set state = case when superseded is null then 'queued' else 'skipped' end,
+    finished_at = case when superseded is not null then $5::timestamptz end,
+    round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
+where id = $1 and round = $2 and state = 'running' returning round, state"""
 
 # It did not even begin, so the try is given back.
 PUT_BACK = """
-update effects set state = 'queued', round = round + 1, attempts = attempts - 1, next_try_at = $3, last_error = $4
-where id = $1 and round = $2 and state = 'running' returning round"""
+update effects set state = case when superseded is null then 'queued' else 'skipped' end,
+    finished_at = case when superseded is not null then $5::timestamptz end, attempts = attempts - 1,
+    round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
+where id = $1 and round = $2 and state = 'running' returning round, state"""
 
 # Nobody here could try it, so neither the try nor the time counts: what waits behind it is held back as much longer.
 HAND_OVER = """
 with handed_over as (
-    update effects set state = 'queued', round = round + 1, attempts = attempts - 1, next_try_at = $3, last_error = $4
-    where id = $1 and round = $2 and state = 'running' returning lane, round
+    update effects set state = case when superseded is null then 'queued' else 'skipped' end,
+        finished_at = case when superseded is not null then $6::timestamptz end, attempts = attempts - 1,
+        round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
+    where id = $1 and round = $2 and state = 'running' returning lane, round, state
 ), held as (
     update effects e set hold_until = e.hold_until + $5::interval from handed_over h
     where e.lane = h.lane and e.state = 'waiting' and e.hold_until is not null
 )
-select round from handed_over"""
+select round, state from handed_over"""
 
 # The first of each lane alone: two that are let go at once would race each other. Those behind it have their turn in
 # the next run. Rows that somebody else is at are passed over, so that nobody is waited for.
@@ -121,23 +135,19 @@ select r.id, r.round, h.looked_at from (select count(*) as looked_at from held) 
 # `offset 0` has each job looked up by its key.
 WITHOUT_JOB = """
 with due as materialized (
-    select id, round, state, next_try_at, last_error from effects
+    select id, round, state, next_try_at, last_error, event_id from effects
     where state in ('queued', 'running') and next_try_at < $1 and (next_try_at, id) > ($3, $4)
     order by next_try_at, id limit $5
 ), without_job as (
-    select id, round, greatest(next_try_at - $2, interval '0') as after, last_error is not null as is_later from due d
+    select id, round, greatest(next_try_at - $2, interval '0') as after, last_error is not null as is_later,
+           event_id is null as is_planned
+    from due d
     where (state = 'queued' or next_try_at < $2 - interval '1 minute') and not exists (
         select from pgqueuer q
         where q.dedupe_key = d.id || ':' || d.round and q.status in ('queued', 'picked') offset 0)
 )
 select w.*, l.next_try_at as last_due_at, l.id as last_id, (select count(*) from due) as looked_at
 from (select next_try_at, id from due order by next_try_at desc, id desc limit 1) l left join without_job w on true"""
-
-# Without a lane, so nobody waits behind them; a job that carries one of them already finds it finished.
-DROP_PLANNED = """
-update effects e set state = 'skipped', finished_at = $4, last_error = $5
-from events v where v.subject_id = $1 and v.id <> $2 and e.event_id = v.id and e.reaction = $3
-  and e.state = 'queued' and e.lane is null"""
 
 REPLAYS = ":replay"
 BATCH = 200
@@ -201,10 +211,14 @@ async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, 
     await enqueue(db, jobs)
 
 
-async def start_effect(db: Db, job: Job) -> Effect | None:
+async def start_effect(db: Db, job: Job, *, now: datetime) -> Effect | None:
     """Take up one try, or None where it is done, replaced or gone."""
-    row = await db.fetchrow(START, job.effect_id, job.round)
-    return Effect(**row) if row else None
+    row = await db.fetchrow(START, job.effect_id, job.round, now)
+    if row is None:
+        return None
+    has_cause = row["event_id"] is not None
+    cause = Cause(**{name: row[name] for name in Cause.__struct_fields__}) if has_cause else None
+    return Effect(cause=cause, **{name: row[name] for name in Effect.__struct_fields__ if name != "cause"})
 
 
 async def finish_effect(
@@ -231,26 +245,22 @@ async def finish_effect(
 
 async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelta, now: datetime) -> None:
     """Plan the next try after a failed one."""
-    next_round = await db.fetchval(POSTPONE, effect.id, effect.round, now + delay, error)
-    if next_round is not None:
-        job = Job(effect_id=effect.id, round=next_round, after=delay, priority=Priority.LATER)
-        await enqueue(db, [job])
+    row = await db.fetchrow(POSTPONE, effect.id, effect.round, now + delay, error, now)
+    await _enqueue_again(db, effect, row, after=delay, priority=Priority.LATER)
 
 
 async def put_back_effect(
     db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime, priority: Priority
 ) -> None:
     """Plan a try anew that could not begin; it is not counted."""
-    next_round = await db.fetchval(PUT_BACK, effect.id, effect.round, now + delay, reason)
-    if next_round is not None:
-        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay, priority=priority)])
+    row = await db.fetchrow(PUT_BACK, effect.id, effect.round, now + delay, reason, now)
+    await _enqueue_again(db, effect, row, after=delay, priority=priority)
 
 
 async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
     """Leave an effect to another worker: it keeps its tries and its place in its lane."""
-    next_round = await db.fetchval(HAND_OVER, effect.id, effect.round, now + delay, reason, delay)
-    if next_round is not None:
-        await enqueue(db, [Job(effect_id=effect.id, round=next_round, after=delay)])
+    row = await db.fetchrow(HAND_OVER, effect.id, effect.round, now + delay, reason, delay, now)
+    await _enqueue_again(db, effect, row, after=delay, priority=Priority.SOON)
 
 
 async def release_held(db: Db, *, now: datetime, limit: int = BATCH) -> tuple[int, bool]:
@@ -277,6 +287,7 @@ async def enqueue_due(
             round=row["round"],
             after=row["after"],
             priority=Priority.LATER if row["is_later"] else Priority.SOON,
+            is_planned=row["is_planned"],
         )
         for row in rows
         if row["id"] is not None
@@ -286,21 +297,23 @@ async def enqueue_due(
     return len(jobs), (rows[0]["last_due_at"], rows[0]["last_id"]) if is_cut else None
 
 
-async def drop_planned(db: Db, subject_id: UUID, *, reaction: str, but: UUID, reason: str, now: datetime) -> int:
-    """Drop what earlier events of a subject have planned for later, but what one of its events has; tell how many."""
-    return count_of(await db.execute(DROP_PLANNED, subject_id, but, reaction, now, reason))
-
-
 def replay_lane(lane: str) -> str:
     """Name the lane in which what a lane has carried before is sent once more."""
     return f"{lane}{REPLAYS}"
 
 
 async def enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
-    """Give a job to each of these effects; tell how many they are."""
+    """Give a job to each of these effects of events; tell how many they are."""
     jobs = [Job(effect_id=row["id"], round=row["round"]) for row in rows]
     await enqueue(db, jobs)
     return len(jobs)
+
+
+async def _enqueue_again(db: Db, effect: Effect, row: Row | None, *, after: timedelta, priority: Priority) -> None:
+    if row is not None and row["state"] == "queued":
+        is_planned = effect.cause is None
+        job = Job(effect_id=effect.id, round=row["round"], after=after, priority=priority, is_planned=is_planned)
+        await enqueue(db, [job])
 
 
 @cache

@@ -35,26 +35,60 @@ class Event(Struct, frozen=True, kw_only=True):
 
 
 E = TypeVar("E", bound=Event)
+T = TypeVar("T")
 
 
-class Effect(Struct, frozen=True, kw_only=True):
-    """One thing to be done because an event happened, as the worker sees it."""
+class Cause(Struct, frozen=True, kw_only=True):
+    """The event that an effect follows from."""
 
-    id: UUID
     event_id: UUID
     event_type: str
     event_at: datetime
-    tenant_id: UUID | None
     fact: str
+
+
+class Effect(Struct, frozen=True, kw_only=True):
+    """One thing to be done, as the worker sees it: because an event happened, or because it was planned under a key."""
+
+    id: UUID
+    cause: Cause | None
+    key: str | None
+    payload: str | None
+    tenant_id: UUID | None
     reaction: str
     target: str | None
     lane: str | None
     attempts: int
     round: int
+    created_at: datetime
+
+    @property
+    def event_id(self) -> UUID:
+        """Tell which event it follows from."""
+        return self._get_cause().event_id
+
+    @property
+    def event_type(self) -> str:
+        """Tell what kind of event it follows from."""
+        return self._get_cause().event_type
+
+    @property
+    def event_at(self) -> datetime:
+        """Tell when the event happened."""
+        return self._get_cause().event_at
 
     def event(self, kind: type[E]) -> E:
         """Read the fact back as the event it was."""
-        return msgspec.json.decode(self.fact, type=kind)
+        return msgspec.json.decode(self._get_cause().fact, type=kind)
+
+    def plan(self, kind: type[T]) -> T:
+        """Read the payload back that it was planned with."""
+        return msgspec.json.decode(self.payload or "null", type=kind)
+
+    def _get_cause(self) -> Cause:
+        if self.cause is None:
+            raise LookupError(f"the effect {self.id} was planned as {self.reaction} and belongs to no event")
+        return self.cause
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -76,8 +110,6 @@ class Target(Struct, frozen=True, kw_only=True):
     reaction: str
     target: str
     lane: str | None = None
-    due_at: datetime | None = None
-    """When it is to be done; None: at once. One that is due later can be dropped until then."""
 
 
 class Expanded(Struct, frozen=True):
@@ -109,7 +141,7 @@ class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
         self.answered = answered
 
 
-def to_target(effect: Effect) -> Destination:
+def to_target(_: "Work", effect: Effect) -> Destination:
     """Send an effect to its own target, on behalf of its tenant."""
     if effect.target is None:
         raise LookupError(f"the effect {effect.id} has no target")
@@ -133,7 +165,7 @@ class Reaction(Struct, frozen=True, kw_only=True):
     delays: tuple[timedelta, ...] = HASTY
     holds_back: timedelta | None = None
     collapses: bool = False
-    destination: Callable[[Effect], Destination] | None = None
+    destination: Callable[["Work", Effect], Destination | None] | None = None
 
 
 class Consequence(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,8 @@ from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
 from openslot.core.db import Db
 
 ENTRYPOINT = "effect"
+# Effects without an event have their own, which workers of releases that know no such effects never take from.
+PLANNED = "planned"
 # The queue's own statement, written once: building it anew for every job costs more than sending it.
 ENQUEUE = QueryQueueBuilder().build_enqueue_query("skip")
 # What is due later than this is not in the queue yet: to look for work is to pass over all that is not due. The sweeper
@@ -32,6 +34,8 @@ class Job(Struct, frozen=True, kw_only=True):
     round: int
     after: timedelta = timedelta()
     priority: Priority = Priority.SOON
+    is_planned: bool = False
+    """Whether the effect belongs to no event."""
 
     def pack(self) -> bytes:
         """Write what the queue carries."""
@@ -51,7 +55,7 @@ async def enqueue(db: Db, jobs: Sequence[Job]) -> None:
     await db.execute(
         ENQUEUE,
         [job.priority for job in jobs],
-        [ENTRYPOINT] * len(jobs),
+        [PLANNED if job.is_planned else ENTRYPOINT for job in jobs],
         [job.pack() for job in jobs],
         [job.after for job in jobs],
         [f"{job.effect_id}:{job.round}" for job in jobs],

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from openslot.core.effects import RELEASE_NEXT, enqueue_rows, replay_lane
 from openslot.core.events import Reaction
+from openslot.core.queue import Job, enqueue
 from openslot.core.retention import kept_since
 from openslot.core.work import Work
 
@@ -35,7 +36,9 @@ select distinct f.id, f.no, v.no as event_no, v.at as event_at, f.lane, f.state,
 
 QUEUE_ALONE = """
 update effects e set state = 'queued', attempts = 0, round = round + 1, next_try_at = $2, finished_at = null
-from events v where e.id = any($1) and e.state = 'dead' and v.id = e.event_id and v.at >= $3 returning e.id, e.round"""
+where e.id = any($1) and e.state = 'dead'
+  and coalesce((select v.at from events v where v.id = e.event_id), e.finished_at) >= $3
+returning e.id, e.round, e.event_id is null as is_planned"""
 SKIP = """
 update effects set state = 'skipped', finished_at = $3,
     last_error = left($2 || coalesce('; it had failed: ' || last_error, ''), 1000)
@@ -165,7 +168,8 @@ async def _line_up(work: Work, lane: str, own: Sequence[Entry], queued: Abstract
 async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
     since = kept_since(work.runtime.settings, now=work.now)
     queued = await work.db.fetch(QUEUE_ALONE, effect_ids, work.now, since)
-    await enqueue_rows(work.db, queued)
+    jobs = [Job(effect_id=row["id"], round=row["round"], is_planned=row["is_planned"]) for row in queued]
+    await enqueue(work.db, jobs)
     skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD, work.now)
     return [
         *(Revival(row["id"], Verdict.QUEUED) for row in queued),

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, Self, TypeVar, cast
+from uuid import UUID
 
 import asyncpg
 
@@ -19,6 +20,7 @@ from openslot.core.effects import NewEffect, insert_events
 from openslot.core.events import Event, Wiring
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
+from openslot.core.planned import Plan, drop_planned, move_planned, plan_effect
 from openslot.core.secrets import Secrets
 from openslot.core.signing import Signer
 from openslot.core.turns import Turns
@@ -146,6 +148,33 @@ class Work:
             for consequence in wiring.consequences:
                 if consequence.on is type(event):
                     await consequence.run(self, event)
+
+    async def plan(
+        self,
+        reaction: str,
+        key: str,
+        *,
+        due_at: datetime,
+        payload: object = None,
+        tenant_id: UUID | None = None,
+        target: str | None = None,
+    ) -> None:
+        """Have something done at a time, with this transaction or not at all; the same key again moves it.
+
+        Where it is under way already, that try is its last, and another one is planned.
+        """
+        if self.runtime.wiring.reaction(reaction) is None:
+            raise LookupError(f"no reaction is named {reaction}")
+        plan = Plan(reaction=reaction, key=key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target)
+        await plan_effect(self.db, plan, now=self.now)
+
+    async def move_planned(self, reaction: str, key: str, *, due_at: datetime) -> bool:
+        """Change when something planned is due; False where nothing waits: it has begun, or was never planned."""
+        return await move_planned(self.db, reaction, key, due_at=due_at, now=self.now)
+
+    async def drop_planned(self, reaction: str, key: str, *, reason: str) -> bool:
+        """Keep something planned from happening; False where nothing waits. One under way is not tried again."""
+        return await drop_planned(self.db, reaction, key, reason=reason, now=self.now)
 
     async def apply(self) -> None:
         """Make the staged changes where there is no fact to record."""

@@ -9,9 +9,10 @@ from openslot.access.keys import AGENTS
 from openslot.access.passwords import hash_password, is_password
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import OrganizationNotFound
+from openslot.accounts.member_store import find_membership
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.plans import Plan
-from openslot.accounts.store import find_membership, find_password_hash
+from openslot.accounts.store import find_password_hash
 from openslot.core.work import Work
 from openslot.people import operations as people
 

@@ -57,6 +57,8 @@ class Door(Struct, frozen=True, kw_only=True):
     """Limits by address; taken before the work has a connection, so that nobody holds one and waits for a second."""
     check: Callable[["Exchange"], None] | None = None
     """Refuses what none of its handlers should see."""
+    answered: Callable[["Exchange", Response], Awaitable[None]] | None = None
+    """Called with every answer before it is sent, and whatever has been refused."""
     retried_by: Callable[["Exchange"], str | None] = lambda _: None
     """Whose retries are recognised: the scope of an Idempotency-Key, or None where there is none."""
 

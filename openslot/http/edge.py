@@ -73,6 +73,8 @@ class App:
             response = exchange.door.refuse(translate(exception), exchange)
         if response is not None:
             status = response.status
+            if exchange.door.answered is not None:
+                await exchange.door.answered(exchange, response)
             await send_response(send, exchange, response)
         seconds = time.perf_counter() - began
         metrics.observe(exchange.door.name, exchange.template, exchange.method, status, seconds=seconds)

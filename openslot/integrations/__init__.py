@@ -1,1 +1,1 @@
-"""Vendors: calendars, mail and the rest of the world, each behind a port."""
+"""Vendors and outside services, each behind a port of the domain that needs it."""

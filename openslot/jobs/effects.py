@@ -1,7 +1,5 @@
 """Run one try of one effect, and write down what came of it."""
 
-from datetime import timedelta
-
 import structlog
 
 from openslot import __version__
@@ -48,7 +46,7 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
 
     With a gate, an effect that finds no place is put back and loses no try.
     """
-    effect = await start_effect(runtime.pool, job)
+    effect = await start_effect(runtime.pool, job, now=runtime.clock())
     if effect is None:
         return
     reaction = runtime.wiring.reaction(effect.reaction)
@@ -77,9 +75,10 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
 async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | TurnedAway:
     """Run the reaction, where it goes somewhere only if there is a place, and let the gate learn how it went."""
     work = runtime.work(SYSTEM)
-    if reaction.destination is None:
+    destination = reaction.destination(work, effect) if reaction.destination else None
+    if destination is None:
         return await reaction.run(work, effect)
-    place = gate.enter(reaction.name, reaction.destination(effect), now=work.now)
+    place = gate.enter(reaction.name, destination, now=work.now)
     if isinstance(place, TurnedAway):
         return place
     answered: bool | None = None
@@ -119,8 +118,6 @@ async def _settle(
 def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
     """Plan the effect for a target; what the gate would turn away begins when its turn comes."""
     new = NewEffect(effect.event_id, _get_reaction(work, target.reaction), target.target, target.lane)
-    if target.due_at is not None:
-        return new._replace(after=max(target.due_at - work.now, timedelta()))
     if new.reaction.destination is not to_target:
         return new
     wait = gate.foresee(new.reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
@@ -141,7 +138,7 @@ async def _hand_over(runtime: Runtime, effect: Effect, unknown: UnknownReaction)
     log.info("effect left to a newer worker", unknown=str(unknown))
     reason = f"waits for a worker that knows the reaction {unknown}: Openslot {__version__} does not"
     async with runtime.transaction(SYSTEM) as work:
-        delay = hand_over_delay(work.now - effect.event_at)
+        delay = hand_over_delay(work.now - effect.created_at)
         await hand_over_effect(work.db, effect, reason=reason, delay=delay, now=work.now)
 
 

@@ -8,7 +8,6 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.db import Db
-from openslot.core.queue import AHEAD
 from openslot.jobs import health_store as store
 
 UnfinishedState = Literal["waiting", "queued", "running", "dead"]
@@ -20,6 +19,8 @@ class UnfinishedEffect(Struct, frozen=True, kw_only=True):
     id: UUID
     reaction: str
     target: str | None
+    key: str | None
+    """Which plan it is, where it was planned for a time."""
     state: UnfinishedState
     attempts: int
     next_try_at: datetime
@@ -45,12 +46,9 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
     result: str | None
 
 
-async def list_unfinished(
-    db: Db, state: UnfinishedState | None = None, *, now: datetime, limit: int
-) -> list[UnfinishedEffect]:
-    """List effects that are not done, newest first; those that are only planned for later are left out."""
-    rows = await store.list_unfinished(db, state, due_before=now + AHEAD, limit=limit)
-    return [UnfinishedEffect(**row) for row in rows]
+async def list_unfinished(db: Db, state: UnfinishedState | None = None, *, limit: int) -> list[UnfinishedEffect]:
+    """List effects that are not done, newest first."""
+    return [UnfinishedEffect(**row) for row in await store.list_unfinished(db, state, limit=limit)]
 
 
 async def count_effects(db: Db, *, now: datetime) -> EffectCounts:

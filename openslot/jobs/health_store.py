@@ -5,16 +5,14 @@ from datetime import datetime
 
 from openslot.core.db import Db, Row
 
-# Each state by its own index: those that are done are many times as many. What was planned for later, such as a
-# reminder, is not overdue and has not failed: it would hide what has.
+# Each state by its own index: those that are done are many times as many.
 UNFINISHED = " union all ".join(
-    f"""(select id, no, reaction, target, state, attempts, next_try_at, last_error from effects
-    where state = '{state}' and coalesce($1, '{state}') = '{state}'
-      and (state <> 'queued' or next_try_at < $3 or last_error is not null) order by no desc limit $2)"""
+    f"""(select id, no, reaction, target, key, state, attempts, next_try_at, last_error from effects
+    where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
     for state in ("waiting", "queued", "running", "dead")
 )
 LIST_UNFINISHED = f"""
-select id, reaction, target, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
+select id, reaction, target, key, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
 order by no desc limit $2"""
 COUNT_BY_STATE = """
 select state, count(*) as effects, coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
@@ -31,9 +29,9 @@ COUNT_WORKERS = "select count(*) from worker_beats where beat_at > $1::timestamp
 LIST_RUNS = "select name, started_at, status, result from periodic_runs order by name"
 
 
-async def list_unfinished(db: Db, state: str | None, *, due_before: datetime, limit: int) -> list[Row]:
-    """Read effects that are not done, newest first; those that are only planned for later are left out."""
-    return await db.fetch(LIST_UNFINISHED, state, limit, due_before)
+async def list_unfinished(db: Db, state: str | None, *, limit: int) -> list[Row]:
+    """Read effects that are not done, newest first."""
+    return await db.fetch(LIST_UNFINISHED, state, limit)
 
 
 async def count_by_state(db: Db, *, now: datetime) -> list[Row]:

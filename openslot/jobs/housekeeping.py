@@ -6,6 +6,7 @@ from uuid import UUID
 from openslot.core.actor import SYSTEM
 from openslot.core.effects import BEFORE_ALL, enqueue_due, release_held
 from openslot.core.events import Periodic
+from openslot.core.planned import delete_finished
 from openslot.core.retention import delete_events, find_old_events, kept_since
 from openslot.core.work import Work
 from openslot.jobs import store
@@ -57,8 +58,16 @@ async def tidy_events(work: Work) -> str:
     return f"{await walk(delete, 0)} events removed"
 
 
+async def tidy_planned(work: Work) -> str:
+    """Remove planned effects that were finished longer ago than events are kept."""
+    before = kept_since(work.runtime.settings, now=work.now)
+    effects = await repeat(lambda limit: delete_finished(work.db, before=before, limit=limit), size=SLIM)
+    return f"{effects} planned effects removed"
+
+
 HOUSEKEEPING = (
     Periodic(name="effects.sweep", expression="* * * * *", run=sweep_effects, transaction="none"),
     Periodic(name="queue.tidy", expression="*/5 * * * *", run=tidy_queue, transaction="none"),
+    Periodic(name="effects.tidy", expression="2-59/5 * * * *", run=tidy_planned, transaction="none"),
     Periodic(name="events.tidy", expression="1-59/5 * * * *", run=tidy_events, transaction="none"),
 )

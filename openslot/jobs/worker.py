@@ -17,7 +17,7 @@ from pgqueuer.models import Schedule
 from openslot.core.db import DOWN
 from openslot.core.events import Periodic
 from openslot.core.ids import new_id
-from openslot.core.queue import ENTRYPOINT, Job
+from openslot.core.queue import ENTRYPOINT, PLANNED, Job
 from openslot.core.work import Runtime
 from openslot.jobs import store
 from openslot.jobs.effects import run_effect
@@ -66,6 +66,7 @@ async def _work(runtime: Runtime, worker_id: UUID, gate: Gate, stop: asyncio.Eve
 
 def _attach(queuer: PgQueuer, runtime: Runtime, gate: Gate) -> None:
     @queuer.entrypoint(ENTRYPOINT)
+    @queuer.entrypoint(PLANNED)
     async def run(job: QueuedJob) -> None:
         await run_effect(runtime, Job.unpack(job.payload or b""), gate)
 

@@ -38,6 +38,7 @@ ADVICE = {
     "unsupported_media": Text("Go back to the previous page and try again."),
     "internal": Text("Nothing was changed. Try again. If the problem continues, contact your administrator."),
     "unavailable": Text("The service is temporarily unavailable. Nothing was changed."),
+    "invitation_invalid": Text("The invitation was used or has expired. Ask your organization for a new one."),
 }
 
 

@@ -1,7 +1,9 @@
 """Every command explains itself, every listing speaks JSON, and people's names are printed as they are."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, read_key_file
+from openslot.core.planned import Plan, plan_effect
+from openslot.core.work import Runtime
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
@@ -65,6 +69,24 @@ def test_each_listing_speaks_json(cli: Any, user: User) -> None:
     assert cli("migrate", "--json") == {"applied": []}
     assert {event["event"] for event in cli("events", "--json")["events"]} >= {"user.added"}
     assert set(cli("version", "--json")) == {"openslot", "python"}
+
+
+async def test_a_planned_effect_is_listed_with_its_key_and_when_it_is_due(cli: Any, runtime: Runtime) -> None:
+    due_at = datetime(2040, 3, 16, 7, 0, tzinfo=UTC)
+    plan = Plan(reaction="mail.remind", key="booking 7", due_at=due_at)
+    await plan_effect(runtime.pool, plan, now=runtime.clock())
+
+    (listed,) = (await asyncio.to_thread(cli, "effect", "list", "--json"))["effects"]
+    assert (listed["reaction"], listed["key"], listed["target"], listed["state"]) == (
+        "mail.remind",
+        "booking 7",
+        None,
+        "queued",
+    )
+    assert listed["nextTryAt"] == "2040-03-16T07:00:00Z"
+    shown = await asyncio.to_thread(cli, "effect", "list", "--state", "queued")
+    assert "booking 7" in shown
+    assert "2040-03-16T07:00:00" in shown
 
 
 def test_past_the_last_page_the_total_is_still_told(cli: Any, user: User, admin: User) -> None:

@@ -31,6 +31,8 @@ ALSO = {
     "key list": ["--user", "mara@lindqvist.example"],
     "key revoke": ["--user", "mara@lindqvist.example"],
     "effect retry": ["--all"],
+    "scim approve": ["--all"],
+    "scim reject": ["--all"],
     "secret reset": ["--yes"],
     "webhook replay": [str(new_id())],
 }
@@ -41,8 +43,15 @@ def commands() -> Iterator[tuple[str, Any]]:
     top = get_command(app)
     for name in (*COMMANDS, *GROUPS):
         found = top.get_command(None, name)  # type: ignore[attr-defined]
-        inner = found.commands if isinstance(found, TyperGroup) else {"": found}
-        yield from ((f"{name} {each}".strip(), command) for each, command in inner.items())
+        yield from inner_commands(name, found)
+
+
+def inner_commands(name: str, found: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(found, TyperGroup):
+        yield name, found
+        return
+    for each, command in found.commands.items():
+        yield from inner_commands(f"{name} {each}", command)
 
 
 def value_of(parameter: Any) -> str:

@@ -10,7 +10,7 @@ from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations, migrate
-from openslot.core.timeouts import JOBS
+from openslot.core.profiles import JOBS
 from tests.conftest import database_at
 
 
@@ -75,7 +75,7 @@ async def test_an_edited_migration_is_refused(database_url: str) -> None:
     ["postgresql://nobody:hush@127.0.0.1:1/none", "not a url", "postgresql://[broken", "postgresql:///x?host=/nowhere"],
 )
 async def test_a_database_that_is_not_there_ends_with_one_sentence_without_the_password(url: str) -> None:
-    for attempt in (migrate(url), open_pool(url, most=2, timeouts=JOBS)):
+    for attempt in (migrate(url), open_pool(url, most=2, profile=JOBS)):
         with pytest.raises(StartupError, match="can't be reached") as caught:
             await attempt
         assert "hush" not in str(caught.value)

@@ -34,6 +34,7 @@ PLAIN = {
     "idempotency.body": "an answer that a process of 0.1.0 has kept",
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
+    "invitations.hash": "a fingerprint",
     "pgqueuer.payload": "names an effect",
     "scim_tokens.hash": "a fingerprint",
     "sessions.hash": "a fingerprint",

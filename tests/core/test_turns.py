@@ -7,11 +7,11 @@ import asyncpg
 import pytest
 
 from openslot.core.db import open_pool, transaction
-from openslot.core.timeouts import COMMANDS, JOBS, Timeouts
+from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
 from openslot.core.turns import MOST_OF_ONE, Turn, Turns, TurnTimeoutError, find_turn
 
 MINE, YOURS, THEIRS = Turn(1, 1), Turn(1, 2), Turn(2, 1)
-HASTY = Timeouts(acquire=1, lock=0.2, statement=1, idle=1, refuse_turns=True)
+HASTY = ConnectionProfile(acquire=1, lock=0.2, statement=1, idle=1, refuse_turns=True)
 
 
 async def hold_place(turns: Turns, turn: Turn, came: list[Turn], leave: asyncio.Event) -> None:
@@ -74,7 +74,7 @@ async def test_who_waits_too_long_or_gives_up_takes_nobodys_place() -> None:
 
 async def test_a_transaction_that_can_be_run_again_is_refused_and_every_other_waits(database_url: str) -> None:
     holder = await asyncpg.connect(database_url)
-    pool = await open_pool(database_url, most=2, timeouts=HASTY)
+    pool = await open_pool(database_url, most=2, profile=HASTY)
     held = holder.transaction()
     await held.start()
     await holder.execute("select take_turn(1, 7)")
@@ -96,8 +96,8 @@ async def test_a_transaction_that_can_be_run_again_is_refused_and_every_other_wa
 
 @pytest.mark.parametrize("through_pooler", [False, True], ids=["direct", "through a pooler"])
 async def test_the_server_keeps_the_time_outs_of_a_transaction(database_url: str, *, through_pooler: bool) -> None:
-    chosen = Timeouts(acquire=1, lock=2, statement=3, idle=4, refuse_turns=True)
-    pool = await open_pool(database_url, most=1, timeouts=chosen, through_pooler=through_pooler)
+    chosen = ConnectionProfile(acquire=1, lock=2, statement=3, idle=4, refuse_turns=True)
+    pool = await open_pool(database_url, most=1, profile=chosen, through_pooler=through_pooler)
     shown = []
     for waits in (True, False):
         async with transaction(pool, waits=waits) as db:

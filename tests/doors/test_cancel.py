@@ -6,6 +6,7 @@ from uuid import UUID
 import httpx2
 import pytest
 
+from openslot.access import operations as access
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
@@ -57,8 +58,35 @@ def cancel(
             await people.disable_user(work, user)
             await accounts.enable_user(work, user)
 
-    doors = {"key": by_key, "link": by_link, "operator": by_operator, "leave": by_leaving, "disable": by_disabling}
+    async def by_deprovisioning(_: str) -> None:
+        path, headers = await _join(runtime, user)
+        assert (await client.delete(path, headers=headers)).status_code == 204
+
+    async def by_suspending(_: str) -> None:
+        path, headers = await _join(runtime, user)
+        for active in (False, True):
+            body = {"Operations": [{"op": "replace", "value": {"active": active}}]}
+            assert (await client.patch(path, json=body, headers=headers)).status_code == 200
+
+    doors = {
+        "key": by_key,
+        "link": by_link,
+        "operator": by_operator,
+        "leave": by_leaving,
+        "disable": by_disabling,
+        "deprovision": by_deprovisioning,
+        "suspend": by_suspending,
+    }
     return doors[request.param]
+
+
+async def _join(runtime: Runtime, user: User) -> tuple[str, dict[str, str]]:
+    """Take the host into an organization, and tell where its provider finds the member."""
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        membership = await accounts.add_member(work, organization, user)
+        token, _ = await access.create_scim_token(work, organization, name="Okta")
+    return f"/api/scim/v2/Users/{membership.id}", {"Authorization": f"Bearer {token}"}
 
 
 def _ref(booking_id: str) -> BookingRef:
@@ -73,6 +101,8 @@ def _ref(booking_id: str) -> BookingRef:
         ("operator", "operator"),
         ("leave", "operator"),
         ("disable", "operator"),
+        ("deprovision", "organization"),
+        ("suspend", "organization"),
     ],
     indirect=["cancel"],
 )

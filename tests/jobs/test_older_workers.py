@@ -16,8 +16,12 @@ from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import MovingClock
+from tests.jobs.planning import jobs as planned_jobs
+from tests.jobs.planning import plan, planning
+from tests.jobs.planning import rows as planned_rows
 from tests.jobs.probes import Notebook, Poked, wired
 from tests.jobs.test_effects import poke, states, until, working
+from tests.upgrades.statements import load_statements
 
 OLD = Wiring(events=(Poked,))
 HELD_FOR = timedelta(minutes=5)
@@ -166,3 +170,43 @@ def test_what_a_newer_version_writes_behind_a_job_is_not_read() -> None:
     job = Job(effect_id=new_id(), round=7)
 
     assert Job.unpack(job.pack() + b"more") == job
+
+
+def last_release(*words: str) -> str:
+    """Find a statement that the last release sent."""
+    sent = ["\n".join(one.sql) for one in load_statements()]
+    (found,) = [sql for sql in sent if all(word in sql for word in words)]
+    return found
+
+
+async def test_a_worker_of_the_last_release_leaves_planned_effects_alone(settings: Settings) -> None:
+    async with planning(settings) as (runtime, reminders, clock):
+        await plan(runtime, "new", due_at=clock.now - timedelta(hours=1))
+        (before,) = await planned_rows(runtime)
+
+        assert await runtime.pool.fetchval("select entrypoint from pgqueuer") != "effect"
+        forgotten = last_release("from pgqueuer q where q.dedupe_key = e.id", "next_try_at < $1")
+        assert await runtime.pool.fetch(forgotten, clock.now) == []
+        started = last_release("set state = 'running', attempts = attempts + 1", "from events v")
+        assert await runtime.pool.fetch(started, before["id"], before["round"]) == []
+        (after,) = await planned_rows(runtime)
+        assert dict(after) == dict(before)
+
+        (job,) = await planned_jobs(runtime)
+        await run_effect(runtime, job)
+        assert reminders.sent == ["new"]
+
+
+async def test_a_planned_effect_whose_reaction_a_worker_does_not_know_is_left_to_another(settings: Settings) -> None:
+    async with planning(settings) as (runtime, reminders, clock):
+        await plan(runtime, "new", due_at=clock.now)
+        await runtime.pool.execute("delete from pgqueuer")
+        async with open_runtime(settings, wiring=OLD, clock=clock) as old:
+            await run_effect(old, (await planned_jobs(runtime))[0])
+
+        (row,) = await planned_rows(runtime)
+        assert (row["state"], row["attempts"]) == ("queued", 0)
+        assert row["last_error"].startswith("waits for a worker that knows the reaction probe.remind")
+        assert await runtime.pool.fetchval("select entrypoint from pgqueuer") == "planned"
+        await run_effect(runtime, (await planned_jobs(runtime))[0])
+        assert reminders.sent == ["new"]

@@ -269,7 +269,7 @@ async def test_a_revived_one_waits_for_what_came_before_it(runtime: Runtime, tar
     # The first one is slow; the second was let go, and died.
     async with runtime.transaction(SYSTEM) as work:
         await release_held(work.db, now=work.now + timedelta(minutes=6))
-    await start_effect(runtime.pool, await job_of(runtime, "created"))
+    await start_effect(runtime.pool, await job_of(runtime, "created"), now=runtime.clock())
     await run(runtime, "moved")
     assert await effects(runtime) == {"created": "running", "moved": "dead", "cancelled": "queued"}
     target.refuses = set()
@@ -288,7 +288,7 @@ async def test_while_a_later_one_is_carried_out_a_dead_one_is_left(runtime: Runt
     for note in ("created", "cancelled"):
         await poke(runtime, note, thing=thing)
     await run(runtime, "created")
-    await start_effect(runtime.pool, await job_of(runtime, "cancelled"))
+    await start_effect(runtime.pool, await job_of(runtime, "cancelled"), now=runtime.clock())
 
     assert await retry(runtime) == [(Verdict.LEFT, UNDER_WAY)]
     assert await effects(runtime) == {"created": "dead", "cancelled": "running"}
@@ -306,7 +306,7 @@ async def test_a_later_one_that_is_being_taken_up_is_not_waited_for_and_not_over
     await run(runtime, "created")
 
     async with runtime.transaction(SYSTEM) as worker:
-        assert await start_effect(worker.db, await job_of(runtime, "cancelled"))
+        assert await start_effect(worker.db, await job_of(runtime, "cancelled"), now=runtime.clock())
         async with asyncio.timeout(5):
             assert await retry(runtime) == [(Verdict.LEFT, UNDER_WAY)]
     assert await effects(runtime) == {"created": "dead", "cancelled": "running"}
@@ -314,7 +314,7 @@ async def test_a_later_one_that_is_being_taken_up_is_not_waited_for_and_not_over
 
 async def finishing(runtime: Runtime, stack: AsyncExitStack, note: str) -> None:
     """Finish an effect in a transaction that is not committed yet."""
-    effect = await start_effect(runtime.pool, await job_of(runtime, note))
+    effect = await start_effect(runtime.pool, await job_of(runtime, note), now=runtime.clock())
     assert effect is not None
     work = await stack.enter_async_context(runtime.transaction(SYSTEM))
     reaction = runtime.wiring.reaction(effect.reaction)

@@ -10,6 +10,8 @@ from playwright.async_api import Browser, Page, ViewportSize
 
 from openslot.access import operations as access
 from openslot.access.passwords import hash_password
+from openslot.accounts import operations as accounts
+from openslot.accounts.invitations import invitation_url, invite
 from openslot.accounts.models import UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
@@ -37,6 +39,19 @@ async def visit(page: Page, runtime: Runtime) -> AsyncIterator[str]:
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", plan=Plan.PRO)
         user = await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+        organization = await accounts.add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
+        joiner = await people.welcome(work, UserWanted(email="li@harbor.example", name="Li Wen"))
+        links = []
+        for invited in (user, joiner):
+            await accounts.add_member(work, organization, invited)
+            links.append(invitation_url(work.runtime, await invite(work, organization, invited)))
+    for link, name in zip(links, ("accept", "first password"), strict=True):
+        await page.goto("/invite/" + link.rpartition("/")[2])
+        yield name
+    await page.fill("#password", "short")
+    await page.click(".button-main")
+    await page.wait_for_selector(".fault")
+    yield "wrong first password"
     await page.goto("/login")
     yield "sign-in"
     await page.fill("#email", user.email)

@@ -166,5 +166,4 @@ async def test_a_foreign_site_signs_nobody_in(
             await page.get_by_role("button", name="Win").click()
             await expect(page.get_by_text("sent from another site")).to_be_visible()
             assert await page.context.cookies() == []
-        await browser.close()
     assert await runtime.pool.fetchval("select count(*) from sessions") == 0

@@ -53,7 +53,7 @@ def test_the_code_that_verifies_by_hand_does() -> None:
 
 def test_the_schedule_on_the_page_is_the_one_that_is_kept() -> None:
     units = {"s": 1, "min": 60, "h": 3600}
-    (row,) = re.findall(r"^\| after the one before \|(.*)\|$", PAGE, re.MULTILINE)
+    (row,) = re.findall(r"^\| after the previous one \|(.*)\|$", PAGE, re.MULTILINE)
     told = [cell.split() for cell in row.split("|")][1:]
 
     assert [int(number) * units[unit] for number, unit in told] == [delay.total_seconds() for delay in DELAYS]

@@ -10,9 +10,9 @@ from openslot.integrations.mail.ports import MailDeferred, MailRefused
 from openslot.integrations.mail.rules import is_last_try
 
 
-def mail_server(_: Effect) -> Destination:
-    """Share a worker's places: all mail goes to one server, on behalf of the operator."""
-    return Destination("mail server", None)
+def mail_server(work: Work, _: Effect) -> Destination | None:
+    """Share a worker's places: all mail goes to one server, on behalf of the operator; the mailbox is our own."""
+    return Destination("mail server", None) if work.runtime.settings.smtp_url else None
 
 
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:

@@ -4,6 +4,7 @@ from msgspec.structs import replace
 
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
 from openslot.bookings.links import calendar_url, manage_url
+from openslot.bookings.models import Booking, BookingDetails
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
 from openslot.core.work import Runtime
@@ -31,34 +32,34 @@ def name_recipient(recipient: Recipient) -> str:
     return f"{recipient.role}:{recipient.email}"
 
 
-def find_recipient(event: BookingEvent, host: Host, target: str | None) -> Recipient | None:
+def find_recipient(booking: Booking, host: Host, target: str | None) -> Recipient | None:
     """Find who is meant: a host or invitee by the part they have, so that a changed address is found too."""
-    recipients = list_recipients(event.booking, host)
+    recipients = list_recipients(booking, host)
     role = (target or "").partition(":")[0]
     return next((each for each in recipients if name_recipient(each) == target), None) or next(
         (each for each in recipients if each.role == role and each.role is not Role.GUEST), None
     )
 
 
-def read_meeting(runtime: Runtime, event: BookingEvent, host: Host, kind: MailKind, cause: Actor) -> Meeting:
-    """Read the meeting as it was when something happened to it."""
-    booking = event.booking
+def read_meeting(runtime: Runtime, told: BookingEvent | BookingDetails, host: Host, *, cause: Actor) -> Meeting:
+    """Read a meeting as it was when something happened to it, or as it is."""
+    booking = told.booking
     meeting = Meeting(
         booking=booking,
-        event_type=event.event_type,
+        event_type=told.event_type,
         host=host,
         manage_url=manage_url(runtime, booking.id),
         calendar_url=calendar_url(runtime, booking.id),
         is_reason_of_host=cause.kind is not ActorKind.PUBLIC,
     )
-    if kind is MailKind.RESCHEDULE and isinstance(event, BookingRescheduled):
+    if isinstance(told, BookingRescheduled):
         return replace(
             meeting,
-            previous_starts_at=event.previous_starts_at,
-            previous_ends_at=event.previous_ends_at,
-            reason=event.reason,
+            previous_starts_at=told.previous_starts_at,
+            previous_ends_at=told.previous_ends_at,
+            reason=told.reason,
         )
-    return replace(meeting, reason=booking.cancel_reason) if kind is MailKind.CANCELLATION else meeting
+    return replace(meeting, reason=booking.cancel_reason) if isinstance(told, BookingCancelled) else meeting
 
 
 def write_draft(meeting: Meeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:

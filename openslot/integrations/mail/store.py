@@ -92,11 +92,6 @@ async def find_actor(db: Db, event_id: UUID) -> str | None:
     return actor
 
 
-async def find_booking_state(db: Db, booking_id: UUID) -> Row | None:
-    """Look up whether a booking stands, and as which version of itself."""
-    return await db.fetchrow("select status, sequence, starts_at from bookings where id = $1", booking_id)
-
-
 async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
     """Count what the public has set off to one address and for one host, and let nobody else count until the commit."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(lower($2)))", RECIPIENTS, mail.recipient)

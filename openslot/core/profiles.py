@@ -1,4 +1,4 @@
-"""How long a process waits for its database: briefly for a request, longer for jobs and commands."""
+"""What a process wants of its connections: how long it waits for them, and how they plan."""
 
 from msgspec import Struct
 
@@ -8,8 +8,8 @@ from openslot.core.config import Settings
 LONGER_THAN_THE_SERVER = 1.0
 
 
-class Timeouts(Struct, frozen=True, kw_only=True):
-    """Seconds, each; None: as long as it takes."""
+class ConnectionProfile(Struct, frozen=True, kw_only=True):
+    """How long each thing may take, in seconds (None: as long as it takes), and how statements are planned."""
 
     acquire: float
     """For a free connection, and for the server to take a new one."""
@@ -19,6 +19,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     """In a transaction, between two statements."""
     refuse_turns: bool = False
     """Whether a transaction is refused a turn that another has, instead of waiting for it with its connection."""
+    keeps_plans: bool = True
+    """Whether a statement keeps one plan for all arguments."""
 
     @property
     def command(self) -> float | None:
@@ -36,11 +38,11 @@ class Timeouts(Struct, frozen=True, kw_only=True):
 
 
 # Nobody waits for a job's answer: a busy minute must not look like a failed try.
-JOBS = Timeouts(acquire=60, lock=60, statement=300, idle=600)
-COMMANDS = Timeouts(acquire=60, lock=60, statement=None, idle=None)
+JOBS = ConnectionProfile(acquire=60, lock=60, statement=300, idle=600)
+COMMANDS = ConnectionProfile(acquire=60, lock=60, statement=None, idle=None, keeps_plans=False)
 
 
-def request_timeouts(settings: Settings) -> Timeouts:
-    """Tell how long a request waits."""
+def request_profile(settings: Settings) -> ConnectionProfile:
+    """Tell what requests want."""
     wait, statement = settings.database_wait_seconds, settings.database_statement_seconds
-    return Timeouts(acquire=wait, lock=wait, statement=statement, idle=statement, refuse_turns=True)
+    return ConnectionProfile(acquire=wait, lock=wait, statement=statement, idle=statement, refuse_turns=True)

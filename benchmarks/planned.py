@@ -1,0 +1,114 @@
+"""Planned effects: what 100,000 that are due later cost those that are due now."""
+
+import time
+from datetime import timedelta
+
+import asyncpg
+import msgspec
+import uvloop
+from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
+from pgqueuer.types import QueueEntrypoint, QueueManagerId
+
+from benchmarks.effects import open_runtime_at
+from benchmarks.stage import Stage, stage
+from openslot.core.actor import SYSTEM
+from openslot.core.ids import new_id
+from openslot.core.migrate import migrate
+from openslot.core.planned import Plan, drop_planned, move_planned, plan_effect
+from openslot.core.queue import ENTRYPOINT, PLANNED
+from openslot.core.work import Runtime
+from openslot.jobs.housekeeping import sweep_effects
+
+AHEAD_OF_TIME = 100_000
+ROUNDS = 200
+LOOKS = 9
+REACTION = "bench.remind"
+
+PLAN_MANY = """
+insert into effects (id, reaction, key, state, next_try_at, payload, created_at)
+select gen_random_uuid(), $2, n::text, 'queued', now() + interval '1 day' + n * interval '20 seconds', '{}', now()
+from generate_series(1, $1::int) n"""
+CARRY_ALL = """
+insert into pgqueuer (priority, entrypoint, payload, execute_after, dedupe_key, status)
+select -1, 'effect', '', next_try_at, id || ':' || round, 'queued' from effects"""
+CARRY_DUE = """
+insert into pgqueuer (priority, entrypoint, payload, execute_after, dedupe_key, status)
+select -1, 'effect', '', now(), 'due ' || n, 'queued' from generate_series(1, 5000) n"""
+
+
+def main() -> None:
+    """Print what looking for work takes with all of them in the queue and with none, and what each change takes."""
+    with stage() as here:
+        uvloop.run(_measure(here))
+
+
+async def _measure(here: Stage) -> None:
+    await migrate(here.url)
+    connection = await asyncpg.connect(here.url)
+    async with open_runtime_at(here) as runtime:
+        await _print_look(connection, "nothing planned")
+        await connection.execute(PLAN_MANY, AHEAD_OF_TIME, REACTION)
+        await connection.execute(CARRY_DUE)
+        await connection.execute("vacuum analyze")
+        await _print_look(connection, f"{AHEAD_OF_TIME:,} planned, 5,000 due")
+        await _print_changes(runtime)
+        await connection.execute("delete from pgqueuer")
+        await connection.execute(CARRY_ALL)
+        await connection.execute(CARRY_DUE)
+        await connection.execute("vacuum analyze")
+        await _print_look(connection, "the same, were all of them in the queue")
+    await connection.close()
+
+
+async def _print_look(connection: asyncpg.Connection, label: str) -> None:
+    """Ask the queue for work as a worker does, and print what it takes."""
+    query = QueryQueueBuilder().build_dequeue_query(
+        batch_size=10,
+        entrypoints=[QueueEntrypoint(ENTRYPOINT), QueueEntrypoint(PLANNED)],
+        concurrency_limits=[0, 0],
+        queue_manager_id=QueueManagerId(new_id()),
+        global_concurrency_limit=100,
+        heartbeat_timeout=timedelta(seconds=10),
+    )
+    found = []
+    for _ in range(LOOKS):
+        transaction = connection.transaction()
+        await transaction.start()
+        (plan,) = msgspec.json.decode(
+            await connection.fetchval(f"explain (analyze, buffers, format json) {query.sql}", *query.args)
+        )
+        await transaction.rollback()
+        found.append((plan["Execution Time"], plan["Plan"]["Shared Hit Blocks"]))
+    took, pages = sorted(found)[LOOKS // 2]
+    print(f"a look for work, {label}: {took:.1f} ms, {pages} pages")
+
+
+async def _print_changes(runtime: Runtime) -> None:
+    later = runtime.clock() + timedelta(days=2)
+
+    async def plan(number: int) -> None:
+        async with runtime.transaction(SYSTEM) as work:
+            await plan_effect(work.db, Plan(reaction=REACTION, key=f"new {number}", due_at=later), now=work.now)
+
+    async def move(number: int) -> None:
+        async with runtime.transaction(SYSTEM) as work:
+            await move_planned(work.db, REACTION, str(number + 1), due_at=later, now=work.now)
+
+    async def drop(number: int) -> None:
+        async with runtime.transaction(SYSTEM) as work:
+            await drop_planned(work.db, REACTION, str(number + 1), reason="bench", now=work.now)
+
+    async def sweep(number: int) -> None:
+        if number < ROUNDS // 10:
+            await sweep_effects(runtime.work(SYSTEM))
+
+    for name, change in (("plan", plan), ("move", move), ("drop", drop), ("sweep", sweep)):
+        began = time.perf_counter()
+        for number in range(ROUNDS):
+            await change(number)
+        took = (time.perf_counter() - began) * 1000 / (ROUNDS // 10 if name == "sweep" else ROUNDS)
+        print(f"{name}: {took:.2f} ms")
+
+
+if __name__ == "__main__":
+    main()

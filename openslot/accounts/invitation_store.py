@@ -1,0 +1,77 @@
+"""All SQL of invitations."""
+
+from datetime import datetime
+from uuid import UUID
+
+from openslot.accounts.models import Invitation
+from openslot.accounts.store import USER_COLUMNS, to_user
+from openslot.core.db import Db, count_of
+
+
+async def replace_invitation(
+    db: Db,
+    invitation_id: UUID,
+    organization_id: UUID,
+    user_id: UUID,
+    *,
+    token_hash: bytes,
+    now: datetime,
+    expires_at: datetime,
+) -> None:
+    """Keep the newest invitation of a user to an organization alone."""
+    await db.execute(
+        """insert into invitations (id, organization_id, user_id, hash, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (organization_id, user_id) do update set id = excluded.id, hash = excluded.hash,
+            created_at = excluded.created_at, expires_at = excluded.expires_at, used_at = null""",
+        invitation_id,
+        organization_id,
+        user_id,
+        token_hash,
+        now,
+        expires_at,
+    )
+
+
+async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invitation | None:
+    """Look an invitation up that is neither used nor expired, of someone who is a member and may sign in."""
+    row = await db.fetchrow(
+        f"""select {USER_COLUMNS}, i.id as invitation_id, i.organization_id, i.expires_at, o.name as organization_name,
+            u.password_hash is not null as has_password
+        from invitations i join users u on u.id = i.user_id join organizations o on o.id = i.organization_id
+        join memberships n on n.organization_id = i.organization_id and n.user_id = i.user_id
+        where i.hash = $1 and i.used_at is null and i.expires_at > $2 and u.disabled_at is null""",
+        token_hash,
+        now,
+    )
+    if row is None:
+        return None
+    return Invitation(
+        id=row["invitation_id"],
+        organization_id=row["organization_id"],
+        organization_name=row["organization_name"],
+        user=to_user(row, now=now),
+        has_password=row["has_password"],
+        expires_at=row["expires_at"],
+    )
+
+
+async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
+    """Use an invitation up; False where it is not good."""
+    used = await db.fetchval(
+        "update invitations set used_at = $2 where id = $1 and used_at is null and expires_at > $2 returning id",
+        invitation_id,
+        now,
+    )
+    return used is not None
+
+
+async def delete_old_invitations(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove invitations that expired before."""
+    tag = await db.execute(
+        """delete from invitations where id = any(array(
+            select id from invitations where expires_at <= $1 order by expires_at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)

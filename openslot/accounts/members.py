@@ -1,0 +1,125 @@
+"""The verbs of members: who joins an organization, changes, is suspended or leaves."""
+
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from openslot.accounts import member_store as store
+from openslot.accounts import store as user_store
+from openslot.accounts.administrators import check_another_admin
+from openslot.accounts.errors import AlreadyMember, MemberNotFound
+from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
+from openslot.accounts.models import Member, Membership, Organization, Role, User
+from openslot.core.ids import new_id
+from openslot.core.work import Work
+
+
+async def add_member(
+    work: Work, organization: Organization, user: User, *, role: Role = Role.MEMBER, active: bool = True
+) -> Membership:
+    """Take a user into an organization."""
+    return await _insert(work, organization, user, role=role, active=active, member_id=new_id())
+
+
+async def add_described_member(
+    work: Work,
+    organization: Organization,
+    user: User,
+    *,
+    profile: dict[str, Any] | None,
+    said_active: bool | None,
+    pending: bool = False,
+    role: Role = Role.MEMBER,
+    member_id: UUID | None = None,
+) -> UUID:
+    """Take a user into an organization as a provider describes them; a pending one has yet to accept."""
+    active = not pending and said_active is not False
+    membership = await _insert(work, organization, user, role=role, active=active, member_id=member_id or new_id())
+    await store.insert_profile(work.db, membership, profile=profile, said_active=said_active, pending=pending)
+    return membership.id
+
+
+async def _insert(
+    work: Work, organization: Organization, user: User, *, role: Role, active: bool, member_id: UUID
+) -> Membership:
+    membership = Membership(
+        id=member_id,
+        organization_id=organization.id,
+        user_id=user.id,
+        role=role,
+        active=active,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    try:
+        await store.insert_membership(work.db, membership)
+    except asyncpg.UniqueViolationError:
+        raise AlreadyMember from None
+    await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
+    return membership
+
+
+async def get_member(work: Work, organization_id: UUID, member_id: UUID) -> Member:
+    """Read one member."""
+    member = await store.find_member(work.db, organization_id, member_id, now=work.now)
+    if member is None:
+        raise MemberNotFound
+    return member
+
+
+async def get_member_for_change(work: Work, organization_id: UUID, member_id: UUID) -> Member:
+    """Read one member under the host's lock: what is decided from it holds until the commit."""
+    if not await store.lock_member(work.db, organization_id, member_id):
+        raise MemberNotFound
+    return await get_member(work, organization_id, member_id)
+
+
+async def get_member_by_user(work: Work, organization: Organization, user: User) -> Member:
+    """Read a user's place in an organization."""
+    member = await store.find_member_by_user(work.db, organization.id, user.id, now=work.now)
+    if member is None:
+        raise MemberNotFound
+    return member
+
+
+async def list_members(work: Work, organization: Organization, *, page: int = 1, limit: int = 1000) -> list[Member]:
+    """Read one page of an organization's members, by when they joined."""
+    return await store.list_members(work.db, organization.id, now=work.now, limit=limit, offset=(page - 1) * limit)
+
+
+async def describe_member(
+    work: Work, member: Member, *, profile: dict[str, Any] | None, said_active: bool | None
+) -> None:
+    """Keep what a provider says about a member, as its next version."""
+    await store.update_profile(work.db, member, profile=profile, said_active=said_active, now=work.now)
+
+
+async def set_active(work: Work, member: Member, *, active: bool) -> None:
+    """Let a membership count, or not; one that is not accepted yet never does."""
+    if not member.pending:
+        await store.update_active(work.db, member.id, active=active, now=work.now)
+
+
+async def close_account(work: Work, organization: Organization, user: User) -> None:
+    """Close a member's account by the organization's word; one that is closed already stays as it is."""
+    if user.is_admin:
+        await check_another_admin(work, user)
+    await user_store.close_account(work.db, user.id, organization.id, now=work.now)
+    await work.record(MemberSuspended(user_id=user.id, email=user.email, organization_id=organization.id))
+
+
+async def reopen_account(work: Work, organization: Organization, member: Member) -> None:
+    """Open an account that this organization has closed; what an operator has closed stays closed."""
+    user = member.user
+    other = None if member.is_in_domain else await store.find_other_suspender(work.db, user.id, organization.id)
+    if await user_store.reopen_account(work.db, user.id, organization.id, still_closed_by=other, now=work.now):
+        await work.record(MemberReinstated(user_id=user.id, email=user.email, organization_id=organization.id))
+
+
+async def remove_member(work: Work, organization: Organization, user: User) -> bool:
+    """End a membership and keep the account; False where there was none."""
+    if not await store.delete_membership(work.db, organization.id, user.id):
+        return False
+    await work.record(MemberRemoved(user_id=user.id, email=user.email, organization_id=organization.id))
+    return True

@@ -1,0 +1,156 @@
+"""The verbs of organizations and their domains."""
+
+import re
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+import asyncpg
+from msgspec.structs import replace
+
+from openslot.accounts import organization_store as store
+from openslot.accounts.errors import DomainNotFound, DomainNotProved, DomainTaken, OrganizationNotFound, SlugTaken
+from openslot.accounts.events import DomainVerified
+from openslot.accounts.models import Domain, Organization
+from openslot.accounts.organization_store import CountedOrganization
+from openslot.accounts.plans import Plan
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.secrets import new_token
+from openslot.core.text import is_line
+from openslot.core.work import Work
+
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
+DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
+# Where a proof may stand, so that nobody has to change the records of the domain itself.
+PROOF_NAMES = ("_openslot.{domain}", "{domain}")
+
+
+class TxtResolver(Protocol):
+    """Looks up the TXT records of a name."""
+
+    async def list_txt(self, name: str) -> list[str]:
+        """List the records; none where the name does not exist."""
+
+
+async def add_organization(
+    work: Work, *, name: str, slug: str, plan: Plan = Plan.FREE, plan_until: datetime | None = None
+) -> Organization:
+    """Found an organization."""
+    slug = slug.strip().lower()
+    faults = {}
+    if not 1 <= len(name.strip()) <= 200 or not is_line(name):
+        faults["name"] = "must be 1 to 200 characters on one line"
+    if not SLUG.fullmatch(slug):
+        faults["slug"] = "must be 1 to 50 lower-case letters, digits and hyphens"
+    if faults:
+        raise Invalid(details=faults)
+    organization = Organization(
+        id=new_id(),
+        name=name.strip(),
+        slug=slug,
+        plan=plan,
+        plan_until=plan_until,
+        created_at=work.now,
+        updated_at=work.now,
+    )
+    try:
+        await store.insert_organization(work.db, organization)
+    except asyncpg.UniqueViolationError:
+        raise SlugTaken from None
+    return organization
+
+
+async def get_organization(work: Work, slug: str) -> Organization:
+    """Read one organization."""
+    organization = await store.find_organization(work.db, slug)
+    if organization is None:
+        raise OrganizationNotFound
+    return organization
+
+
+async def get_organization_by_id(work: Work, organization_id: UUID) -> Organization:
+    """Read the organization with this id."""
+    organization = await store.find_organization_by_id(work.db, organization_id)
+    if organization is None:
+        raise OrganizationNotFound
+    return organization
+
+
+async def list_organizations(work: Work) -> list[CountedOrganization]:
+    """Read every organization with how many members it has."""
+    return await store.list_organizations(work.db)
+
+
+async def change_organization_plan(
+    work: Work, organization: Organization, plan: Plan, *, until: datetime | None = None
+) -> Organization:
+    """Give an organization another plan, for good or until a day."""
+    await store.update_plan(work.db, organization.id, plan, until=until, now=work.now)
+    return replace(organization, plan=plan, plan_until=until, updated_at=work.now)
+
+
+async def change_organization_settings(
+    work: Work, organization: Organization, *, keeps_bookings: bool | None = None, departure_share: int | None = None
+) -> Organization:
+    """Choose what happens to the bookings of suspended members, and how many may leave within an hour."""
+    if departure_share is not None and not 0 <= departure_share <= 100:
+        raise Invalid(details={"departureShare": "must be 0 to 100"})
+    changed = replace(
+        organization,
+        keeps_bookings=organization.keeps_bookings if keeps_bookings is None else keeps_bookings,
+        departure_share=organization.departure_share if departure_share is None else departure_share,
+    )
+    await store.update_settings(work.db, changed)
+    return changed
+
+
+async def add_domain(work: Work, organization: Organization, domain: str, *, verified: bool) -> Domain:
+    """Claim a mail domain for an organization; a verified one belongs to it alone."""
+    name = domain.strip().lower().rstrip(".")
+    if not DOMAIN.fullmatch(name):
+        raise Invalid(details={"domain": "must be a domain, such as example.com"})
+    claim = Domain(
+        id=new_id(),
+        organization_id=organization.id,
+        domain=name,
+        proof=f"openslot-verification={new_token()}",
+        verified_at=work.now if verified else None,
+        created_at=work.now,
+    )
+    try:
+        return await store.upsert_domain(work.db, claim)
+    except asyncpg.UniqueViolationError:
+        raise DomainTaken from None
+
+
+async def list_domains(work: Work, organization: Organization) -> list[Domain]:
+    """Read an organization's domains, verified and claimed."""
+    return await store.list_domains(work.db, organization.id)
+
+
+async def remove_domain(work: Work, organization: Organization, domain: str) -> None:
+    """Give a domain up: accounts in it are strangers from now on."""
+    await store.delete_domain(work.db, (await _get_domain(work, organization, domain)).id)
+
+
+async def verify_domain(work: Work, organization: Organization, domain: str, resolver: TxtResolver) -> Domain:
+    """Look for the proof in the domain's DNS, and write down that it is there; no connection is held meanwhile."""
+    claim = await _get_domain(work, organization, domain)
+    names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
+    if not any([claim.proof in await resolver.list_txt(name) for name in names]):
+        raise DomainNotProved(f"No TXT record of {names[0]} is {claim.proof}")
+    try:
+        async with work.transaction():
+            await store.update_verified(work.db, claim.id, now=work.now)
+            await work.record(DomainVerified(organization_id=organization.id, domain=claim.domain))
+    except asyncpg.UniqueViolationError:
+        raise DomainTaken from None
+    return replace(claim, verified_at=claim.verified_at or work.now)
+
+
+async def _get_domain(work: Work, organization: Organization, domain: str) -> Domain:
+    claim = await store.find_domain(work.db, organization.id, domain.strip().lower().rstrip("."))
+    if claim is None:
+        raise DomainNotFound
+    return claim

@@ -1,0 +1,207 @@
+"""organization …: organizations, their members and their domains from the terminal."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from openslot.accounts import invitations, members, organizations
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Member, Organization, Role
+from openslot.accounts.plans import Plan
+from openslot.cli.domains import app as domains
+from openslot.cli.output import AsJson, console, print_json, print_table
+from openslot.cli.running import with_work
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.people import operations as people
+
+app = typer.Typer(help="Organizations, their members and domains.", no_args_is_help=True, add_completion=False)
+member_app = typer.Typer(help="Members of an organization.", no_args_is_help=True, add_completion=False)
+app.add_typer(member_app, name="member")
+app.add_typer(domains, name="domain")
+
+Slug = Annotated[str, typer.Argument(help="The organization's slug")]
+Email = Annotated[str, typer.Argument(help="The member's e-mail address")]
+
+
+@app.command("add")
+def add_organization(
+    name: Annotated[str, typer.Argument(help="The organization's name")],
+    slug: Annotated[str, typer.Option(help="Names it in commands")],
+    plan: Annotated[Plan, typer.Option(case_sensitive=False)] = Plan.FREE,
+    as_json: AsJson = False,
+) -> None:
+    """Found an organization."""
+    made = with_work(lambda work: organizations.add_organization(work, name=name, slug=slug, plan=plan))
+    _show(made, as_json=as_json)
+
+
+@app.command("list")
+def list_organizations(as_json: AsJson = False) -> None:
+    """List organizations by their slug."""
+    found = with_work(organizations.list_organizations)
+    if as_json:
+        shown = [{**_shown(each.organization), "members": each.members, "domains": each.domains} for each in found]
+        print_json({"organizations": shown})
+        return
+    rows = [
+        (o.organization.slug, o.organization.name, o.organization.plan, o.members, *[", ".join(o.domains)])
+        for o in found
+    ]
+    print_table(("Slug", "Name", "Plan", "Members", "Domains"), rows, nothing="No organizations yet.")
+
+
+@app.command("plan")
+def change_plan(
+    slug: Slug,
+    plan: Annotated[Plan, typer.Argument(case_sensitive=False)],
+    until: Annotated[datetime | None, typer.Option(help="The plan lapses at this UTC time")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change an organization's plan, which its members share."""
+
+    async def do(work: Work) -> Organization:
+        found = await organizations.get_organization(work, slug)
+        lapses = until.replace(tzinfo=work.now.tzinfo) if until else None
+        return await organizations.change_organization_plan(work, found, plan, until=lapses)
+
+    _show(with_work(do), as_json=as_json)
+
+
+@app.command("settings")
+def change_settings(
+    slug: Slug,
+    keep_bookings: Annotated[
+        bool | None, typer.Option("--keep-bookings/--cancel-bookings", help="What happens when a member is suspended")
+    ] = None,
+    departure_share: Annotated[
+        int | None, typer.Option(min=0, max=100, help="Per cent of members who may leave within an hour")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show or change what an organization has chosen for leavers."""
+
+    async def do(work: Work) -> Organization:
+        found = await organizations.get_organization(work, slug)
+        if keep_bookings is None and departure_share is None:
+            return found
+        return await organizations.change_organization_settings(
+            work, found, keeps_bookings=keep_bookings, departure_share=departure_share
+        )
+
+    _show(with_work(do), as_json=as_json)
+
+
+@member_app.command("add")
+def add_member(
+    slug: Slug,
+    email: Email,
+    role: Annotated[Role, typer.Option(case_sensitive=False)] = Role.MEMBER,
+    as_json: AsJson = False,
+) -> None:
+    """Take an account into an organization."""
+
+    async def do(work: Work) -> Member:
+        found = await organizations.get_organization(work, slug)
+        user = await accounts.get_user_by_email(work, email)
+        await members.add_member(work, found, user, role=role)
+        return await members.get_member_by_user(work, found, user)
+
+    made = with_work(do)
+    if as_json:
+        print_json(_shown_member(made))
+        return
+    console.print(f"{made.user.email} is a member of {slug}.")
+
+
+@member_app.command("list")
+def list_members(
+    slug: Slug,
+    page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """List an organization's members by when they joined."""
+
+    async def do(work: Work) -> list[Member]:
+        found = await organizations.get_organization(work, slug)
+        return await members.list_members(work, found, page=page, limit=limit)
+
+    found = with_work(do)
+    if as_json:
+        print_json({"members": [_shown_member(member) for member in found]})
+        return
+    rows = [(m.user.email, m.user.name, m.role, m.active, m.pending, m.is_managed) for m in found]
+    print_table(("E-mail", "Name", "Role", "Active", "Pending", "Managed"), rows, nothing="No members.")
+
+
+@member_app.command("remove")
+def remove_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
+    """Take a member out: upcoming bookings are cancelled, sessions end, the account stays."""
+
+    async def do(work: Work) -> None:
+        found = await organizations.get_organization(work, slug)
+        await people.remove_member(work, found, await accounts.get_user_by_email(work, email))
+
+    with_work(do)
+    if as_json:
+        print_json({"removed": email})
+        return
+    console.print(f"{email} is no longer a member of {slug}.")
+
+
+@member_app.command("invite")
+def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
+    """Make a new invitation and print its link; an earlier one is no longer good."""
+
+    async def do(work: Work) -> str:
+        found = await organizations.get_organization(work, slug)
+        member = await members.get_member_by_user(work, found, await accounts.get_user_by_email(work, email))
+        if not member.pending and await accounts.has_password(work, member.user):
+            raise Invalid("This member has a password and has joined already")
+        invitation_id = await invitations.invite(work, found, member.user)
+        return invitations.invitation_url(work.runtime, invitation_id)
+
+    link = with_work(do)
+    if as_json:
+        print_json({"email": email, "url": link})
+        return
+    console.print(f"Good for {invitations.LASTS.days} days and once: {link}", soft_wrap=True)
+
+
+def _show(organization: Organization, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_shown(organization))
+        return
+    kept = "stay" if organization.keeps_bookings else "are cancelled"
+    console.print(
+        f"{organization.slug}: {organization.plan}; bookings of suspended members {kept}; "
+        f"{organization.departure_share} % may leave within an hour"
+    )
+
+
+def _shown(organization: Organization) -> dict[str, object]:
+    return {
+        "id": organization.id,
+        "name": organization.name,
+        "slug": organization.slug,
+        "plan": organization.plan,
+        "planUntil": organization.plan_until,
+        "keepBookings": organization.keeps_bookings,
+        "departureShare": organization.departure_share,
+        "createdAt": organization.created_at,
+    }
+
+
+def _shown_member(member: Member) -> dict[str, object]:
+    return {
+        "id": member.id,
+        "email": member.user.email,
+        "name": member.user.name,
+        "role": member.role,
+        "active": member.active,
+        "pending": member.pending,
+        "managed": member.is_managed,
+        "createdAt": member.created_at,
+    }

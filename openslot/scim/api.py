@@ -1,0 +1,121 @@
+"""SCIM: users."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.core.db import Row
+from openslot.core.work import Work
+from openslot.routing import Query, Request, Response, delete, get, patch, post, put
+from openslot.scim import operations
+from openslot.scim.door import PREFIX, SCIM
+from openslot.scim.projection import Projection, join_names, read_projection
+from openslot.scim.showing import headers_of, show_list, show_user
+from openslot.scim.versions import etag, is_named
+
+Attributes = Annotated[str | None, Meta(max_length=4000), Query("attributes")]
+Excluded = Annotated[str | None, Meta(max_length=4000), Query("excludedAttributes")]
+Body = dict[str, Any]
+
+
+class SearchBody(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A query that is sent as a body."""
+
+    filter: str | None = None
+    start_index: int = 1
+    count: int = 100
+    attributes: list[str] | None = None
+    excluded_attributes: list[str] | None = None
+
+
+@get("/Users")
+async def list_users(
+    *,
+    work: Work,
+    filter_: Annotated[str | None, Query("filter")] = None,
+    start: Annotated[int, Query("startIndex")] = 1,
+    count: Annotated[int, Query("count")] = 100,
+    attributes: Attributes = None,
+    excluded: Excluded = None,
+) -> Response:
+    """List the organization's users."""
+    projection = read_projection(attributes, excluded)
+    return await _list(work, filter_=filter_, start=start, count=count, projection=projection)
+
+
+@post("/Users/.search", transaction="none")
+async def search_users(work: Work, data: SearchBody) -> Response:
+    """List the organization's users by a query in the body."""
+    projection = read_projection(join_names(data.attributes), join_names(data.excluded_attributes))
+    return await _list(work, filter_=data.filter, start=data.start_index, count=data.count, projection=projection)
+
+
+@post("/.search", transaction="none")
+async def search_all(work: Work, data: SearchBody) -> Response:
+    """Search everything: users are all there is."""
+    return await search_users(work, data)
+
+
+@post("/Users", status=201)
+async def create_user(work: Work, data: Body, attributes: Attributes = None, excluded: Excluded = None) -> Response:
+    """Create a user, or link the account that has the address."""
+    projection = read_projection(attributes, excluded)
+    return _show(work, await operations.create_user(work, data), projection, status=201)
+
+
+@get("/Users/{user_id}")
+async def get_user(
+    work: Work, request: Request, user_id: UUID, attributes: Attributes = None, excluded: Excluded = None
+) -> Response:
+    """Read one user, or nothing where the provider has this version already."""
+    projection = read_projection(attributes, excluded)
+    row = await operations.get_user(work, user_id)
+    known = request.headers.get("if-none-match")
+    if known is not None and is_named(row["version"], known):
+        return Response(status=304, headers={"etag": etag(row["version"])})
+    return _show(work, row, projection)
+
+
+@put("/Users/{user_id}")
+async def replace_user(
+    *, work: Work, request: Request, user_id: UUID, data: Body, attributes: Attributes = None, excluded: Excluded = None
+) -> Response:
+    """Replace a user."""
+    projection = read_projection(attributes, excluded)
+    row = await operations.replace_user(work, user_id, data, if_match=request.headers.get("if-match"))
+    return _show(work, row, projection)
+
+
+@patch("/Users/{user_id}")
+async def patch_user(
+    *, work: Work, request: Request, user_id: UUID, data: Body, attributes: Attributes = None, excluded: Excluded = None
+) -> Response:
+    """Change a user."""
+    projection = read_projection(attributes, excluded)
+    row = await operations.patch_user(work, user_id, data, if_match=request.headers.get("if-match"))
+    return _show(work, row, projection)
+
+
+@delete("/Users/{user_id}", status=204)
+async def remove_user(work: Work, request: Request, user_id: UUID) -> None:
+    """Remove a user."""
+    await operations.remove_user(work, user_id, if_match=request.headers.get("if-match"))
+
+
+async def _list(work: Work, *, filter_: str | None, start: int, count: int, projection: Projection) -> Response:
+    rows, total = await operations.list_users(work, filter_=filter_, start=start, count=count)
+    base = base_of(work)
+    users = [show_user(row, base, projection) for row in rows]
+    return Response(headers={"content-type": SCIM}, body=show_list(users, total=total, start=max(start, 1)))
+
+
+def _show(work: Work, row: Row, projection: Projection, *, status: int = 200) -> Response:
+    base = base_of(work)
+    headers = {"content-type": SCIM, **headers_of(row, base)}
+    return Response(status=status, headers=headers, body=show_user(row, base, projection).encode())
+
+
+def base_of(work: Work) -> str:
+    """Write the address that all of SCIM is under."""
+    return f"{work.runtime.settings.public_url}{PREFIX}"

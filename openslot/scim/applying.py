@@ -1,0 +1,167 @@
+"""Applies one PATCH operation to a user, as RFC 7644 section 3.5.2 says."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from openslot.scim.attributes import CORE, Attribute
+from openslot.scim.errors import InvalidValue, NoTarget, NotMutable
+from openslot.scim.filters import And, Comparison, Filter
+from openslot.scim.matching import is_match, part_of
+from openslot.scim.paths import Target
+from openslot.scim.resources import MOST_VALUES, Resource, read_extension, read_one, read_value, without_empty
+
+Kind = Literal["add", "replace", "remove"]
+
+
+class Operation(Struct, frozen=True):
+    """One change."""
+
+    kind: Kind
+    target: Target
+    value: Any
+
+
+def apply(resource: Resource, operation: Operation) -> None:
+    """Change a user in place."""
+    target = operation.target
+    if target.attribute is None:
+        _apply_to_schema(resource, operation)
+        return
+    if operation.kind == "remove" and target.attribute.required and not target.attribute.multi_valued:
+        raise NotMutable(f"{target.attribute.name} is required")
+    holder = resource if target.schema == CORE else resource.setdefault(target.schema, {})
+    if target.attribute.multi_valued:
+        _apply_to_values(holder, operation, target.attribute)
+    elif target.part is not None:
+        _apply_to_part(holder.setdefault(target.attribute.name, {}), operation, target.part)
+    else:
+        _apply_to_one(holder, operation, target.attribute)
+    _drop_if_empty(holder, target.attribute.name)
+    _drop_if_empty(resource, target.schema)
+
+
+def _apply_to_schema(resource: Resource, operation: Operation) -> None:
+    if operation.kind == "remove":
+        if operation.target.schema == CORE:
+            raise NotMutable("userName is required")
+        resource.pop(operation.target.schema, None)
+        return
+    extension = resource.setdefault(operation.target.schema, {})
+    for name, value in read_extension(operation.value).items():
+        extension[name] = {**extension.get(name, {}), **value} if isinstance(value, dict) else value
+    _drop_if_empty(resource, operation.target.schema)
+
+
+def _apply_to_one(holder: Resource, operation: Operation, attribute: Attribute) -> None:
+    if operation.kind == "remove":
+        holder.pop(attribute.name, None)
+        return
+    value = read_one(attribute, operation.value)
+    if isinstance(value, dict):
+        # Parts that the operation does not name stay as they are.
+        removed = _nulls_of(attribute, operation.value)
+        kept = {name: part for name, part in holder.get(attribute.name, {}).items() if name not in removed}
+        value = without_empty({**kept, **value})
+    holder[attribute.name] = value
+
+
+def _nulls_of(attribute: Attribute, value: object) -> set[str]:
+    if not isinstance(value, Mapping):
+        return set()
+    parts = (attribute.part(str(key)) for key, inner in value.items() if inner is None)
+    return {part.name for part in parts if part is not None}
+
+
+def _apply_to_part(holder: Resource, operation: Operation, part: Attribute) -> None:
+    if operation.kind == "remove":
+        holder.pop(part.name, None)
+    else:
+        holder[part.name] = read_one(part, operation.value)
+
+
+def _apply_to_values(holder: Resource, operation: Operation, attribute: Attribute) -> None:
+    values: list[Resource] = holder.setdefault(attribute.name, [])
+    if operation.target.filter is None and operation.target.part is None:
+        holder[attribute.name] = _changed_list(values, operation, attribute)
+    else:
+        holder[attribute.name] = _changed_elements(values, operation, attribute)
+    if len(holder[attribute.name]) > MOST_VALUES:
+        raise InvalidValue(f"{attribute.name} must have at most {MOST_VALUES} values")
+
+
+def _changed_list(values: list[Resource], operation: Operation, attribute: Attribute) -> list[Resource]:
+    if operation.kind == "remove":
+        if operation.value is None:
+            return []
+        gone = [each.get("value") for each in read_value(attribute, operation.value)]
+        return [each for each in values if each.get("value") not in gone]
+    sent: list[Resource] = read_value(attribute, operation.value)
+    if operation.kind == "replace":
+        return sent
+    added = [each for each in sent if each not in values]
+    return _with_new_primary(values, added)
+
+
+def _changed_elements(values: list[Resource], operation: Operation, attribute: Attribute) -> list[Resource]:
+    """Change the elements that the path chooses; where there are none, make the one that it describes."""
+    chosen = operation.target.filter
+    places = [place for place, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
+    if operation.kind == "remove":
+        return _without(values, places, operation.target.part)
+    if not places:
+        made: Resource = _described_by(chosen, attribute)
+        return _with_new_primary(values, [_change(made, operation, attribute)])
+    changed = {place: _change(values[place], operation, attribute) for place in places}
+    kept = [each for place, each in enumerate(values) if place not in changed]
+    if any(each.get("primary") for each in changed.values()):
+        kept_ids = {id(each) for each in kept}
+        values = [
+            {**each, "primary": False} if id(each) in kept_ids and each.get("primary") else each for each in values
+        ]
+    return [changed.get(place, each) for place, each in enumerate(values)]
+
+
+def _change(element: Resource, operation: Operation, attribute: Attribute) -> Resource:
+    part = operation.target.part
+    if part is not None:
+        return {**element, part.name: read_one(part, operation.value)}
+    value = read_one(attribute, operation.value)
+    if operation.kind == "add":
+        return {**element, **value}
+    chosen = operation.target.filter
+    return {**_described_by(chosen, attribute), **value} if chosen is not None else dict(value)
+
+
+def _without(values: list[Resource], places: list[int], part: Attribute | None) -> list[Resource]:
+    if part is None or part.name == "value":
+        return [each for place, each in enumerate(values) if place not in places]
+    return [
+        {name: value for name, value in each.items() if name != part.name} if place in places else each
+        for place, each in enumerate(values)
+    ]
+
+
+def _described_by(term: Filter | None, attribute: Attribute) -> Resource:
+    """Make the element that a filter such as `type eq "work"` describes."""
+    match term:
+        case None:
+            return {}
+        case Comparison(path, "eq", value) if isinstance(value, str | bool):
+            part = part_of(attribute, path)
+            return {part.name: read_one(part, value)}
+        case And(terms):
+            return {name: value for each in terms for name, value in _described_by(each, attribute).items()}
+    raise NoTarget("No value matches the filter of the path")
+
+
+def _with_new_primary(values: list[Resource], added: list[Resource]) -> list[Resource]:
+    if any(each.get("primary") for each in added):
+        values = [{**each, "primary": False} if each.get("primary") else each for each in values]
+    return [*values, *added]
+
+
+def _drop_if_empty(holder: Resource, name: str) -> None:
+    if name in holder and holder[name] in ([], {}):
+        del holder[name]

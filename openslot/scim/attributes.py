@@ -1,0 +1,173 @@
+"""The attributes of a SCIM user: exactly what is stored, and how each may be used."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+CORE = "urn:ietf:params:scim:schemas:core:2.0:User"
+ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+
+Kind = Literal["string", "boolean", "complex", "reference"]
+
+
+class Attribute(Struct, frozen=True, kw_only=True):
+    """One attribute as RFC 7643 describes it."""
+
+    name: str
+    description: str
+    kind: Kind = "string"
+    multi_valued: bool = False
+    required: bool = False
+    case_exact: bool = False
+    mutability: Literal["readWrite", "readOnly"] = "readWrite"
+    returned: Literal["default", "always"] = "default"
+    uniqueness: Literal["none", "server"] = "none"
+    canonical_values: tuple[str, ...] = ()
+    reference_types: tuple[str, ...] = ()
+    parts: tuple["Attribute", ...] = ()
+    """The sub-attributes of a complex one."""
+
+    def part(self, name: str) -> "Attribute | None":
+        """Find a sub-attribute by its name in any letter case."""
+        return next((each for each in self.parts if each.name.lower() == name.lower()), None)
+
+
+def _text(name: str, description: str) -> Attribute:
+    return Attribute(name=name, description=description)
+
+
+def _parts_of_values(what: str, *types: str, required: bool) -> tuple[Attribute, ...]:
+    return (
+        Attribute(name="value", description=f"The {what}", required=required),
+        _text("display", f"How the {what} is shown"),
+        Attribute(name="type", description=f"What the {what} is for", canonical_values=types),
+        Attribute(name="primary", kind="boolean", description=f"Whether this {what} is preferred"),
+    )
+
+
+ID = Attribute(
+    name="id",
+    description="Made by the service, and the same for as long as the user is a member",
+    case_exact=True,
+    mutability="readOnly",
+    returned="always",
+    uniqueness="server",
+)
+SCHEMAS = Attribute(
+    name="schemas",
+    description="The schemas of this user",
+    kind="reference",
+    multi_valued=True,
+    case_exact=True,
+    mutability="readOnly",
+    returned="always",
+    reference_types=("uri",),
+)
+META = Attribute(
+    name="meta",
+    description="When the user was made and changed",
+    kind="complex",
+    mutability="readOnly",
+    parts=tuple(
+        Attribute(name=name, description=description, case_exact=True, mutability="readOnly")
+        for name, description in (
+            ("resourceType", "User"),
+            ("created", "When the user became a member"),
+            ("lastModified", "When the user was last changed"),
+            ("location", "The address of the user"),
+            ("version", "The version, as in ETag"),
+        )
+    ),
+)
+EXTERNAL_ID = Attribute(name="externalId", description="The identity provider's own id", case_exact=True)
+# RFC 7643 has these on every resource, so that no schema lists them.
+COMMON = (SCHEMAS, ID, EXTERNAL_ID, META)
+
+USER = (
+    Attribute(
+        name="userName",
+        description="Names the user in the organization, often the e-mail address",
+        required=True,
+        uniqueness="server",
+    ),
+    Attribute(
+        name="name",
+        description="The parts of the name",
+        kind="complex",
+        parts=(
+            _text("formatted", "The whole name"),
+            _text("familyName", "The family name"),
+            _text("givenName", "The given name"),
+        ),
+    ),
+    _text("displayName", "The name as it is shown"),
+    _text("nickName", "How the user is called"),
+    _text("title", "The job title"),
+    _text("preferredLanguage", "The preferred language"),
+    _text("locale", "How dates and numbers are written"),
+    _text("timezone", "The time zone, such as Europe/Berlin"),
+    Attribute(name="active", kind="boolean", description="Whether the user may sign in and be booked"),
+    Attribute(
+        name="emails",
+        description="E-mail addresses; the primary one, else the one of type work, is the account's",
+        kind="complex",
+        multi_valued=True,
+        required=True,
+        parts=_parts_of_values("e-mail address", "work", "home", "other", required=True),
+    ),
+    Attribute(
+        name="phoneNumbers",
+        description="Phone numbers",
+        kind="complex",
+        multi_valued=True,
+        parts=_parts_of_values("phone number", "work", "home", "mobile", "fax", "pager", "other", required=False),
+    ),
+)
+ENTERPRISE_USER = (
+    _text("employeeNumber", "The number of the employee"),
+    _text("costCenter", "The cost center"),
+    _text("organization", "The name of the organization"),
+    _text("division", "The division"),
+    _text("department", "The department"),
+    Attribute(
+        name="manager",
+        description="The user's manager",
+        kind="complex",
+        parts=(
+            _text("value", "The id of the manager"),
+            Attribute(
+                name="$ref", kind="reference", description="The address of the manager", reference_types=("User",)
+            ),
+            _text("displayName", "The manager's name"),
+        ),
+    ),
+)
+
+_BY_SCHEMA: Mapping[str, Mapping[str, Attribute]] = {
+    CORE.lower(): {each.name.lower(): each for each in (*COMMON, *USER)},
+    ENTERPRISE.lower(): {each.name.lower(): each for each in ENTERPRISE_USER},
+}
+
+
+def find_attribute(schema: str, name: str) -> Attribute | None:
+    """Find an attribute of a schema by its name in any letter case."""
+    return _BY_SCHEMA[schema.lower()].get(name.lower())
+
+
+def split_schema(text: str) -> tuple[str, str] | None:
+    """Split a name that begins with one of our schemas into the schema and the rest, which may be empty."""
+    low = text.lower()
+    for schema in (ENTERPRISE, CORE):
+        if low == schema.lower():
+            return schema, ""
+        if low.startswith(f"{schema.lower()}:"):
+            return schema, text[len(schema) + 1 :]
+    return None
+
+
+def stored_attributes() -> Iterator[tuple[str, Attribute]]:
+    """List what a provider can write, with its schema."""
+    yield CORE, EXTERNAL_ID
+    yield from ((CORE, each) for each in USER)
+    yield from ((ENTERPRISE, each) for each in ENTERPRISE_USER)

@@ -1,0 +1,148 @@
+"""Leavers by a provider's word, and the brake: many at once look like a mistake, and what can't be undone waits."""
+
+from datetime import timedelta
+
+import structlog
+
+from openslot.access import operations as access
+from openslot.accounts import members
+from openslot.accounts import operations as accounts
+from openslot.accounts.host_lock import lock_host
+from openslot.accounts.models import Member, Organization, Role
+from openslot.accounts.organization_store import lock_organization
+from openslot.bookings import operations as bookings
+from openslot.core.work import Work
+from openslot.people import operations as people
+from openslot.scim import store
+from openslot.scim.errors import HeldDepartureNotFound
+from openslot.scim.events import DepartureDecided, DepartureHeld
+from openslot.scim.models import HeldDeparture, Preview
+
+WITHIN = timedelta(hours=1)
+ALWAYS_PASS = 5
+
+log = structlog.get_logger()
+
+
+def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
+    """Tell whether so many departures within an hour are more than five and more than the organization's share."""
+    return departed > ALWAYS_PASS and departed * 100 > share * members_before
+
+
+async def suspend(work: Work, organization: Organization, member: Member) -> None:
+    """Suspend a member: the account is closed at once, and its upcoming bookings are cancelled, kept, or wait."""
+    stay = organization.keeps_bookings
+    if member.is_managed and not stay:
+        stay = await _is_held(work, organization, member, removed=False)
+    await members.set_active(work, member, active=False)
+    if member.is_managed:
+        await people.suspend_member(work, organization, member.user, keeps_bookings=stay)
+
+
+async def reinstate(work: Work, organization: Organization, member: Member) -> None:
+    """Let a suspended member back in; a departure that waited has not happened."""
+    await members.set_active(work, member, active=True)
+    await store.delete_held(work.db, organization.id, member.user.id)
+    if member.is_managed:
+        await people.reinstate_member(work, organization, member)
+
+
+async def remove(work: Work, organization: Organization, member: Member) -> None:
+    """Remove a member; where too many leave at once, the bookings wait."""
+    if member.is_managed and await _is_held(work, organization, member, removed=True):
+        await accounts.remove_member(work, organization, member.user)
+        await access.end_sessions(work, member.user)
+        await accounts.note_left(work, member.user)
+    else:
+        await people.remove_member(work, organization, member.user)
+
+
+async def _is_held(work: Work, organization: Organization, member: Member, *, removed: bool) -> bool:
+    """Count a departure, and keep it for an administrator where there are too many."""
+    await lock_organization(work.db, organization.id)
+    if not member.active and not organization.keeps_bookings:
+        # It was counted when the member was suspended.
+        return await store.update_held_as_removed(work.db, member)
+    departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
+    departed += 1
+    await store.insert_departure(work.db, organization.id, now=work.now)
+    if not is_too_many(departed, before, share=organization.departure_share):
+        return False
+    await store.insert_held(work.db, member, removed=removed, now=work.now)
+    log.warning("departure held", organization=organization.slug, departed=departed, members=before)
+    held = DepartureHeld(
+        organization_id=organization.id,
+        organization_name=organization.name,
+        user_id=member.user.id,
+        email=member.user.email,
+        departed=departed,
+        members=before,
+    )
+    await work.record(held)
+    return True
+
+
+async def list_held(work: Work, organization: Organization) -> list[HeldDeparture]:
+    """Read the departures that wait for a decision."""
+    return await store.list_held(work.db, organization.id, now=work.now)
+
+
+async def approve(work: Work, organization: Organization, held: HeldDeparture) -> int:
+    """Finish a departure: cancel the leaver's upcoming bookings; tell how many there were."""
+    await lock_host(work.db, held.user_id)
+    await _decide(work, organization, held, approved=True)
+    user = await accounts.get_user(work, held.user_id)
+    return await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
+
+
+async def reject(work: Work, organization: Organization, held: HeldDeparture) -> None:
+    """Undo a departure: the member is back as before, and every booking stands."""
+    await lock_host(work.db, held.user_id)
+    await _decide(work, organization, held, approved=False)
+    user = await accounts.get_user(work, held.user_id)
+    if held.removed:
+        await members.add_described_member(
+            work,
+            organization,
+            user,
+            profile=held.profile,
+            said_active=True,
+            role=Role(held.role),
+            member_id=held.member_id,
+        )
+    member = await members.get_member_by_user(work, organization, user)
+    await members.set_active(work, member, active=True)
+    await members.describe_member(work, member, profile=member.profile, said_active=True)
+    await people.reinstate_member(work, organization, member)
+
+
+async def _decide(work: Work, organization: Organization, held: HeldDeparture, *, approved: bool) -> None:
+    if not await store.delete_held(work.db, organization.id, held.user_id):
+        raise HeldDepartureNotFound
+    await work.record(DepartureDecided(organization_id=organization.id, user_id=held.user_id, approved=approved))
+
+
+async def preview(work: Work, organization: Organization, emails: list[str]) -> list[Preview]:
+    """Tell what would be cancelled if these members, or all, were suspended or removed now, one after the other."""
+    wanted = {email.lower() for email in emails}
+    chosen = [
+        member
+        for member in await members.list_members(work, organization, limit=100_000)
+        if member.active and (not wanted or member.user.email.lower() in wanted)
+    ]
+    upcoming = await store.count_upcoming(work.db, [member.user.id for member in chosen], now=work.now)
+    departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
+    shown = []
+    for member in chosen:
+        departed += member.is_managed
+        shown.append(
+            Preview(
+                email=member.user.email,
+                name=member.user.name,
+                is_managed=member.is_managed,
+                upcoming=upcoming.get(member.user.id, 0),
+                is_held=member.is_managed and is_too_many(departed, before, share=organization.departure_share),
+                is_kept=organization.keeps_bookings,
+            )
+        )
+    return shown

@@ -1,0 +1,113 @@
+"""The SCIM door: an organization's token, errors as RFC 7644 writes them, and a log of what was asked."""
+
+from uuid import UUID
+
+import asyncpg
+import msgspec
+import structlog
+from msgspec import Struct
+
+from openslot.access.models import Entry
+from openslot.access.token_door import enter_with_token
+from openslot.core.actor import ActorKind
+from openslot.core.config import Settings
+from openslot.core.db import DOWN, reason
+from openslot.core.errors import Invalid, Refusal
+from openslot.core.ids import SHAPE
+from openslot.core.work import Runtime
+from openslot.http.doors import JSON, Door, Exchange, Headers
+from openslot.http.security import api_headers
+from openslot.http.values import shown
+from openslot.routing import Response
+from openslot.scim.errors import ScimType
+from openslot.scim.requests import log_request
+from openslot.scim.store import NewRequest
+
+PREFIX = "/api/scim/v2"
+SCIM = "application/scim+json"
+ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
+
+log = structlog.get_logger()
+
+
+class _Told(Struct, rename="camel"):
+    """The part of an answer that the log keeps."""
+
+    id: str | None = None
+    user_name: str | None = None
+    detail: str | None = None
+
+
+def scim_door(settings: Settings) -> Door:
+    """Describe the way in for identity providers."""
+    return Door(
+        name="scim",
+        prefixes=(f"{PREFIX}/", PREFIX),
+        enter=_enter,
+        refuse=refuse_with_scim,
+        media_types=(SCIM, JSON),
+        answers_in=SCIM,
+        headers=api_headers(settings),
+        answered=_keep_log,
+    )
+
+
+def refuse_with_scim(refusal: Refusal, exchange: Exchange) -> Response:
+    """Refuse as RFC 7644 section 3.12 says."""
+    body: dict[str, object] = {"schemas": [ERROR], "status": str(refusal.status), "detail": _detail(refusal)}
+    scim_type = _type_of(refusal)
+    if scim_type is not None:
+        body["scimType"] = scim_type
+    headers = {"content-type": SCIM, "x-error-code": refusal.code, **refusal.headers}
+    return Response(status=refusal.status, headers=headers, body=msgspec.json.encode(body))
+
+
+def _detail(refusal: Refusal) -> str:
+    faults = "; ".join(f"{field} {words}" for field, words in (refusal.details or {}).items())
+    return f"{refusal.message}: {faults}" if faults else refusal.message
+
+
+def _type_of(refusal: Refusal) -> str | None:
+    if isinstance(refusal, ScimType):
+        return refusal.scim_type
+    if not isinstance(refusal, Invalid):
+        return None
+    return "invalidSyntax" if "body" in (refusal.details or {}) else "invalidValue"
+
+
+async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
+    return await enter_with_token(runtime, headers.get("authorization", ""), address)
+
+
+async def _keep_log(exchange: Exchange, response: Response) -> None:
+    """Write down what was asked and how it was answered; where that fails, the answer stands all the same."""
+    actor = exchange.entry.actor
+    if actor.kind is not ActorKind.SCIM or actor.credential_id is None:
+        return
+    told = _read_told(exchange, response)
+    values = exchange.found[1] if exchange.found else ()
+    named = next((value for value in (*values, told.id or "") if SHAPE.fullmatch(value)), None)
+    request = NewRequest(
+        token_id=actor.credential_id,
+        at=exchange.runtime.clock(),
+        method=exchange.method,
+        path=shown(exchange.path.removeprefix(PREFIX) or "/"),
+        status=response.status,
+        member_id=UUID(named) if named else None,
+        user_name=told.user_name,
+        detail=told.detail[:500] if told.detail else None,
+    )
+    try:
+        await log_request(exchange.runtime, request)
+    except (*DOWN, asyncpg.PostgresError) as fault:
+        log.warning("SCIM request not logged", error=reason(fault))
+
+
+def _read_told(exchange: Exchange, response: Response) -> _Told:
+    is_list = response.status < 400 and (exchange.method == "GET" and not (exchange.found and exchange.found[1]))
+    if is_list or not isinstance(response.body, bytes) or not response.body:
+        return _Told()
+    try:
+        return msgspec.json.decode(response.body, type=_Told)
+    except msgspec.DecodeError:
+        return _Told()

@@ -1,0 +1,42 @@
+"""What happened by a provider's word."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.core.events import Event
+
+
+class DepartureHeld(Event, frozen=True, kw_only=True):
+    """So many members left within an hour that the bookings of this one wait for an administrator."""
+
+    type: ClassVar[str] = "departure.held"
+    organization_id: UUID
+    organization_name: str
+    user_id: UUID
+    email: str
+    departed: int
+    """How many left within the hour, this one included."""
+    members: int
+    """How many there were before."""
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The user."""
+        return "user", self.user_id
+
+
+class DepartureDecided(Event, frozen=True, kw_only=True):
+    """An administrator has decided about a departure that waited."""
+
+    type: ClassVar[str] = "departure.decided"
+    organization_id: UUID
+    user_id: UUID
+    approved: bool
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The user."""
+        return "user", self.user_id
+
+
+SCIM_EVENTS: tuple[type[Event], ...] = (DepartureHeld, DepartureDecided)

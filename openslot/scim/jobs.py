@@ -1,0 +1,25 @@
+"""What time wears away: the log, departures that no hour counts, and invitations that nobody used."""
+
+from datetime import timedelta
+
+from openslot.accounts.invitations import delete_old_invitations
+from openslot.core.events import Periodic
+from openslot.core.work import Work
+from openslot.jobs.batches import repeat
+from openslot.scim import store
+from openslot.scim.departures import WITHIN
+from openslot.scim.requests import KEPT
+
+INVITATIONS_KEPT = timedelta(days=30)
+
+
+async def tidy_scim(work: Work) -> str:
+    """Remove what is older than it is kept."""
+    requests = await repeat(lambda limit: store.delete_old_requests(work.db, before=work.now - KEPT, limit=limit))
+    await repeat(lambda limit: store.delete_old_departures(work.db, before=work.now - WITHIN, limit=limit))
+    before = work.now - INVITATIONS_KEPT
+    invitations = await repeat(lambda limit: delete_old_invitations(work, before=before, limit=limit))
+    return f"{requests} logged requests, {invitations} invitations removed"
+
+
+SCIM_JOBS = (Periodic(name="scim.tidy", expression="3-59/5 * * * *", run=tidy_scim, transaction="none"),)

@@ -1,0 +1,193 @@
+"""The verbs behind the SCIM door: create, replace, change and remove a member as a provider says."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from openslot.accounts import invitations, members, organizations
+from openslot.accounts import operations as accounts
+from openslot.accounts.errors import AlreadyMember, EmailTaken, MemberNotFound
+from openslot.accounts.host_lock import lock_host
+from openslot.accounts.models import Member, Organization, User, UserWanted
+from openslot.accounts.organization_store import has_domain_of, lock_organization
+from openslot.core.db import Row
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.core.zones import find_zone
+from openslot.people import operations as people
+from openslot.scim import departures, store
+from openslot.scim.discovery import MOST_RESULTS
+from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
+from openslot.scim.filter_sql import to_sql
+from openslot.scim.filters import parse_filter
+from openslot.scim.patching import patch
+from openslot.scim.resources import Resource, check_user, derive_user, find_new_name, get_email, get_name, read_user
+from openslot.scim.versions import is_named
+
+Change = Callable[[Resource], Resource]
+
+
+async def get_user(work: Work, user_id: UUID) -> Row:
+    """Read one user of the provider's organization."""
+    row = await store.find_shown(work.db, _organization_id(work), user_id)
+    if row is None:
+        raise MemberNotFound
+    return row
+
+
+async def list_users(work: Work, *, filter_: str | None, start: int, count: int) -> tuple[list[Row], int]:
+    """Read users in the order in which they joined, and how many there are."""
+    condition = to_sql(parse_filter(filter_)) if filter_ is not None else None
+    limit = min(max(count, 0), MOST_RESULTS)
+    return await store.list_shown(work.db, _organization_id(work), condition, limit=limit, offset=max(start, 1) - 1)
+
+
+async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
+    """Take someone into the organization: a new account, or the one that has the address."""
+    wanted = check_user(read_user(body))
+    organization = await organizations.get_organization_by_id(work, _organization_id(work))
+    email = get_email(wanted)
+    user = await accounts.find_user_by_email(work, email)
+    if user is not None:
+        await lock_host(work.db, user.id)
+    await lock_organization(work.db, organization.id)
+    await _check_unique(work, organization.id, wanted["userName"], besides=None)
+    said_active = wanted.pop("active", True)
+    pending = user is not None and not await _is_linked_fully(work, organization, user)
+    if user is None:
+        user = await _welcome(work, wanted, email)
+    try:
+        member_id = await members.add_described_member(
+            work, organization, user, profile=wanted, said_active=said_active, pending=pending
+        )
+    except AlreadyMember:
+        raise NotUnique(f"{email} is a user of this organization already") from None
+    await _begin(work, organization, member_id, is_active=said_active)
+    return await get_user(work, member_id)
+
+
+async def replace_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
+    """Make a user what the provider says; a missing `active` is left as it is."""
+    wanted = check_user(read_user(body))
+    return await _change(work, user_id, lambda current: _with_active(wanted, current), if_match=if_match)
+
+
+async def patch_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_match: str | None) -> Row:
+    """Apply a provider's changes to a user, all of them or none."""
+    return await _change(work, user_id, lambda current: patch(current, body), if_match=if_match)
+
+
+async def remove_user(work: Work, user_id: UUID, *, if_match: str | None) -> None:
+    """Take a user out of the organization; the account stays."""
+    organization = await organizations.get_organization_by_id(work, _organization_id(work))
+    member = await members.get_member_for_change(work, organization.id, user_id)
+    _check_version(member, if_match)
+    await departures.remove(work, organization, member)
+
+
+async def _change(work: Work, user_id: UUID, change: Change, *, if_match: str | None) -> Row:
+    organization = await organizations.get_organization_by_id(work, _organization_id(work))
+    member = await members.get_member_for_change(work, organization.id, user_id)
+    _check_version(member, if_match)
+    current = _describe(member)
+    wanted = change({**current, **({} if member.said_active is None else {"active": member.said_active})})
+    said_active = wanted.pop("active", None)
+    if wanted != current or said_active != member.said_active:
+        if wanted["userName"] != current["userName"]:
+            await lock_organization(work.db, organization.id)
+            await _check_unique(work, organization.id, wanted["userName"], besides=member.id)
+        profile = member.profile if wanted == current else wanted
+        await members.describe_member(work, member, profile=profile, said_active=said_active)
+        await _reach_account(work, organization, member, current, wanted)
+        await _set_active(work, organization, member, said_active)
+    return await get_user(work, user_id)
+
+
+async def _set_active(work: Work, organization: Organization, member: Member, said_active: bool | None) -> None:
+    if said_active is False and member.said_active is not False:
+        await departures.suspend(work, organization, member)
+    elif said_active is True and member.said_active is not True:
+        await departures.reinstate(work, organization, member)
+        await _invite(work, organization, member)
+
+
+async def _reach_account(
+    work: Work, organization: Organization, member: Member, current: Resource, wanted: Resource
+) -> None:
+    """Change name and address of an account in a verified domain; every other account is its owner's own."""
+    if not member.is_in_domain:
+        return
+    name = find_new_name(current, wanted)
+    if name is not None and name != member.user.name:
+        await accounts.rename(work, member.user, name)
+    email = get_email(wanted)
+    if email.lower() == member.user.email.lower() or email.lower() == get_email(current).lower():
+        return
+    if not await has_domain_of(work.db, organization.id, email):
+        return
+    try:
+        await accounts.change_email(work, await accounts.get_user(work, member.user.id), email)
+    except EmailTaken:
+        raise NotUnique(f"Another account has the address {email}") from None
+
+
+async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool) -> None:
+    """Open or close the account of someone who has just joined, and invite its owner where something is left to do."""
+    member = await members.get_member(work, organization.id, member_id)
+    await store.delete_held(work.db, organization.id, member.user.id)
+    if not is_active:
+        await departures.suspend(work, organization, member)
+        return
+    if member.is_managed:
+        await people.reinstate_member(work, organization, member)
+    await _invite(work, organization, member)
+
+
+async def _invite(work: Work, organization: Organization, member: Member) -> None:
+    """Ask the owner of an account to accept, or to set a password, where either is missing."""
+    if member.pending or not await accounts.has_password(work, member.user):
+        await invitations.invite(work, organization, member.user)
+
+
+async def _welcome(work: Work, wanted: Resource, email: str) -> User:
+    zone = find_zone(wanted.get("timezone", ""))
+    new = UserWanted(email=email, name=get_name(wanted), zone=str(zone) if zone else "UTC")
+    try:
+        return await people.welcome(work, new)
+    except EmailTaken:
+        # Someone else has opened it since it was looked for.
+        raise NotUnique(f"Another account has the address {email}") from None
+    except Invalid as refusal:
+        faults = ", ".join(f"{field} {words}" for field, words in (refusal.details or {}).items())
+        raise InvalidValue(faults or refusal.message) from None
+
+
+async def _is_linked_fully(work: Work, organization: Organization, user: User) -> bool:
+    return await has_domain_of(work.db, organization.id, user.email)
+
+
+async def _check_unique(work: Work, organization_id: UUID, user_name: str, *, besides: UUID | None) -> None:
+    if await store.has_user_name(work.db, organization_id, user_name, besides=besides):
+        raise NotUnique("Another user of this organization has this userName")
+
+
+def _describe(member: Member) -> Resource:
+    if member.profile is not None:
+        return dict(member.profile)
+    return derive_user(email=member.user.email, name=member.user.name)
+
+
+def _with_active(wanted: Resource, current: Resource) -> Resource:
+    return {**wanted, "active": current["active"]} if "active" not in wanted and "active" in current else wanted
+
+
+def _check_version(member: Member, if_match: str | None) -> None:
+    if if_match is not None and not is_named(member.version, if_match):
+        raise VersionMismatch
+
+
+def _organization_id(work: Work) -> UUID:
+    organization_id = work.actor.organization_id
+    if organization_id is None:
+        raise MemberNotFound
+    return organization_id

@@ -1,0 +1,92 @@
+"""`attributes` and `excludedAttributes`: which part of a user is shown."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from openslot.scim.attributes import CORE, ENTERPRISE, find_attribute, split_schema
+from openslot.scim.errors import InvalidValue
+from openslot.scim.filters import parse_attribute_path
+
+Shown = dict[str, Any]
+Wanted = tuple[str, str | None, str | None]
+"""A schema, an attribute of it or all, a part of that or all."""
+_ALWAYS = frozenset({"schemas", "id"})
+
+
+class Projection(Struct, frozen=True):
+    """What to show, or what to leave out."""
+
+    only: frozenset[Wanted] | None = None
+    without: frozenset[Wanted] = frozenset()
+
+    @property
+    def shows_all(self) -> bool:
+        """Tell whether nothing is left out."""
+        return self.only is None and not self.without
+
+    def apply(self, user: Shown) -> Shown:
+        """Show the part that is wanted."""
+        shown: Shown = {}
+        for name, value in user.items():
+            if name == ENTERPRISE:
+                inner = {
+                    key: kept for key, one in value.items() if (kept := self._keep(ENTERPRISE, key, one)) is not None
+                }
+                if inner:
+                    shown[name] = inner
+            elif name in _ALWAYS:
+                shown[name] = value
+            elif (kept := self._keep(CORE, name, value)) is not None:
+                shown[name] = kept
+        return shown
+
+    def _keep(self, schema: str, name: str, value: Any) -> Any:
+        if self.only is not None:
+            parts = _parts(self.only, schema, name)
+            return value if None in parts else _choose(value, lambda key: key in parts)
+        gone = _parts(self.without, schema, name)
+        return None if None in gone else _choose(value, lambda key: key not in gone) if gone else value
+
+
+def read_projection(attributes: str | None, excluded: str | None) -> Projection:
+    """Read both lists, of which a request may have one."""
+    if attributes and excluded:
+        raise InvalidValue("attributes and excludedAttributes must not be used together")
+    return Projection(_read(attributes) if attributes else None, _read(excluded or ""))
+
+
+def join_names(names: Iterable[str] | None) -> str | None:
+    """Write a list of names as a query has it."""
+    return ",".join(names) if names else None
+
+
+def _read(text: str) -> frozenset[Wanted]:
+    return frozenset(found for name in text.split(",") if (found := _read_name(name.strip())) is not None)
+
+
+def _read_name(name: str) -> Wanted | None:
+    split = split_schema(name)
+    if split is not None and not split[1]:
+        return split[0], None, None
+    path = parse_attribute_path(name)
+    attribute = find_attribute(path.schema, path.name) if path is not None and path.schema is not None else None
+    if path is None or path.schema is None or attribute is None:
+        return None
+    part = attribute.part(path.part) if path.part else None
+    return None if path.part and part is None else (path.schema, attribute.name, part.name if part else None)
+
+
+def _parts(wanted: frozenset[Wanted], schema: str, name: str) -> set[str | None]:
+    if (schema, None, None) in wanted:
+        return {None}
+    return {part for of, attribute, part in wanted if (of, attribute) == (schema, name)}
+
+
+def _choose(value: Any, is_wanted: Any) -> Any:
+    if isinstance(value, list):
+        return [kept for each in value if (kept := _choose(each, is_wanted))] or None
+    if isinstance(value, dict):
+        return {key: inner for key, inner in value.items() if is_wanted(key)} or None
+    return None

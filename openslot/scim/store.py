@@ -1,0 +1,226 @@
+"""All SQL of SCIM: reading members as users, the log of requests, and departures."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from openslot.accounts.member_store import SOURCE
+from openslot.accounts.models import Member
+from openslot.core.db import Db, Row, count_of
+from openslot.core.instants import iso_of
+from openslot.scim.filter_sql import Condition
+from openslot.scim.models import HeldDeparture, LoggedRequest
+
+OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
+OF_ACCOUNT = "select a.{} from memberships n join users a on a.id = n.user_id where n.id = m.id"
+# `profile` stays the text that it is: a list of many users is put together without reading any of them. Membership and
+# account are looked up for those alone whom no provider has described.
+SHOWN = f"""m.id, p.profile, coalesce(p.version, 1) as version,
+case when p.member_id is null then ({OF_MEMBER.format("active")}) else p.active end as active,
+case when p.profile is null then ({OF_ACCOUNT.format("email")}) end as email,
+case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
+{iso_of(f"coalesce(p.joined_at, ({OF_MEMBER.format('created_at')}))")} as created_at,
+{iso_of(f"coalesce(p.changed_at, ({OF_MEMBER.format('updated_at')}))")} as changed_at"""
+# The place of a page is found in the index alone; `offset 0` has each profile looked up by itself, however many the
+# planner believes in.
+PROFILES = "left join lateral (select * from member_profiles where member_id = m.id offset 0) p on true order by m.id"
+
+FIND = f"""select {SHOWN} from memberships m left join member_profiles p on p.member_id = m.id
+where m.organization_id = $1 and m.id = $2"""
+LIST = f"""
+select {SHOWN}, t.total
+from (select coalesce((select members from member_counts where organization_id = $1), 0) as total) t
+left join (select id from memberships where organization_id = $1 order by id limit $2 offset $3) m on true
+{PROFILES}"""
+SEARCH = f"""
+with found as materialized (
+    select m.id from {SOURCE} where m.organization_id = $1 and ({{condition}})
+)
+select {SHOWN}, t.total
+from (select count(*) as total from found) t
+left join (select id from found order by id limit ${{limit}} offset ${{offset}}) m on true
+{PROFILES}"""
+
+
+class NewRequest(Struct, frozen=True, kw_only=True):
+    """A request that was answered, for the log."""
+
+    token_id: UUID
+    at: datetime
+    method: str
+    path: str
+    status: int
+    member_id: UUID | None
+    user_name: str | None
+    detail: str | None
+
+
+async def find_shown(db: Db, organization_id: UUID, member_id: UUID) -> Row | None:
+    """Look a member up, as a row to be shown."""
+    return await db.fetchrow(FIND, organization_id, member_id)
+
+
+async def list_shown(
+    db: Db, organization_id: UUID, condition: Condition | None, *, limit: int, offset: int
+) -> tuple[list[Row], int]:
+    """List members by when they joined, with how many there are in all."""
+    if condition is None:
+        rows = await db.fetch(LIST, organization_id, limit, offset)
+    else:
+        place = len(condition.args) + 2
+        statement = SEARCH.format(condition=condition.sql, limit=place, offset=place + 1)
+        rows = await db.fetch(statement, organization_id, *condition.args, limit, offset)
+    return [row for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def has_user_name(db: Db, organization_id: UUID, user_name: str, *, besides: UUID | None) -> bool:
+    """Tell whether another member of the organization is shown with this userName."""
+    return bool(
+        await db.fetchval(
+            """select exists (
+                select from member_profiles p
+                where p.organization_id = $1 and lower(p.profile ->> 'userName') = lower($2)
+                  and p.member_id is distinct from $3
+                union all
+                select from users u join memberships m on m.user_id = u.id
+                left join member_profiles p on p.member_id = m.id
+                where lower(u.email) = lower($2) and m.organization_id = $1 and p.profile is null
+                  and m.id is distinct from $3)""",
+            organization_id,
+            user_name,
+            besides,
+        )
+    )
+
+
+async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
+    """Write the log of requests; those of a token that is gone have no log."""
+    await db.execute(
+        """insert into scim_requests (token_id, at, method, path, status, member_id, user_name, detail)
+        select r.* from unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::smallint[], $6::uuid[],
+            $7::text[], $8::text[]) as r (token_id, at, method, path, status, member_id, user_name, detail)
+        join scim_tokens t on t.id = r.token_id""",
+        *(list(column) for column in zip(*(msgspec.structs.astuple(each) for each in requests), strict=True)),
+    )
+
+
+async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
+    """List what was asked with tokens, newest first; a user who is gone keeps the name of the last time."""
+    rows = await db.fetch(
+        """select r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail, coalesce(r.user_name, (
+            select e.user_name from scim_requests e
+            where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name
+        from scim_requests r join scim_tokens t on t.id = r.token_id
+        where r.token_id = any($1) order by r.id desc limit $2 offset $3""",
+        token_ids,
+        limit,
+        offset,
+    )
+    return [LoggedRequest(**row) for row in rows]
+
+
+async def delete_old_requests(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove what was asked before."""
+    tag = await db.execute(
+        """delete from scim_requests where id = any(array(
+            select id from scim_requests where at <= $1 order by at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)
+
+
+async def delete_old_departures(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove departures that no hour counts any more."""
+    tag = await db.execute(
+        "delete from departures where id = any(array(select id from departures where at <= $1 order by at limit $2))",
+        before,
+        limit,
+    )
+    return count_of(tag)
+
+
+async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> None:
+    """Write that a member departs."""
+    await db.execute("insert into departures (organization_id, at) values ($1, $2)", organization_id, now)
+
+
+async def count_departures(db: Db, organization_id: UUID, *, since: datetime) -> tuple[int, int]:
+    """Count who has departed since, and how many active members there were before them."""
+    row = await db.fetchrow(
+        """select (select count(*) from departures where organization_id = $1 and at > $2) as departed,
+                  (select count(*) from memberships where organization_id = $1 and active) as active""",
+        organization_id,
+        since,
+    )
+    assert row is not None  # noqa: S101 - a select of aggregates
+    return row["departed"], row["active"] + row["departed"]
+
+
+async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
+    """Write that the rest of a departure waits for a decision, and how the member was."""
+    await db.execute(
+        """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        on conflict (organization_id, user_id) do update set removed = excluded.removed""",
+        member.organization_id,
+        member.user.id,
+        now,
+        removed,
+        member.id,
+        member.role,
+        None if member.profile is None else msgspec.json.encode(member.profile).decode(),
+    )
+
+
+async def update_held_as_removed(db: Db, member: Member) -> bool:
+    """Write that a departure that waits is a removal by now; False where it does not wait."""
+    held = await db.fetchval(
+        """update held_departures set removed = true where organization_id = $1 and user_id = $2 returning user_id""",
+        member.organization_id,
+        member.user.id,
+    )
+    return held is not None
+
+
+async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
+    """List the departures that wait, the oldest first."""
+    rows = await db.fetch(
+        """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
+            (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
+             and b.ends_at > $2) as upcoming
+        from held_departures h join users u on u.id = h.user_id
+        where h.organization_id = $1 order by h.held_at, h.user_id""",
+        organization_id,
+        now,
+    )
+    return [HeldDeparture(**{**row, "profile": _decode(row["profile"])}) for row in rows]
+
+
+async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
+    """End a departure's waiting; False where it did not wait."""
+    gone = await db.fetchval(
+        "delete from held_departures where organization_id = $1 and user_id = $2 returning user_id",
+        organization_id,
+        user_id,
+    )
+    return gone is not None
+
+
+async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
+    """Count the bookings that each of several hosts has before them."""
+    rows = await db.fetch(
+        """select host_id, count(*) as upcoming from bookings
+        where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id""",
+        user_ids,
+        now,
+    )
+    return {row["host_id"]: row["upcoming"] for row in rows}
+
+
+def _decode(profile: str | None) -> dict[str, Any] | None:
+    return None if profile is None else msgspec.json.decode(profile)

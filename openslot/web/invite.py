@@ -1,0 +1,62 @@
+"""Pages: an invitation, by which someone sets a first password or accepts to join an organization."""
+
+from typing import Annotated
+
+from msgspec import Struct
+
+from openslot.access import operations as access
+from openslot.access.passwords import check_password, hash_password
+from openslot.accounts.invitations import get_invitation
+from openslot.accounts.models import Invitation
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.people import operations as people
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.account import NewPassword
+from openslot.web.cookies import browser_of, cookies_for
+from openslot.web.pages import page, redirect
+from openslot.web.sign_in import HOME
+
+CHOOSE = Text("Choose a password")
+
+
+class InvitationForm(Struct, frozen=True, kw_only=True):
+    """The first password of an account that has none."""
+
+    password: Annotated[NewPassword | None, WhenEmpty(CHOOSE)] = None
+
+
+@get("/invite/{token}")
+async def show_invitation(work: Work, token: str) -> Response:
+    """Show who invites, and what there is to do."""
+    return _show(await get_invitation(work, token), Form(), token=token)
+
+
+@post("/invite/{token}", transaction="none")
+async def accept_invitation(request: Request, work: Work, token: str, form: Form[InvitationForm]) -> Response:
+    """Join; who sets a first password is signed in, who has one signs in with it."""
+    invitation = await get_invitation(work, token)
+    if invitation.has_password:
+        async with work.transaction():
+            await people.accept_invitation(work, invitation, password_hash=None)
+        return redirect("/login")
+    if form.faults or not form["password"]:
+        return _show(invitation, form.with_faults(form.faults or {"password": CHOOSE}), token=token)
+    password = form["password"]
+    try:
+        check_password(password)
+    except Invalid as refusal:
+        return _show(invitation, form.with_faults(refusal.faults), token=token)
+    password_hash = await hash_password(password)
+    async with work.transaction():
+        await people.accept_invitation(work, invitation, password_hash=password_hash)
+        signed_in = await access.let_in(
+            work, invitation.user, password_hash=password_hash, user_agent=browser_of(request)
+        )
+    return redirect(HOME, *cookies_for(work, signed_in))
+
+
+def _show(invitation: Invitation, form: Form[InvitationForm], *, token: str) -> Response:
+    status = 400 if form.faults else 200
+    return page("invite.html", None, status=status, invitation=invitation, form=form, token=token)

@@ -1,0 +1,125 @@
+"""Joiners take their account over by a link; strangers join only when they accept."""
+
+import asyncio
+
+import httpx2
+
+from openslot.accounts import invitations
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Organization, User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from tests.conftest import PASSWORD
+from tests.people.test_leavers import book_one, statuses
+from tests.scim.conftest import Provider
+from tests.web.conftest import sign_in
+
+SUSPEND = {"op": "replace", "path": "active", "value": False}
+
+
+async def link_of(runtime: Runtime) -> str:
+    """Write the link that the mail will have."""
+    invitation_id = await runtime.pool.fetchval("select id from invitations")
+    url = invitations.invitation_url(runtime, invitation_id)
+    return url.removeprefix(runtime.settings.public_url)
+
+
+async def test_a_joiner_sets_a_password_and_is_signed_in(
+    provider: Provider, runtime: Runtime, client: httpx2.AsyncClient
+) -> None:
+    await provider.create("li@harbor.example", displayName="Li")
+    link = await link_of(runtime)
+    shown = await client.get(link)
+    assert shown.status_code == 200
+    assert "Join Harbor" in shown.text
+    assert "li@harbor.example" in shown.text
+    for password, fault in (("", "Choose a password"), ("short", "Must have at least 10 characters")):
+        wrong = await client.post(link, data={"password": password})
+        assert wrong.status_code == 400
+        assert fault in wrong.text
+    done = await client.post(link, data={"password": PASSWORD}, timeout=60)
+
+    assert (done.status_code, done.headers["location"]) == (303, "/account")
+    assert "li@harbor.example" in (await client.get("/account")).text
+    client.cookies.clear()
+    assert (await sign_in(client, "li@harbor.example")).status_code == 303
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'invitation.accepted'") == 1
+
+
+async def test_a_link_is_good_once(provider: Provider, runtime: Runtime, client: httpx2.AsyncClient) -> None:
+    await provider.create("li@harbor.example")
+    link = await link_of(runtime)
+    answers = await asyncio.gather(*(client.post(link, data={"password": PASSWORD}, timeout=60) for _ in range(3)))
+
+    assert sorted(answer.status_code for answer in answers) == [303, 403, 403]
+    again = await client.get(link)
+    assert again.status_code == 403
+    assert "Ask your organization for a new one" in again.text
+
+
+async def test_a_link_ends(provider: Provider, runtime: Runtime, client: httpx2.AsyncClient) -> None:
+    made = await provider.create("li@harbor.example")
+    link = await link_of(runtime)
+    assert (await client.get(link)).status_code == 200
+    await provider.patch(made["id"], SUSPEND)
+    assert (await client.get(link)).status_code == 403
+    await provider.patch(made["id"], {"op": "replace", "path": "active", "value": True})
+    newer = await link_of(runtime)
+    assert newer != link
+    assert ((await client.get(link)).status_code, (await client.get(newer)).status_code) == (403, 200)
+    await runtime.pool.execute("update invitations set expires_at = now()")
+    assert (await client.get(newer)).status_code == 403
+    for token in ("x", "%00", "a" * 500):
+        assert (await client.get(f"/invite/{token}")).status_code in {403, 404}
+
+
+async def test_a_link_ends_with_the_membership(
+    provider: Provider, runtime: Runtime, client: httpx2.AsyncClient
+) -> None:
+    made = await provider.create("li@harbor.example")
+    link = await link_of(runtime)
+    await provider.send("DELETE", f"/Users/{made['id']}")
+
+    assert (await client.get(link)).status_code == 403
+
+
+async def test_the_token_is_kept_nowhere(provider: Provider, runtime: Runtime) -> None:
+    await provider.create("li@harbor.example")
+    token = (await link_of(runtime)).removeprefix("/invite/")
+    for table in ("invitations", "events", "effects", "scim_requests"):
+        rows = await runtime.pool.fetch(f"select t::text from {table} t")
+        assert not any(token in row["t"] for row in rows)
+
+
+async def test_who_has_an_account_outside_joins_by_accepting(
+    provider: Provider, runtime: Runtime, client: httpx2.AsyncClient, user: User, organization: Organization
+) -> None:
+    made = await provider.create(user.email)
+    before = await accounts.get_user(runtime.work(OPERATOR), user.id)
+    assert before.effective_plan == "PRO"
+    link = await link_of(runtime)
+    shown = await client.get(link)
+    assert "Accept" in shown.text
+    assert 'type="password"' not in shown.text
+    done = await client.post(link, data={"password": "a-password-of-someone-else"})
+    after = await accounts.get_user(runtime.work(OPERATOR), user.id)
+
+    assert (done.status_code, done.headers["location"]) == (303, "/login")
+    assert "set-cookie" not in done.headers
+    assert after.effective_plan == "BUSINESS"
+    assert (await sign_in(client, user.email)).status_code == 303
+    await book_one(runtime)
+    await provider.patch(made["id"], SUSPEND)
+    assert await statuses(runtime, user) == ["CANCELLED"]
+
+
+async def test_who_accepts_after_being_suspended_is_still_suspended(
+    provider: Provider, runtime: Runtime, client: httpx2.AsyncClient, user: User
+) -> None:
+    made = await provider.create(user.email)
+    link = await link_of(runtime)
+    await provider.patch(made["id"], SUSPEND)
+    await client.post(link)
+
+    assert await runtime.pool.fetchval("select active from memberships") is False
+    assert (await provider.read(made["id"]))["active"] is False
