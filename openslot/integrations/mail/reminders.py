@@ -58,20 +58,17 @@ async def remind(work: Work, effect: Effect) -> Outcome:
     """Remind one person of a meeting, unless that has lost its meaning."""
     reminder = effect.plan(Reminder)
     details = await _find_booking(work, reminder.booking_id)
-    host = (
-        await operations.find_host(work, details.booking.host_id, colour=details.event_type.colour) if details else None
-    )
-    if details is None or host is None:
+    if details is None:
         return await leave_unsent(work, effect, CANCELLED)
-    booking = details.booking
+    booking, cause = details.booking, reminder.cause
     if (lost := await _find_lost_meaning(work, booking, reminder)) is not None:
         return await leave_unsent(work, effect, lost)
-    recipient = find_recipient(booking, host, reminder.recipient)
-    if recipient is None:
-        return await leave_unsent(work, effect, MOVED)
-    kind = MailKind.REMINDER
-    meeting = read_meeting(work.runtime, details, host, cause=reminder.cause)
-    return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, reminder.cause), reminder.cause)
+    host = await operations.find_host(work, booking.host_id, colour=details.event_type.colour)
+    recipient = find_recipient(booking, host, reminder.recipient) if host else None
+    if host is None or recipient is None:
+        return await leave_unsent(work, effect, CANCELLED)
+    meeting = read_meeting(work.runtime, details, host, cause=cause)
+    return await deliver(work, effect, write_draft(meeting, MailKind.REMINDER, recipient, effect, cause), cause)
 
 
 async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -> str | None:
