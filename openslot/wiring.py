@@ -10,6 +10,8 @@ from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
+from openslot.integrations.mail.jobs import MAIL_JOBS
+from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
@@ -20,7 +22,7 @@ from openslot.webhooks.store import LOGGED_EVENT
 
 EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS,)
+REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
@@ -28,6 +30,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *AVAILABILITY_JOBS,
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
+    *MAIL_JOBS,
     *SCIM_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)

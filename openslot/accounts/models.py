@@ -64,6 +64,14 @@ class Organization(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
+class Brand(Struct, frozen=True, kw_only=True):
+    """What stands on the mail of a user or of an organization's members; None: nothing was chosen."""
+
+    name: str | None = None
+    colour: str | None = None
+    logo_url: str | None = None
+
+
 class Domain(Struct, frozen=True, kw_only=True):
     """A mail domain that an organization claims; verified ones belong to one organization alone."""
 

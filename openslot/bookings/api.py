@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations
 from openslot.bookings.links import manage_url
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee, Status
+from openslot.bookings.models import BookingRef, BookingWanted, Status
 from openslot.bookings.schemas import (
     BookingBody,
     BookingFilter,
@@ -19,6 +19,8 @@ from openslot.bookings.schemas import (
     DetailedBooking,
     RescheduleBody,
     ShownBooking,
+    read_invitee,
+    show_email,
     show_entry,
 )
 from openslot.core.moments import read_span
@@ -52,9 +54,10 @@ async def list_bookings(
 @get(summary="Get a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Get one of your bookings with its event type, contact and e-mails."""
-    entry = await operations.get_entry(work, BookingRef(booking_id, user.id))
-    shown = show_entry(entry, manage_url=manage_url(work.runtime, booking_id))
-    return DetailedBooking(**asdict(shown), email_logs=[])
+    ref = BookingRef(booking_id, user.id)
+    shown = show_entry(await operations.get_entry(work, ref), manage_url=manage_url(work.runtime, booking_id))
+    emails = [show_email(email) for email in await operations.list_emails(work, ref)]
+    return DetailedBooking(**asdict(shown), email_logs=emails)
 
 
 @post(summary="Create a booking")
@@ -63,7 +66,7 @@ async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBo
     wanted = BookingWanted(
         which=BySlug(user.id, data.event_type_slug),
         starts_at=data.start_time,
-        invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
+        invitee=read_invitee(data),
         notes=data.notes,
         answers=data.answers,
         guests=tuple(data.guests),

@@ -25,6 +25,11 @@ def begin_manage_url(base_url: str) -> str:
     return f"{base_url}{PAGE}"
 
 
+def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
+    """Write the address of a booking's calendar file."""
+    return f"{manage_url(runtime, booking_id)}/calendar.ics"
+
+
 def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
     """Write the token at the end of the link in the JSON that was kept of a booking; the rest stays as it is."""
     fields = msgspec.json.decode(shown, type=dict[str, Any])

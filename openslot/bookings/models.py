@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from msgspec import Meta, Struct
@@ -36,6 +36,8 @@ class Invitee(Struct, frozen=True, kw_only=True):
     name: str
     email: str
     zone: str
+    locale: str | None = None
+    """A language tag; None: the host's."""
 
 
 class BookingWanted(Struct, frozen=True, kw_only=True):
@@ -78,6 +80,8 @@ class Booking(Struct, frozen=True, kw_only=True):
     cancelled_by: str | None
     created_at: datetime
     updated_at: datetime
+    invitee_locale: str | None = None
+    """In which language the invitee is written to; None: the host's."""
 
     @property
     def uid(self) -> str:
@@ -132,6 +136,18 @@ class Host(Struct, frozen=True, kw_only=True):
     name: str
     username: str
     zone: str
+
+
+class EmailEntry(Struct, frozen=True, kw_only=True):
+    """An e-mail about a booking that was sent or has failed for good."""
+
+    id: UUID
+    kind: str
+    recipient: str
+    subject: str
+    status: Literal["sent", "failed"]
+    sent_at: datetime | None
+    error: str | None
 
 
 class HistoryEntry(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from openslot.bookings.models import (
     BookingEntry,
     BookingRef,
     BookingWanted,
+    EmailEntry,
     HistoryEntry,
     Host,
     Status,
@@ -145,6 +146,11 @@ async def list_bookings(
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
     return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+
+
+async def list_emails(work: Work, ref: BookingRef) -> list[EmailEntry]:
+    """Read which e-mails about a booking were sent, and which have failed for good."""
+    return await store.list_emails(work.db, ref.id)
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:

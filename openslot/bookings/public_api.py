@@ -8,7 +8,7 @@ from openslot.availability import claims
 from openslot.availability.models import ById
 from openslot.bookings import operations
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.bookings.models import BookingRef, BookingWanted
 from openslot.bookings.rules import can_change
 from openslot.bookings.schemas import (
     CancelBody,
@@ -18,6 +18,7 @@ from openslot.bookings.schemas import (
     ManagedBooking,
     PublicBookingBody,
     RescheduleBody,
+    read_invitee,
     show_managed,
 )
 from openslot.core.ids import parse_id
@@ -48,12 +49,12 @@ def invitee_of(request: Request) -> str | None:
 
 
 @post("/bookings", summary="Create a public booking", retried_by=invitee_of)
-async def create_public_booking(work: Work, data: PublicBookingBody) -> CreatedPublicBooking:
+async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
     """Book an available slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
         which=ById(parse_id(data.event_type_id), data.token),
         starts_at=data.start_time,
-        invitee=Invitee(name=data.invitee_name, email=data.invitee_email, zone=data.invitee_timezone),
+        invitee=read_invitee(data, accept_language=request.headers.get("accept-language", "")),
         notes=data.notes,
         answers=data.answers,
         guests=tuple(data.guests),

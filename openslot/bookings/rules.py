@@ -53,6 +53,7 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
         cancelled_by=None,
         created_at=now,
         updated_at=now,
+        invitee_locale=wanted.invitee.locale,
     )
 
 

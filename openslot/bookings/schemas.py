@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -11,17 +11,20 @@ from openslot.bookings.models import (
     Booking,
     BookingDetails,
     BookingEntry,
+    EmailEntry,
     Host,
+    Invitee,
     Payment,
     Status,
 )
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.instants import Instant, iso
-from openslot.core.text import LINE, EmailAddress, Name, Prose, Reason
+from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, Reason
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, embed
+from openslot.i18n.negotiation import negotiate
 
 Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
@@ -44,6 +47,10 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     invitee_name: Annotated[Name, Meta(examples=["Jonas Okafor"])]
     invitee_email: EmailAddress
     invitee_timezone: Zone
+    invitee_locale: Annotated[
+        LanguageTag | None,
+        Meta(description="The language of e-mails to the invitee and the guests; by default the host's"),
+    ] = None
     notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
     answers: GivenAnswers = {}
     guests: Guests = []
@@ -119,15 +126,20 @@ class BookingFilter(StrEnum):
 
 
 class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An e-mail about a booking."""
+    """An e-mail about a booking that was sent or could not be delivered."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ec1"])]
-    kind: Annotated[str, Meta(examples=["confirmation"])]
+    kind: Annotated[
+        str,
+        Meta(
+            description="confirmation, reschedule, cancellation or reminder; more may follow", examples=["confirmation"]
+        ),
+    ]
     to: Annotated[str, Meta(examples=["jonas@okafor.example"])]
     subject: Annotated[str, Meta(examples=["Confirmed: Intro call with Mara Lindqvist"])]
-    status: Annotated[str, Meta(description="sent or failed", examples=["sent"])]
+    status: Annotated[Literal["sent", "failed"], Meta(examples=["sent"])]
     sent_at: Instant | None
-    error: str | None
+    error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 
 class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -202,6 +214,14 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
     previous: Previous | UnsetType = UNSET
 
 
+def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
+    """Read who books; a browser tells their language where they don't."""
+    locale: str | None = body.invitee_locale
+    if locale is None and accept_language.strip("* "):
+        locale = LanguageTag.parse(negotiate(None, accept_language).formats)
+    return Invitee(name=body.invitee_name, email=body.invitee_email, zone=body.invitee_timezone, locale=locale)
+
+
 def show_booking(booking: Booking, event_type: EventType, contact: Contact | None, *, manage_url: str) -> ShownBooking:
     """Write a booking with what belongs to it."""
     return ShownBooking(
@@ -255,6 +275,19 @@ def show_entry(entry: BookingEntry, *, manage_url: str) -> ShownBooking:
         manage_url=manage_url,
         created_at=entry.created_at,
         updated_at=entry.updated_at,
+    )
+
+
+def show_email(email: EmailEntry) -> EmailLog:
+    """Write an e-mail about a booking."""
+    return EmailLog(
+        id=str(email.id),
+        kind=email.kind,
+        to=email.recipient,
+        subject=email.subject,
+        status=email.status,
+        sent_at=_maybe(email.sent_at),
+        error=email.error,
     )
 
 

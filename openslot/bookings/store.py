@@ -13,6 +13,7 @@ from openslot.bookings.models import (
     BookingDetails,
     BookingEntry,
     BookingRef,
+    EmailEntry,
     HistoryEntry,
     Host,
     Payment,
@@ -54,6 +55,7 @@ COLUMNS = (
     "cancelled_by",
     "created_at",
     "updated_at",
+    "invitee_locale",
 )
 BOOKING_COLUMNS = ", ".join(f"b.{name} as b_{name}" for name in COLUMNS)
 INSERT = f"""
@@ -125,6 +127,11 @@ update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_
     public = regexp_replace(public::text, '("manageUrl":\s*"[^"\\]*/manage/)[^"\\]*"', '\1"')::json
 where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
   and fact ->> 'manage_url' <> ''"""
+
+# What is still on its way, or planned for later, is not told of.
+EMAILS = """
+select id, kind, recipient, subject, status, sent_at, error from mail_messages
+where booking_id = $1 and status <> 'sending' order by created_at, id limit 500"""
 
 _location = msgspec.json.Decoder(Location)
 _answers = msgspec.json.Decoder(Answers)
@@ -315,6 +322,11 @@ async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
     """Tell what happened to a booking, the first first."""
     rows = await db.fetch(HISTORY, booking_id)
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
+
+
+async def list_emails(db: Db, booking_id: UUID) -> list[EmailEntry]:
+    """List the e-mails about a booking that were sent or have failed, in order."""
+    return [EmailEntry(**row) for row in await db.fetch(EMAILS, booking_id)]
 
 
 async def remove_links(db: Db, *, limit: int) -> int:

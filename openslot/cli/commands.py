@@ -30,6 +30,8 @@ GROUPS = {
     "backup": "backup",
     "secret": "secret",
     "webhook": "webhooks",
+    "mail": "mail",
+    "brand": "brand",
 }
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
+from openslot.cli.doctor_mail import look_at_mail
 from openslot.cli.finding import Finding, ok, problem, warning
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
@@ -22,9 +23,6 @@ from openslot.core.secrets import Secrets
 
 # Names that the documentation announces and this version does not read yet.
 LATER = {
-    "OPENSLOT_SMTP_URL",
-    "OPENSLOT_MAIL_FROM",
-    "OPENSLOT_POSTAL_ADDRESS",
     "OPENSLOT_CHAT_WEBHOOK",
     "OPENSLOT_IMAGES_URL",
     "OPENSLOT_CODEBASE_ROOT",
@@ -52,6 +50,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     yield look_at_space(chosen.data_dir)
     yield look_at_address(chosen)
     yield look_at_proxies(chosen)
+    yield look_at_mail(chosen)
     yield look_at_backups(chosen, now=system_clock())
 
 

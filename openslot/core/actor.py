@@ -26,8 +26,11 @@ class Actor(Struct, frozen=True, kw_only=True, omit_defaults=True):
     organization_id: UUID | None = None
     agent: str | None = None
     credential_id: UUID | None = None
+    is_demo: bool = False
+    """Whether demo data is made: what follows from it stays inside."""
 
 
 SYSTEM = Actor(kind=ActorKind.SYSTEM)
 OPERATOR = Actor(kind=ActorKind.OPERATOR)
+DEMO = Actor(kind=ActorKind.OPERATOR, is_demo=True)
 PUBLIC = Actor(kind=ActorKind.PUBLIC)

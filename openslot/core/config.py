@@ -11,6 +11,7 @@ from dotenv import dotenv_values
 from msgspec import Meta, Struct
 
 from openslot.core.errors import StartupError
+from openslot.core.smtp import MailFrom, SmtpUrl
 
 Network = IPv4Network | IPv6Network
 
@@ -29,6 +30,9 @@ class Networks(tuple[Network, ...]):
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
+
+# Types that read themselves from a text.
+PARSED = (Networks, SmtpUrl, MailFrom)
 
 ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
 
@@ -74,6 +78,22 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     outbound_allow: Annotated[
         Networks, Meta(description="Private networks that outgoing calls may reach, by commas")
     ] = Networks()
+    smtp_url: Annotated[
+        SmtpUrl | None, Meta(description="The SMTP server that sends mail; none: mail stays in the embedded mailbox")
+    ] = None
+    mail_from: Annotated[
+        MailFrom | None, Meta(description="Who mail comes from, such as `Openslot <bookings@example.com>`")
+    ] = None
+    postal_address: Annotated[str | None, Meta(description="The operator's address, at the foot of every mail")] = None
+    limit_mail_recipient: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Mails to one address in 24 hours that the public sets off")
+    ] = 30
+    limit_mail_host: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Mails for one host in 24 hours that the public sets off")
+    ] = 1000
+    keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that mail and the log of mail are kept")] = (
+        90
+    )
     limit_key: Annotated[PerMinute, Meta(description="Requests a minute for one API key")] = 60
     limit_public: Annotated[PerMinute, Meta(description="Public bookings a minute from one address")] = 10
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5
@@ -148,10 +168,12 @@ def _checked(values: dict[str, object]) -> Settings:
     settings = msgspec.convert(values, Settings, dec_hook=_decode)
     if settings.base_url is not None and not settings.base_url.startswith(("http://", "https://")):
         raise StartupError("OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://.")
+    if settings.smtp_url is not None and settings.mail_from is None:
+        raise StartupError("OPENSLOT_MAIL_FROM is missing: with OPENSLOT_SMTP_URL, mail needs an address to come from.")
     return settings
 
 
 def _decode(kind: type, value: object) -> object:
     if isinstance(value, kind):
         return value
-    return Networks.parse(str(value)) if kind is Networks else Path(str(value))
+    return kind.parse(str(value)) if kind in PARSED else Path(str(value))

@@ -122,18 +122,26 @@ Outcome = Done | Skipped | Expanded
 
 
 class TryLater(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It failed and is worth another try, after the schedule's delay or at least the one given."""
+    """It failed and is worth another try, after the schedule's delay or at least the one given.
 
-    def __init__(self, message: str, *, after: timedelta | None = None) -> None:
+    `answered` says that the other side works and refuses this one thing: others need not wait because of it.
+    """
+
+    def __init__(self, message: str, *, after: timedelta | None = None, answered: bool = False) -> None:
         super().__init__(message)
         self.after = after
+        self.answered = answered
 
 
 class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It failed in a way that no further try can mend."""
+    """It failed in a way that no further try can mend; `answered` as in `TryLater`."""
+
+    def __init__(self, message: str, *, answered: bool = False) -> None:
+        super().__init__(message)
+        self.answered = answered
 
 
-def to_target(effect: Effect) -> Destination:
+def to_target(_: "Work", effect: Effect) -> Destination:
     """Send an effect to its own target, on behalf of its tenant."""
     if effect.target is None:
         raise LookupError(f"the effect {effect.id} has no target")
@@ -157,7 +165,7 @@ class Reaction(Struct, frozen=True, kw_only=True):
     delays: tuple[timedelta, ...] = HASTY
     holds_back: timedelta | None = None
     collapses: bool = False
-    destination: Callable[[Effect], Destination] | None = None
+    destination: Callable[["Work", Effect], Destination | None] | None = None
 
 
 class Consequence(Struct, frozen=True, kw_only=True):

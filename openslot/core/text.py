@@ -25,8 +25,10 @@ PROSE_SHAPE = re.compile(PROSE)
 NOT_AN_ADDRESS = Text("is not a valid e-mail address")
 NOT_ALLOWED = Text("has characters that are not allowed")
 EMPTY = Text("must not be empty")
+NOT_A_LANGUAGE = Text("must be a language tag such as de or pt-BR")
 
 _LINE = re.compile(LINE)
+_LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 
 
 def is_line(text: str) -> bool:
@@ -81,6 +83,26 @@ class Name(Label):
     """The name of someone or something."""
 
     __slots__ = ()
+
+
+class LanguageTag(CheckedText):
+    """A language as browsers name it, with or without a region."""
+
+    __slots__ = ()
+
+    schema: ClassVar[dict[str, object]] = {
+        "type": "string",
+        "pattern": "^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}$",
+        "examples": ["de", "pt-BR"],
+    }
+
+    @classmethod
+    def parse(cls, text: str) -> str:
+        """Take spaces off both ends; whether mail is written in that language is not asked."""
+        given = text.strip()
+        if _LANGUAGE_TAG.fullmatch(given) is None:
+            raise ValueError(NOT_A_LANGUAGE)
+        return given.replace("_", "-")
 
 
 class EmailAddress(CheckedText):

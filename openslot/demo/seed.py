@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from openslot.core.actor import DEMO
 from openslot.core.work import Work
 from openslot.demo.meetings import make_meetings
 from openslot.demo.offers import make_offers, make_second_offers
@@ -30,6 +31,7 @@ class Seeded(Struct, frozen=True, kw_only=True, rename="camel"):
 
 async def seed(work: Work) -> Seeded:
     """Make demo data and tell how to use it."""
+    work = work.acting_as(DEMO)
     people = await make_people(work)
     host, host_sign_in = people[HOST.username]
     offers = await make_offers(work, host)

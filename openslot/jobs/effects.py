@@ -14,7 +14,18 @@ from openslot.core.effects import (
     put_back_effect,
     start_effect,
 )
-from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, TryLater
+from openslot.core.events import (
+    Done,
+    Effect,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Skipped,
+    Target,
+    TryLater,
+    to_target,
+)
 from openslot.core.queue import Job, Priority
 from openslot.core.work import Runtime, Work
 from openslot.jobs.gate import Gate, TurnedAway
@@ -64,17 +75,18 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
 async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | TurnedAway:
     """Run the reaction, where it goes somewhere only if there is a place, and let the gate learn how it went."""
     work = runtime.work(SYSTEM)
-    if reaction.destination is None:
+    destination = reaction.destination(work, effect) if reaction.destination else None
+    if destination is None:
         return await reaction.run(work, effect)
-    place = gate.enter(reaction.name, reaction.destination(effect), now=work.now)
+    place = gate.enter(reaction.name, destination, now=work.now)
     if isinstance(place, TurnedAway):
         return place
     answered: bool | None = None
     try:
         outcome = await reaction.run(work, effect)
         answered = True if isinstance(outcome, Done) else None
-    except Exception:
-        answered = False
+    except Exception as fault:
+        answered = isinstance(fault, TryLater | GiveUp) and fault.answered
         raise
     finally:
         gate.leave(place, answered=answered, now=runtime.clock())
@@ -106,7 +118,7 @@ async def _settle(
 def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
     """Plan the effect for a target; what the gate would turn away begins when its turn comes."""
     new = NewEffect(effect.event_id, _get_reaction(work, target.reaction), target.target, target.lane)
-    if new.reaction.destination is None:
+    if new.reaction.destination is not to_target:
         return new
     wait = gate.foresee(new.reaction.name, Destination(target.target, effect.tenant_id), now=work.now)
     return new if wait is None else new._replace(priority=Priority.LATER, after=wait.after, reason=wait.reason)

@@ -69,7 +69,9 @@ async def test_what_was_at_work_when_everything_died_happens_after_the_next_star
 async def until_nothing_is_left_to_do(data_dir: Path) -> None:
     """Wait until the worker has seen to everything that the demo has caused."""
     connection = await asyncpg.connect(find_server(data_dir))
+    # Reminders are planned for days ahead.
+    left = "select count(*) from effects where state not in ('done', 'skipped') and reaction <> 'mail.remind'"
     async with asyncio.timeout(60):
-        while await connection.fetchval("select count(*) from effects where state <> 'done'"):
+        while await connection.fetchval(left):
             await asyncio.sleep(0.1)
     await connection.close()

@@ -1,0 +1,25 @@
+"""All SQL of brands."""
+
+from datetime import datetime
+from uuid import UUID
+
+from openslot.accounts.models import Brand
+from openslot.core.db import Db
+from openslot.core.ids import new_id
+
+SAVE = """
+insert into brands (id, {owner}, name, colour, logo_url, updated_at) values ($1, $2, $3, $4, $5, $6)
+on conflict ({owner}) do update set name = excluded.name, colour = excluded.colour, logo_url = excluded.logo_url,
+    updated_at = excluded.updated_at"""
+
+
+async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> Brand | None:
+    """Look up the brand of a user (`user_id`) or an organization (`organization_id`)."""
+    row = await db.fetchrow(f"select name, colour, logo_url from brands where {owner} = $1", owner_id)
+    return Brand(**row) if row else None
+
+
+async def save_brand(db: Db, brand: Brand, *, owner: str, owner_id: UUID, now: datetime) -> None:
+    """Write a brand in place of the one before."""
+    sql = SAVE.format(owner=owner)
+    await db.execute(sql, new_id(), owner_id, brand.name, brand.colour, brand.logo_url, now)

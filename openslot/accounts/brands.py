@@ -1,0 +1,45 @@
+"""Brands: the name, colour and logo that stand on the mail of a user or of an organization's members."""
+
+import re
+
+from openslot.accounts import brand_store as store
+from openslot.accounts.models import Brand, Organization, User
+from openslot.core.errors import Invalid
+from openslot.core.text import is_line
+from openslot.core.urls import is_web_url
+from openslot.core.work import Work
+from openslot.i18n import Text
+
+LONGEST_NAME = 100
+COLOUR = re.compile(r"#[0-9a-f]{6}")
+
+
+async def get_brand(work: Work, owner: User | Organization) -> Brand:
+    """Read what was chosen; what was not is empty."""
+    return await store.find_brand(work.db, owner=_column(owner), owner_id=owner.id) or Brand()
+
+
+async def set_brand(work: Work, owner: User | Organization, brand: Brand) -> Brand:
+    """Choose name, colour and logo."""
+    checked = check_brand(brand)
+    await store.save_brand(work.db, checked, owner=_column(owner), owner_id=owner.id, now=work.now)
+    return checked
+
+
+def check_brand(brand: Brand) -> Brand:
+    """Write a brand in its normal form, or name everything that is wrong with it."""
+    name, colour, logo = (brand.name or "").strip(), (brand.colour or "").lower(), (brand.logo_url or "").strip()
+    faults: dict[str, str] = {}
+    if len(name) > LONGEST_NAME or not is_line(name):
+        faults["name"] = Text("must be one line of at most %(most)s characters", most=LONGEST_NAME)
+    if colour and COLOUR.fullmatch(colour) is None:
+        faults["colour"] = Text("must be a colour such as %(example)s", example="#3155d9")
+    if logo and not (is_web_url(logo) and logo.lower().startswith("https://")):
+        faults["logo"] = Text("must be a link that begins with https://")
+    if faults:
+        raise Invalid(details=faults)
+    return Brand(name=name or None, colour=colour or None, logo_url=logo or None)
+
+
+def _column(owner: User | Organization) -> str:
+    return "user_id" if isinstance(owner, User) else "organization_id"

@@ -1,0 +1,77 @@
+"""brand …: the name, colour and logo on mail."""
+
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from openslot.accounts import brands
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Brand, Organization, User
+from openslot.cli.output import AsJson, print_json, print_table
+from openslot.cli.running import with_work
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+
+app = typer.Typer(help="The name, colour and logo on mail.", no_args_is_help=True, add_completion=False)
+
+OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by e-mail address")]
+OfOrganization = Annotated[str | None, typer.Option("--organization", help="An organization's, by its slug")]
+
+
+class ShownBrand(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A brand as scripts see it."""
+
+    name: str | None
+    colour: str | None
+    logo_url: str | None
+
+
+@app.command("show")
+def show_brand(user: OfUser = None, organization: OfOrganization = None, as_json: AsJson = False) -> None:
+    """Show a brand."""
+
+    async def do(work: Work) -> Brand:
+        return await brands.get_brand(work, await _get_owner(work, user, organization))
+
+    _show(with_work(do), as_json=as_json)
+
+
+@app.command("set")
+def set_brand(
+    user: OfUser = None,
+    organization: OfOrganization = None,
+    *,
+    name: Annotated[str | None, typer.Option(help="At the top of mail; empty: the host's or organization's")] = None,
+    colour: Annotated[str | None, typer.Option(help="Such as #3155d9; empty: the event type's")] = None,
+    logo: Annotated[str | None, typer.Option(help="An https:// link to an image; empty: the name instead")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change a brand; what is not given stays as it is."""
+
+    async def do(work: Work) -> Brand:
+        owner = await _get_owner(work, user, organization)
+        before = await brands.get_brand(work, owner)
+        changed = Brand(
+            name=before.name if name is None else name,
+            colour=before.colour if colour is None else colour,
+            logo_url=before.logo_url if logo is None else logo,
+        )
+        return await brands.set_brand(work, owner, changed)
+
+    _show(with_work(do), as_json=as_json)
+
+
+async def _get_owner(work: Work, user: str | None, organization: str | None) -> User | Organization:
+    if (user is None) == (organization is None):
+        raise Invalid("Name --user or --organization")
+    if user is not None:
+        return await accounts.get_user_by_email(work, user)
+    return await accounts.get_organization(work, organization or "")
+
+
+def _show(brand: Brand, *, as_json: bool) -> None:
+    if as_json:
+        print_json(ShownBrand(name=brand.name, colour=brand.colour, logo_url=brand.logo_url))
+        return
+    print_table(("Name", "Colour", "Logo"), [(brand.name, brand.colour, brand.logo_url)], nothing="")

@@ -1,0 +1,102 @@
+"""The calendar entry that goes with a mail: iCalendar as Outlook, Gmail and Apple read it."""
+
+from datetime import UTC, datetime
+
+from icalendar import Calendar, Event, vCalAddress, vText, vUri
+from msgspec import Struct
+
+from openslot.integrations.mail.models import Address, Attachment, Method
+from openslot.integrations.mail.plain import one_line, paragraph
+
+PRODUCT = "-//Openslot//Openslot//EN"
+STATUS = {Method.REQUEST: "CONFIRMED", Method.CANCEL: "CANCELLED"}
+
+
+class Attendee(Struct, frozen=True, kw_only=True):
+    """Who takes part, and whether an answer is expected."""
+
+    address: Address
+    is_chair: bool = False
+    is_asked: bool = False
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One meeting in a calendar."""
+
+    uid: str
+    sequence: int
+    starts_at: datetime
+    ends_at: datetime
+    summary: str
+    description: str
+    location: str
+    url: str | None
+    organizer: Address
+    attendees: tuple[Attendee, ...]
+    created_at: datetime
+    changed_at: datetime
+
+
+def attach(entry: Entry, method: Method) -> Attachment:
+    """Write an entry as the part of a mail that asks for it or takes it back."""
+    return Attachment(method=method, content=write_calendar(entry, method))
+
+
+def write_calendar(entry: Entry, method: Method | None) -> bytes:
+    """Write an entry as a calendar; without a method it is a file that anyone may keep.
+
+    Times are in UTC: a single meeting needs no rules of a zone, and every client shows it in its owner's own.
+    """
+    calendar = Calendar()
+    calendar.add("prodid", PRODUCT)
+    calendar.add("version", "2.0")
+    calendar.add("calscale", "GREGORIAN")
+    if method is not None:
+        calendar.add("method", method.value)
+    calendar.add_component(_write_event(entry, STATUS[method or Method.REQUEST]))
+    return bytes(calendar.to_ical())
+
+
+def _write_event(entry: Entry, status: str) -> Event:
+    event = Event()
+    event.add("uid", entry.uid)
+    event.add("sequence", entry.sequence)
+    event.add("dtstamp", _second(entry.changed_at))
+    event.add("created", _second(entry.created_at))
+    event.add("last-modified", _second(entry.changed_at))
+    event.add("dtstart", _second(entry.starts_at))
+    event.add("dtend", _second(entry.ends_at))
+    event.add("summary", one_line(entry.summary))
+    event.add("status", status)
+    event.add("transp", "OPAQUE")
+    if description := paragraph(entry.description):
+        event.add("description", description)
+    if location := one_line(entry.location, most=500):
+        event.add("location", location)
+    if entry.url:
+        event.add("url", vUri(entry.url))
+    event.add("organizer", _write_address(entry.organizer))
+    for attendee in entry.attendees:
+        event.add("attendee", _write_attendee(attendee), encode=False)
+    return event
+
+
+def _write_address(address: Address) -> vCalAddress:
+    written = vCalAddress(f"mailto:{one_line(address.email, most=254)}")
+    # A parameter's value has no way to write a quotation mark.
+    if name := one_line(address.name).replace('"', "'"):
+        written.params["CN"] = vText(name)
+    return written
+
+
+def _write_attendee(attendee: Attendee) -> vCalAddress:
+    written = _write_address(attendee.address)
+    written.params["CUTYPE"] = vText("INDIVIDUAL")
+    written.params["ROLE"] = vText("CHAIR" if attendee.is_chair else "REQ-PARTICIPANT")
+    written.params["PARTSTAT"] = vText("NEEDS-ACTION" if attendee.is_asked else "ACCEPTED")
+    written.params["RSVP"] = vText("TRUE" if attendee.is_asked else "FALSE")
+    return written
+
+
+def _second(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(microsecond=0)

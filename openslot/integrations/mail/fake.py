@@ -1,0 +1,22 @@
+"""A mailer that keeps what it is given in memory, and fails as it is told."""
+
+from collections import deque
+
+from openslot.integrations.mail.ports import MailDeferred, MailRefused, OutgoingMail
+
+
+class FakeMailer:
+    """Answers the port without a server."""
+
+    name = "fake"
+
+    def __init__(self) -> None:
+        self.sent: list[OutgoingMail] = []
+        self.faults: deque[MailDeferred | MailRefused | None] = deque()
+
+    async def send(self, mail: OutgoingMail) -> None:
+        """Keep a message, or fail with the next fault that was told."""
+        fault = self.faults.popleft() if self.faults else None
+        if fault is not None:
+            raise fault
+        self.sent.append(mail)

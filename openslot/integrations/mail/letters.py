@@ -1,0 +1,153 @@
+"""What each mail about a meeting says, to each of those who take part."""
+
+from collections.abc import Callable
+
+from openslot.event_types.models import LocationKind
+from openslot.i18n import Text
+from openslot.i18n.languages import Locale
+from openslot.integrations.mail.add_links import google_url, outlook_url
+from openslot.integrations.mail.calendar_entry import Entry
+from openslot.integrations.mail.meetings import Meeting, say_place
+from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, Role
+from openslot.integrations.mail.moments import say_day, say_hours, say_short, say_zone
+from openslot.integrations.mail.plain import one_line, paragraph
+
+SUBJECTS: dict[MailKind, Callable[..., Text]] = {
+    MailKind.CONFIRMATION: lambda **it: Text("Confirmed: %(title)s, %(when)s", **it),
+    MailKind.RESCHEDULE: lambda **it: Text("Rescheduled: %(title)s, %(when)s", **it),
+    MailKind.CANCELLATION: lambda **it: Text("Cancelled: %(title)s, %(when)s", **it),
+    MailKind.REMINDER: lambda **it: Text("Reminder: %(title)s, %(when)s", **it),
+}
+HEADINGS = {
+    MailKind.CONFIRMATION: Text("Your meeting is confirmed"),
+    MailKind.RESCHEDULE: Text("Your meeting has a new time"),
+    MailKind.CANCELLATION: Text("Your meeting is cancelled"),
+    MailKind.REMINDER: Text("Your meeting is coming up"),
+}
+HOST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You have a new booking")}
+GUEST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You are invited to a meeting")}
+BY_ROLE = {Role.INVITEE: HEADINGS, Role.GUEST: GUEST_HEADINGS, Role.HOST: HOST_HEADINGS}
+
+
+def say_title(meeting: Meeting, recipient: Recipient) -> Text:
+    """Name the meeting as its reader's calendar should: with whom it is."""
+    other = meeting.invitee_name if recipient.role is Role.HOST else meeting.host.name
+    return Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=one_line(other))
+
+
+def say_description(meeting: Meeting, recipient: Recipient) -> Text | str:
+    """Write what stands inside the calendar entry."""
+    if recipient.role is Role.INVITEE:
+        return Text("Reschedule or cancel: %(link)s", link=meeting.manage_url)
+    if recipient.role is Role.HOST and meeting.booking.notes:
+        return paragraph(meeting.booking.notes)
+    return ""
+
+
+def write_letter(meeting: Meeting, kind: MailKind, recipient: Recipient, entry: Entry, locale: Locale) -> Letter:
+    """Write one letter about a meeting."""
+    title = say_title(meeting, recipient)
+    when = say_short(meeting.booking.starts_at, recipient.zone, locale)
+    is_on = kind is not MailKind.CANCELLATION
+    may_change = is_on and recipient.role is Role.INVITEE
+    return Letter(
+        subject=SUBJECTS[kind](title=title, when=when),
+        heading=BY_ROLE[recipient.role][kind],
+        paragraphs=_write_paragraphs(meeting, kind, recipient),
+        facts=_write_facts(meeting, recipient, locale),
+        quote=_find_quote(meeting, recipient),
+        button=Link(label=Text("Reschedule or cancel"), url=meeting.manage_url) if may_change else None,
+        links_label=Text("Add to your calendar"),
+        links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not Role.HOST else (),
+        footer=(_say_reason_for_mail(meeting, recipient),),
+    )
+
+
+def _write_paragraphs(meeting: Meeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
+    names = {"host": one_line(meeting.host.name), "invitee": meeting.invitee_name}
+    if recipient.role is Role.GUEST and kind is MailKind.CONFIRMATION:
+        return (Text("%(invitee)s has booked a meeting with %(host)s and would like you to join.", **names),)
+    if recipient.role is Role.HOST and kind is MailKind.CONFIRMATION:
+        return (Text("%(invitee)s has booked a meeting with you.", **names),)
+    if kind is MailKind.CANCELLATION:
+        return (Text("The meeting will not take place. There is nothing you need to do."),)
+    return ()
+
+
+def _write_facts(meeting: Meeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
+    booking = meeting.booking
+    when = Fact(
+        label=Text("When"),
+        lines=(
+            say_day(booking.starts_at, recipient.zone, locale),
+            say_hours(booking.starts_at, booking.ends_at, recipient.zone, locale),
+            say_zone(booking.starts_at, recipient.zone, locale),
+        ),
+    )
+    what = Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),))
+    place = say_place(booking.location, one_line(meeting.host.name))
+    url = place if booking.location.kind is LocationKind.VIDEO_LINK else None
+    where = [Fact(label=Text("Where"), lines=(place,), url=url)] if place else []
+    return (what, when, *_write_previous(meeting, recipient, locale), *where, *_write_people(meeting, recipient))
+
+
+def _write_previous(meeting: Meeting, recipient: Recipient, locale: Locale) -> list[Fact]:
+    if meeting.previous_starts_at is None or meeting.previous_ends_at is None:
+        return []
+    hours = say_hours(meeting.previous_starts_at, meeting.previous_ends_at, recipient.zone, locale)
+    return [Fact(label=Text("Previously"), lines=(say_day(meeting.previous_starts_at, recipient.zone, locale), hours))]
+
+
+def _write_people(meeting: Meeting, recipient: Recipient) -> list[Fact]:
+    """Tell who takes part; what an invitee has typed goes to the host alone, so that it can't be mailed to others."""
+    booking = meeting.booking
+    if recipient.role is not Role.HOST:
+        return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]
+    labels = {question.key: question.label for question in meeting.event_type.questions}
+    answers = [
+        Fact(label=one_line(labels.get(key, key)), lines=tuple(_say_answer(answer)))
+        for key, answer in booking.answers.items()
+    ]
+    guests = [Fact(label=Text("Guests"), lines=booking.guests)] if booking.guests else []
+    invitee = Fact(label=Text("Invitee"), lines=(one_line(booking.invitee_name), booking.invitee_email))
+    return [invitee, *guests, *answers]
+
+
+def _say_answer(answer: str | bool) -> list[str]:
+    if isinstance(answer, bool):
+        return [Text("Yes") if answer else Text("No")]
+    return paragraph(answer).split("\n")
+
+
+def _find_quote(meeting: Meeting, recipient: Recipient) -> str | None:
+    """Find what a person has written to this one: the host's words reach all, an invitee's only the host."""
+    words = meeting.reason or (None if meeting.previous_starts_at else meeting.booking.notes)
+    is_of_host = bool(meeting.reason) and meeting.is_reason_of_host
+    return paragraph(words) if words and (is_of_host or recipient.role is Role.HOST) else None
+
+
+def _write_links(meeting: Meeting, recipient: Recipient, entry: Entry) -> tuple[Link, ...]:
+    # The file's address names the manage link: who is only a guest can't change the meeting.
+    file = Link(label=Text("Calendar file"), url=meeting.calendar_url)
+    online = (Link(label="Google", url=google_url(entry)), Link(label="Outlook", url=outlook_url(entry)))
+    return (*online, file) if recipient.role is Role.INVITEE else online
+
+
+def _say_reason_for_mail(meeting: Meeting, recipient: Recipient) -> Text:
+    host = one_line(meeting.host.name)
+    if recipient.role is Role.HOST:
+        return Text("You received this email because people can book meetings with you.")
+    if recipient.role is Role.GUEST:
+        return Text(
+            "You received this email because %(invitee)s added %(email)s as a guest to a meeting with %(host)s. "
+            "If you don't know them, you can ignore it.",
+            invitee=meeting.invitee_name,
+            email=recipient.email,
+            host=host,
+        )
+    return Text(
+        "You received this email because a meeting with %(host)s was booked for %(email)s. "
+        "If that wasn't you, you can ignore it.",
+        host=host,
+        email=recipient.email,
+    )

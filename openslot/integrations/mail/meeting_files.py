@@ -1,0 +1,39 @@
+"""A meeting as a calendar file, for those who have its manage link."""
+
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.links import calendar_url, manage_url
+from openslot.bookings.models import BookingRef, Status
+from openslot.core.work import Work
+from openslot.i18n.localization import localize
+from openslot.integrations.mail import operations
+from openslot.integrations.mail.calendar_entry import write_calendar
+from openslot.integrations.mail.letters import say_description, say_title
+from openslot.integrations.mail.meetings import Meeting, list_recipients, write_entry
+from openslot.integrations.mail.models import Method
+
+
+async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
+    """Write a booking as its invitee's calendar keeps it."""
+    details = await bookings.get_booking(work, ref)
+    booking = details.booking
+    host = await operations.find_host(work, booking.host_id)
+    if host is None:
+        raise BookingNotFound
+    meeting = Meeting(
+        booking=booking,
+        event_type=details.event_type,
+        host=host,
+        manage_url=manage_url(work.runtime, booking.id),
+        calendar_url=calendar_url(work.runtime, booking.id),
+    )
+    invitee = list_recipients(booking, host)[0]
+    locale = operations.choose_locale(invitee.locale, host.locale)
+    entry = write_entry(
+        meeting,
+        invitee,
+        summary=str(localize(say_title(meeting, invitee), locale)),
+        description=str(localize(say_description(meeting, invitee), locale)),
+        changed_at=booking.updated_at,
+    )
+    return write_calendar(entry, Method.CANCEL if booking.status is Status.CANCELLED else None)

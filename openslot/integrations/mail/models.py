@@ -1,0 +1,140 @@
+"""The nouns of mail: who is written to, what the letter says, and the mail that carries it."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class MailKind(StrEnum):
+    """Why a mail is sent."""
+
+    CONFIRMATION = "confirmation"
+    RESCHEDULE = "reschedule"
+    CANCELLATION = "cancellation"
+    REMINDER = "reminder"
+    NOTICE = "notice"
+
+
+class Role(StrEnum):
+    """What a recipient is in a meeting."""
+
+    INVITEE = "invitee"
+    GUEST = "guest"
+    HOST = "host"
+
+
+class Recipient(Struct, frozen=True, kw_only=True):
+    """Who is written to, in which language and zone."""
+
+    role: Role
+    email: str
+    name: str | None
+    zone: str
+    locale: str | None
+    """A language tag; None: nobody knows."""
+
+
+class Brand(Struct, frozen=True, kw_only=True):
+    """Whose mail it is: what stands at its top, and the colour of its button."""
+
+    name: str
+    colour: str
+    logo_url: str | None = None
+
+
+class Fact(Struct, frozen=True, kw_only=True):
+    """One thing that a letter tells at a glance: when, where, who."""
+
+    label: str
+    lines: tuple[str, ...]
+    url: str | None = None
+    """Where the first line leads to."""
+
+
+class Link(Struct, frozen=True, kw_only=True):
+    """Words that lead somewhere."""
+
+    label: str
+    url: str
+
+
+class Letter(Struct, frozen=True, kw_only=True):
+    """What a mail says, before it has a language and a look; one shape for every mail of the product."""
+
+    subject: str
+    heading: str
+    paragraphs: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    quote: str | None = None
+    """What a person has written, as they wrote it."""
+
+    button: Link | None = None
+    links_label: str | None = None
+    links: tuple[Link, ...] = ()
+    footer: tuple[str, ...] = ()
+
+
+class Method(StrEnum):
+    """What a calendar is asked to do."""
+
+    REQUEST = "REQUEST"
+    CANCEL = "CANCEL"
+
+
+class Attachment(Struct, frozen=True, kw_only=True):
+    """A calendar entry that goes with a mail."""
+
+    method: Method
+    content: bytes
+
+
+class Address(Struct, frozen=True):
+    """An e-mail address, and whose it is."""
+
+    email: str
+    name: str = ""
+
+
+class Mail(Struct, frozen=True, kw_only=True):
+    """A mail, ready to be written as a message."""
+
+    id: UUID
+    sender: Address
+    to: Address
+    reply_to: Address | None
+    subject: str
+    text: str
+    html: str
+    language: str
+    written_at: datetime
+    thread: str | None = None
+    """What mails about the same thing have in common."""
+
+    calendar: Attachment | None = None
+
+
+class Status(StrEnum):
+    """How far a mail has come."""
+
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+
+
+class KeptMail(Struct, frozen=True, kw_only=True):
+    """A mail as the log has it."""
+
+    id: UUID
+    kind: MailKind
+    role: Role | None
+    recipient: str
+    subject: str
+    status: Status
+    transport: str | None
+    booking_id: UUID | None
+    host_id: UUID | None
+    created_at: datetime
+    sent_at: datetime | None
+    error: str | None

@@ -1,0 +1,64 @@
+"""What a host is told when something of theirs stops working: one entry a notice."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.events import Effect, Event
+from openslot.i18n import Text
+from openslot.integrations.mail.meetings import Host
+from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, Role
+from openslot.integrations.mail.operations import Draft, choose_locale
+from openslot.integrations.mail.plain import one_line
+from openslot.webhooks.events import WebhookDisabled
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """Which event a host is told of, who that is, and what the letter says."""
+
+    event: type[Event]
+    host_of: Callable[[Effect], UUID]
+    write: Callable[[Effect], Letter]
+
+
+def _write_webhook_disabled(effect: Effect) -> Letter:
+    event = effect.event(WebhookDisabled)
+    return Letter(
+        subject=Text("A webhook endpoint was switched off"),
+        heading=Text("A webhook endpoint was switched off"),
+        paragraphs=(
+            Text("Openslot could not deliver events to this endpoint and has stopped sending them."),
+            Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
+        ),
+        facts=(
+            Fact(label=Text("Address"), lines=(one_line(event.url),)),
+            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+        ),
+        footer=(Text("You received this email because the endpoint belongs to your account."),),
+    )
+
+
+def write_notice(notice: Notice, host: Host, effect: Effect) -> Draft:
+    """Write a notice to the host that it is about."""
+    return Draft(
+        id=effect.id,
+        kind=MailKind.NOTICE,
+        letter=notice.write(effect),
+        recipient=Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale),
+        brand=host.brand,
+        locale=choose_locale(host.locale),
+        host_id=notice.host_of(effect),
+    )
+
+
+NOTICES = {
+    notice.event.type: notice
+    for notice in (
+        Notice(
+            event=WebhookDisabled,
+            host_of=lambda effect: effect.event(WebhookDisabled).owner_id,
+            write=_write_webhook_disabled,
+        ),
+    )
+}

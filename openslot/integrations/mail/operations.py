@@ -1,0 +1,188 @@
+"""The verbs of mail, the only writers of its tables."""
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from msgspec import Struct, json
+
+from openslot.accounts.models import User
+from openslot.core.actor import Actor, ActorKind
+from openslot.core.work import Runtime, Work
+from openslot.event_types.models import EventType
+from openslot.i18n.languages import DEFAULT, Locale
+from openslot.i18n.negotiation import find_locale
+from openslot.integrations.mail import rules, store
+from openslot.integrations.mail.errors import MailNotFound
+from openslot.integrations.mail.mailbox import Mailbox, open_content
+from openslot.integrations.mail.meetings import Host
+from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message
+from openslot.integrations.mail.models import Address, Attachment, Brand, KeptMail, Letter, Mail, MailKind, Recipient
+from openslot.integrations.mail.ports import Mailer, OutgoingMail
+from openslot.integrations.mail.rendering import render
+from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.integrations.mail.store import NewMail
+
+DEFAULT_COLOUR = "#3155d9"
+
+_read_actor = json.Decoder(Actor).decode
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A letter to one person, before it is written down."""
+
+    id: UUID
+    kind: MailKind
+    letter: Letter
+    recipient: Recipient
+    brand: Brand
+    locale: Locale
+    host_id: UUID | None
+    booking_id: UUID | None = None
+    reply_to: Address | None = None
+    calendar: Attachment | None = None
+    is_public: bool = False
+
+
+async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> Host | None:
+    """Read a host with the brand of their mail: their own, their organization's, or their name in this colour."""
+    row = await store.find_host(work.db, host_id)
+    if row is None:
+        return None
+    brand = Brand(name=row["brand_name"] or row["name"], colour=row["colour"] or colour, logo_url=row["logo_url"])
+    return Host(name=row["name"], email=row["email"], zone=row["zone"], locale=row["locale"], brand=brand)
+
+
+async def find_cause(work: Work, event_id: UUID) -> Actor:
+    """Tell who set off an event."""
+    found = await store.find_actor(work.db, event_id)
+    return _read_actor(found) if found else Actor(kind=ActorKind.SYSTEM)
+
+
+def choose_locale(*tags: str | None) -> Locale:
+    """Choose the first language that there is a catalog for."""
+    return next((locale for tag in tags if tag and (locale := find_locale(tag)) is not None), DEFAULT)
+
+
+def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
+    """Choose what carries a mail; what demo data sets off never leaves the installation."""
+    if runtime.settings.smtp_url is None or cause.is_demo:
+        return Mailbox(runtime)
+    host = urlsplit(runtime.settings.public_url).hostname or "localhost"
+    return SmtpMailer(runtime.settings.smtp_url.server, greeting=_greeting(host))
+
+
+async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
+    """Write a mail and write it down; tell which limit is reached where it must not go, None where it was sent before.
+
+    The work has a transaction of its own, so that everyone who counts sees it.
+    """
+    rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
+    new = NewMail(
+        id=draft.id,
+        kind=draft.kind,
+        role=draft.recipient.role,
+        host_id=draft.host_id,
+        booking_id=draft.booking_id,
+        recipient=draft.recipient.email,
+        subject=rendered.subject,
+        is_public=draft.is_public,
+        transport=mailer.name,
+    )
+    if draft.is_public and (limit := await _find_limit(work, new)) is not None:
+        await store.refuse_mail(work.db, new, limit, now=work.now)
+        return limit
+    kept = await store.begin_mail(work.db, new, now=work.now)
+    if kept is None:
+        return None
+    sender = _sender(work.runtime, draft.brand)
+    to = Address(draft.recipient.email, draft.recipient.name or "")
+    mail = Mail(
+        id=draft.id,
+        sender=sender,
+        to=to,
+        reply_to=draft.reply_to,
+        subject=rendered.subject,
+        text=rendered.text,
+        html=rendered.html,
+        language=draft.locale.language.tag,
+        written_at=kept.created_at,
+        thread=f"{draft.booking_id}" if draft.booking_id else None,
+        calendar=draft.calendar,
+    )
+    return OutgoingMail(
+        id=draft.id,
+        sender=ascii_address(sender.email),
+        recipient=ascii_address(to.email),
+        content=write_message(mail),
+        needs_utf8=any(needs_utf8(each) for each in (sender, to, draft.reply_to) if each is not None),
+    )
+
+
+async def finish_mail(work: Work, mail_id: UUID) -> None:
+    """Write down that a mail was sent."""
+    await store.finish_mail(work.db, mail_id, now=work.now)
+
+
+async def fail_mail(work: Work, mail_id: UUID, error: str) -> None:
+    """Write down that a mail has failed for good."""
+    await store.fail_mail(work.db, mail_id, error[:1000])
+
+
+async def list_mail(work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int) -> list[KeptMail]:
+    """List mails, newest first."""
+    return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit)
+
+
+async def get_mail(work: Work, mail_id: UUID) -> tuple[KeptMail, bytes | None]:
+    """Read a mail, with its message where the embedded mailbox has it."""
+    found = await store.find_mail(work.db, mail_id)
+    if found is None:
+        raise MailNotFound
+    mail, sealed = found
+    return mail, open_content(work.runtime, mail_id, sealed)
+
+
+async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> tuple[int, ...]:
+    """Tell how many minutes before a meeting people are reminded: the event type's choice, the host's, or ours."""
+    chosen = await store.find_reminders(work.db, host_id, event_type_id)
+    return rules.DEFAULT_REMINDERS if chosen is None else chosen
+
+
+async def set_reminders(
+    work: Work, host: User, event_type: EventType | None, minutes: tuple[int, ...] | None
+) -> tuple[int, ...]:
+    """Choose when people are reminded; None lets the next wider choice hold again."""
+    event_type_id = event_type.id if event_type else None
+    if minutes is None:
+        await store.forget_reminders(work.db, host.id, event_type_id)
+    else:
+        await store.set_reminders(work.db, host.id, event_type_id, rules.check_reminders(minutes), now=work.now)
+    return await get_reminders(work, host.id, event_type_id)
+
+
+async def _find_limit(work: Work, new: NewMail) -> str | None:
+    settings = work.runtime.settings
+    to_recipient, for_host = await store.count_public(work.db, new, since=work.now - rules.LIMIT_WINDOW)
+    return rules.find_limit(
+        to_recipient=to_recipient,
+        for_host=for_host,
+        recipient_limit=settings.limit_mail_recipient,
+        host_limit=settings.limit_mail_host,
+    )
+
+
+def _greeting(host: str) -> str:
+    """Write a name or an address as SMTP wants to be greeted with: addresses stand in brackets."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return f"[{'IPv6:' if address.version == 6 else ''}{address}]"
+
+
+def _sender(runtime: Runtime, brand: Brand) -> Address:
+    chosen = runtime.settings.mail_from
+    if chosen is None:
+        return Address("openslot@localhost", brand.name)
+    return Address(chosen.email, chosen.name or brand.name)

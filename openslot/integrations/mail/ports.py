@@ -1,0 +1,44 @@
+"""What carries mail: a port that an SMTP server, the embedded mailbox and a fake answer."""
+
+from typing import Protocol
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class OutgoingMail(Struct, frozen=True, kw_only=True):
+    """A message on its way: where it comes from, where it goes, and its bytes."""
+
+    id: UUID
+    sender: str
+    recipient: str
+    content: bytes
+    needs_utf8: bool = False
+
+
+class MailDeferred(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """It could not be sent now; another try may succeed.
+
+    `answered` says that the server works and refuses this one message.
+    """
+
+    def __init__(self, message: str, *, answered: bool = False) -> None:
+        super().__init__(message)
+        self.answered = answered
+
+
+class MailRefused(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """It can't be sent, now or later."""
+
+
+class Mailer(Protocol):
+    """Takes a message over, or says why not."""
+
+    @property
+    def name(self) -> str:
+        """What the log of mail calls it."""
+        ...
+
+    async def send(self, mail: OutgoingMail) -> None:
+        """Take a message over; raise `MailDeferred` or `MailRefused` where that fails."""
+        ...

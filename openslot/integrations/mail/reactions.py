@@ -1,0 +1,90 @@
+"""What mail does because something happened: one mail for each who takes part, and notices to hosts."""
+
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.models import Booking
+from openslot.bookings.rules import is_over
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
+from openslot.core.work import Work
+from openslot.integrations.mail import operations
+from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
+from openslot.integrations.mail.drafts import (
+    KINDS,
+    find_recipient,
+    name_recipient,
+    read_event,
+    read_meeting,
+    write_draft,
+)
+from openslot.integrations.mail.meetings import list_recipients
+from openslot.integrations.mail.models import Recipient
+from openslot.integrations.mail.notices import NOTICES, write_notice
+from openslot.integrations.mail.reminders import REMIND, plan_reminders, remind
+from openslot.integrations.mail.rules import DELAYS
+
+SEND, NOTIFY = "mail.send", "mail.notify"
+OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
+
+
+def booking_lane(event: Event) -> str:
+    """Keep what is told of one booking in order."""
+    return f"mail:booking:{event.subject[1]}"
+
+
+async def fan_out(work: Work, effect: Effect) -> Outcome:
+    """Make one mail for everyone who takes part in a meeting, and plan its reminders anew."""
+    booking = read_event(effect).booking
+    host = await operations.find_host(work, booking.host_id)
+    if host is None:
+        return Skipped(NO_HOST)
+    if is_over(booking, now=work.now):
+        return Skipped(OVER)
+    cause = await operations.find_cause(work, effect.event_id)
+    async with work.runtime.transaction(SYSTEM) as planning:
+        await plan_reminders(planning, booking, host, cause)
+    return Expanded(tuple(_target(booking, each) for each in list_recipients(booking, host)))
+
+
+async def send(work: Work, effect: Effect) -> Outcome:
+    """Tell one person what happened to a meeting."""
+    event = read_event(effect)
+    if is_over(event.booking, now=work.now):
+        return await leave_unsent(work, effect, OVER)
+    host = await operations.find_host(work, event.booking.host_id, colour=event.event_type.colour)
+    recipient = find_recipient(event.booking, host, effect.target) if host else None
+    if host is None or recipient is None:
+        return await leave_unsent(work, effect, NO_HOST)
+    cause = await operations.find_cause(work, effect.event_id)
+    meeting, kind = read_meeting(work.runtime, event, host, cause=cause), KINDS[effect.event_type][1]
+    return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
+
+
+async def notify(work: Work, effect: Effect) -> Outcome:
+    """Tell a host that something of theirs needs a look."""
+    notice = NOTICES[effect.event_type]
+    host = await operations.find_host(work, notice.host_of(effect))
+    if host is None:
+        return Skipped(NO_HOST)
+    cause = await operations.find_cause(work, effect.event_id)
+    return await deliver(work, effect, write_notice(notice, host, effect), cause)
+
+
+def _target(booking: Booking, recipient: Recipient) -> Target:
+    lane = f"mail:booking:{booking.id}@{recipient.email.casefold()}"
+    return Target(reaction=SEND, target=name_recipient(recipient), lane=lane)
+
+
+MAIL_REACTIONS = (
+    Reaction(
+        name="mail.fan_out", on=(BookingCreated, BookingRescheduled, BookingCancelled), run=fan_out, lane=booking_lane
+    ),
+    Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
+    Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
+    Reaction(
+        name=NOTIFY,
+        on=tuple(notice.event for notice in NOTICES.values()),
+        run=notify,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
+)

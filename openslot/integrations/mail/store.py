@@ -1,0 +1,212 @@
+"""All SQL of mail."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.db import Db, Row, count_of
+from openslot.core.ids import new_id
+from openslot.integrations.mail.models import KeptMail, MailKind, Role, Status
+
+COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
+# The first of the two numbers of an advisory lock.
+RECIPIENTS, HOSTS = 21, 22
+
+HOST = """
+select u.name, u.email, u.zone, u.locale, b.name as brand_name, b.colour, b.logo_url
+from users u left join lateral (
+    select 0 as place, own.name, own.colour, own.logo_url from brands own where own.user_id = u.id
+    union all
+    select 1, coalesce(their.name, o.name), their.colour, their.logo_url
+    from memberships m join organizations o on o.id = m.organization_id
+    join brands their on their.organization_id = o.id
+    where m.user_id = u.id and m.active
+    order by place limit 1
+) b on true
+where u.id = $1"""
+
+COUNT_PUBLIC = """
+select (select count(*) from mail_messages
+        where lower(recipient) = lower($1) and is_public and status <> 'failed'
+          and created_at > $3 and id <> $4)::int as to_recipient,
+       (select count(*) from mail_messages
+        where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4)::int as for_host"""
+
+# A mail is written down before it is sent, so that what is under way counts too. Another try finds it again.
+BEGIN = f"""
+insert into mail_messages as m (id, kind, role, host_id, booking_id, recipient, subject, is_public, status, transport,
+    created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, 'sending', $9, $10)
+on conflict (id) do update set status = 'sending', error = null, transport = excluded.transport
+where m.status <> 'sent'
+returning {COLUMNS}"""
+FAIL_NEW = """
+insert into mail_messages as m (id, kind, role, host_id, booking_id, recipient, subject, is_public, status, transport,
+    created_at, error) values ($1, $2, $3, $4, $5, $6, $7, $8, 'failed', $9, $10, $11)
+on conflict (id) do update set status = 'failed', error = excluded.error where m.status <> 'sent'"""
+
+LISTED = f"""
+select {COLUMNS} from mail_messages
+where ($1::text is null or lower(recipient) = lower($1)) and ($2::uuid is null or booking_id = $2)
+order by created_at desc, id desc limit $3"""
+
+# A try that took its whole worker down has left no word behind: the effect tells how it ended.
+ABANDONED = """
+update mail_messages m set status = 'failed', error = coalesce(e.last_error, 'it could not be sent')
+from effects e where m.id = any(array(
+    select id from mail_messages where status = 'sending' order by created_at limit $1))
+  and m.status = 'sending' and e.id = m.id and e.state = 'dead'"""
+DELETE_OLD = """
+delete from mail_messages where id = any(array(
+    select id from mail_messages where created_at < $1 order by created_at limit $2))"""
+
+REMINDERS = """
+select minutes_before from reminder_settings
+where host_id = $1 and (event_type_id = $2 or event_type_id is null) order by event_type_id nulls last limit 1"""
+
+
+class NewMail(Struct, frozen=True, kw_only=True):
+    """A mail that is about to be sent."""
+
+    id: UUID
+    kind: MailKind
+    role: Role
+    host_id: UUID | None
+    booking_id: UUID | None
+    recipient: str
+    subject: str
+    is_public: bool
+    transport: str
+
+
+async def find_host(db: Db, host_id: UUID) -> Row | None:
+    """Look up a host with their own brand, or their organization's."""
+    return await db.fetchrow(HOST, host_id)
+
+
+async def find_actor(db: Db, event_id: UUID) -> str | None:
+    """Tell as JSON who set off an event."""
+    actor: str | None = await db.fetchval("select actor from events where id = $1", event_id)
+    return actor
+
+
+async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
+    """Count what the public has set off to one address and for one host, and let nobody else count until the commit."""
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext(lower($2)))", RECIPIENTS, mail.recipient)
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2::text))", HOSTS, str(mail.host_id))
+    row = await db.fetchrow(COUNT_PUBLIC, mail.recipient, mail.host_id, since, mail.id)
+    return (row["to_recipient"], row["for_host"]) if row else (0, 0)
+
+
+async def begin_mail(db: Db, mail: NewMail, *, now: datetime) -> KeptMail | None:
+    """Write down that a mail is being sent; None where it was sent before."""
+    row = await db.fetchrow(BEGIN, *_values(mail), now)
+    return to_mail(row) if row else None
+
+
+async def refuse_mail(db: Db, mail: NewMail, error: str, *, now: datetime) -> None:
+    """Write down that a mail is not sent."""
+    await db.execute(FAIL_NEW, *_values(mail), now, error)
+
+
+async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
+    """Write down that a mail was sent."""
+    await db.execute(
+        "update mail_messages set status = 'sent', sent_at = $2, error = null where id = $1 and status <> 'sent'",
+        mail_id,
+        now,
+    )
+
+
+async def fail_mail(db: Db, mail_id: UUID, error: str) -> None:
+    """Write down that a mail has failed for good."""
+    await db.execute(
+        "update mail_messages set status = 'failed', error = $2 where id = $1 and status = 'sending'", mail_id, error
+    )
+
+
+async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
+    """Keep a message in the embedded mailbox."""
+    await db.execute("update mail_messages set content = $2 where id = $1", mail_id, sealed)
+
+
+async def list_mail(db: Db, *, recipient: str | None, booking_id: UUID | None, limit: int) -> list[KeptMail]:
+    """List mails, newest first."""
+    return [to_mail(row) for row in await db.fetch(LISTED, recipient, booking_id, limit)]
+
+
+async def find_mail(db: Db, mail_id: UUID) -> tuple[KeptMail, bytes | None] | None:
+    """Look a mail up, with its sealed message where it was kept."""
+    row = await db.fetchrow(f"select {COLUMNS}, content from mail_messages where id = $1", mail_id)
+    return (to_mail(row), row["content"]) if row else None
+
+
+async def fail_abandoned(db: Db, *, limit: int) -> int:
+    """Write down that mails have failed whose effects are dead."""
+    return count_of(await db.execute(ABANDONED, limit))
+
+
+async def delete_old(db: Db, before: datetime, *, limit: int) -> int:
+    """Remove the oldest mails."""
+    return count_of(await db.execute(DELETE_OLD, before, limit))
+
+
+async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> tuple[int, ...] | None:
+    """Tell how many minutes before a meeting people are reminded; None where nobody has chosen."""
+    found: list[int] | None = await db.fetchval(REMINDERS, host_id, event_type_id)
+    return None if found is None else tuple(found)
+
+
+async def set_reminders(
+    db: Db, host_id: UUID, event_type_id: UUID | None, minutes: Sequence[int], *, now: datetime
+) -> None:
+    """Choose when people are reminded of a host's meetings, or of one event type's."""
+    await db.execute(
+        """insert into reminder_settings (id, host_id, event_type_id, minutes_before, updated_at)
+        values ($1, $2, $3, $4, $5)
+        on conflict (host_id, event_type_id) do update
+        set minutes_before = excluded.minutes_before, updated_at = excluded.updated_at""",
+        new_id(),
+        host_id,
+        event_type_id,
+        list(minutes),
+        now,
+    )
+
+
+async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> None:
+    """Let the next wider choice hold again."""
+    await db.execute(
+        "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2",
+        host_id,
+        event_type_id,
+    )
+
+
+def to_mail(row: Row) -> KeptMail:
+    """Make a mail of a row that has `COLUMNS`."""
+    fields: dict[str, Any] = {name: row[name] for name in KeptMail.__struct_fields__}
+    return KeptMail(
+        **{
+            **fields,
+            "kind": MailKind(fields["kind"]),
+            "role": Role(fields["role"]) if fields["role"] else None,
+            "status": Status(fields["status"]),
+        }
+    )
+
+
+def _values(mail: NewMail) -> tuple[object, ...]:
+    return (
+        mail.id,
+        mail.kind,
+        mail.role,
+        mail.host_id,
+        mail.booking_id,
+        mail.recipient,
+        mail.subject,
+        mail.is_public,
+        mail.transport,
+    )

@@ -1,0 +1,82 @@
+"""Mail in every language: each letter, to each who takes part, in words of the catalogs alone."""
+
+from datetime import timedelta
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.i18n.catalogs import get_catalog
+from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
+from openslot.integrations.mail.letters import BY_ROLE
+from openslot.integrations.mail.models import Role
+from openslot.integrations.mail.operations import choose_locale
+from tests.bookings.conftest import MovingClock
+from tests.integrations.mail.conftest import Book, cancel, messages, move, part, work_off
+
+JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
+FOREIGN = [language for language in LANGUAGES.values() if language is not ENGLISH]
+# Words that stand in an English mail and would be missed by nobody's eye in another.
+ENGLISH_WORDS = (
+    "meeting with",
+    "When",
+    "Where",
+    "Host:",
+    "Guests",
+    "You received",
+    "calendar:",
+    "Reschedule",
+    " time,",
+)
+
+
+@pytest.mark.parametrize("language", FOREIGN, ids=lambda language: language.tag)
+async def test_every_mail_is_written_in_its_readers_language(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User, language: Language
+) -> None:
+    await runtime.pool.execute("update users set locale = $2 where id = $1", user.id, language.tag)
+    await runtime.pool.execute("update event_types set name = 'Yoga'")
+    booking = await book(clock.now + timedelta(days=2, hours=3), guests=(LI,))
+    await work_off(runtime, clock)
+    await move(runtime, booking, booking.starts_at + timedelta(hours=1))
+    await work_off(runtime, clock)
+    clock.now = booking.starts_at - timedelta(hours=23)
+    await work_off(runtime, clock)
+    await cancel(runtime, booking, actor=OPERATOR, reason="x")
+    await work_off(runtime, clock)
+    catalog = get_catalog(language)
+    for address, role, count in ((JONAS, Role.INVITEE, 4), (LI, Role.GUEST, 4), (MARA, Role.HOST, 3)):
+        sent = await messages(runtime, address)
+        assert len(sent) == count
+        for message in sent:
+            text, html = part(message, "text/plain"), part(message, "text/html")
+            assert message["Content-Language"] == language.tag
+            assert f'lang="{language.tag}" dir="{language.direction}"' in html
+            assert [word for word in ENGLISH_WORDS if word in text or word in message["Subject"]] == []
+            headings = {catalog.gettext(heading.msgid) for heading in BY_ROLE[role].values()}
+            assert text.splitlines()[0] in headings
+
+
+async def test_the_invitee_chooses_the_language_and_the_host_has_their_own(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    await book(locale="de-AT", guests=(LI,))
+    await work_off(runtime, clock)
+    languages = [(await messages(runtime, each))[0]["Content-Language"] for each in (JONAS, LI, MARA)]
+    assert languages == ["de", "de", "en"]
+    assert "Bestätigt" in (await messages(runtime, JONAS))[0]["Subject"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "formats"),
+    [
+        (("de", "fr"), "de"),
+        (("sv", "fr"), "fr"),
+        ((None, "pt-PT"), "pt_PT"),
+        (("sv", None), "en_GB"),
+        (("en-US",), "en_US"),
+    ],
+)
+def test_the_first_language_that_there_is(tags: tuple[str | None, ...], formats: str) -> None:
+    assert choose_locale(*tags).formats == formats

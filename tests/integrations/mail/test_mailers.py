@@ -1,0 +1,99 @@
+"""The port: whatever carries mail passes the same tests."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from msgspec import Struct
+
+from openslot.core.actor import SYSTEM
+from openslot.core.ids import new_id
+from openslot.core.smtp import SmtpUrl
+from openslot.core.work import Runtime
+from openslot.integrations.mail import operations, store
+from openslot.integrations.mail.fake import FakeMailer
+from openslot.integrations.mail.mailbox import Mailbox
+from openslot.integrations.mail.models import MailKind, Role
+from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
+from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.integrations.mail.store import NewMail
+from tests.integrations.mail.smtp_server import smtp_server
+
+CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A dot, and \xe2\x9c\x93.\r\n"
+
+
+class Tried(Struct, frozen=True):
+    """A mailer, and what it has taken so far."""
+
+    mailer: Mailer
+    read: Callable[[], Awaitable[list[bytes]]]
+
+
+@pytest.fixture(params=["smtp", "mailbox", "fake"])
+async def tried(request: pytest.FixtureRequest, runtime: Runtime) -> AsyncIterator[Tried]:
+    """Give one mailer after the other."""
+    if request.param == "fake":
+        fake = FakeMailer()
+
+        async def read_fake() -> list[bytes]:
+            return [each.content for each in fake.sent]
+
+        yield Tried(fake, read_fake)
+    elif request.param == "mailbox":
+
+        async def read_box() -> list[bytes]:
+            rows = await runtime.pool.fetch("select id from mail_messages where content is not null")
+            found = [(await operations.get_mail(runtime.work(SYSTEM), row["id"]))[1] for row in rows]
+            return [content for content in found if content is not None]
+
+        yield Tried(Mailbox(runtime), read_box)
+    else:
+        async with smtp_server() as server:
+
+            async def read_server() -> list[bytes]:
+                return [each.content for each in server.received]
+
+            yield Tried(SmtpMailer(SmtpUrl.parse(f"smtp://127.0.0.1:{server.port}").server), read_server)
+
+
+async def begin(runtime: Runtime) -> OutgoingMail:
+    """Write a mail down, as it is before it is sent."""
+    new = NewMail(
+        id=new_id(),
+        kind=MailKind.NOTICE,
+        role=Role.HOST,
+        host_id=None,
+        booking_id=None,
+        recipient="mara@lindqvist.example",
+        subject="Hello",
+        is_public=False,
+        transport="any",
+    )
+    await store.begin_mail(runtime.pool, new, now=runtime.clock())
+    return OutgoingMail(id=new.id, sender="bookings@here.example", recipient=new.recipient, content=CONTENT)
+
+
+async def test_what_is_taken_arrives_byte_for_byte(tried: Tried, runtime: Runtime) -> None:
+    await tried.mailer.send(await begin(runtime))
+    assert await tried.read() == [CONTENT]
+
+
+async def test_what_is_taken_twice_is_the_same_message(tried: Tried, runtime: Runtime) -> None:
+    mail = await begin(runtime)
+    await tried.mailer.send(mail)
+    await tried.mailer.send(mail)
+    assert set(await tried.read()) == {CONTENT}
+
+
+async def test_every_mailer_has_a_name_for_the_log(tried: Tried) -> None:
+    assert tried.mailer.name
+
+
+async def test_the_fake_fails_as_it_is_told(runtime: Runtime) -> None:
+    fake = FakeMailer()
+    fake.faults.extend([MailDeferred("later"), MailRefused("never"), None])
+    mail = await begin(runtime)
+    for fault in (MailDeferred, MailRefused):
+        with pytest.raises(fault):
+            await fake.send(mail)
+    await fake.send(mail)
+    assert len(fake.sent) == 1

@@ -1,0 +1,224 @@
+"""The bytes of a mail: nothing that a person types becomes a header, and calendars read what we send."""
+
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from typing import cast
+from uuid import UUID
+
+import icalendar
+import pytest
+from msgspec.structs import replace
+
+from openslot.integrations.mail.add_links import google_url, outlook_url
+from openslot.integrations.mail.calendar_entry import Attendee, Entry, attach, write_calendar
+from openslot.integrations.mail.message import write_message
+from openslot.integrations.mail.models import Address, Mail, Method
+from openslot.integrations.mail.plain import find_name, one_line, paragraph
+
+ID = UUID("01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
+NOW = datetime(2026, 3, 16, 9, 0, 0, 123456, tzinfo=UTC)
+ENTRY = Entry(
+    uid="01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1@openslot",
+    sequence=2,
+    starts_at=datetime(2026, 3, 20, 9, 0, tzinfo=UTC),
+    ends_at=datetime(2026, 3, 20, 9, 30, tzinfo=UTC),
+    summary="Intro call with Mara Lindqvist",
+    description="First line\nSecond; line, with marks",
+    location="Sveavägen 1, Stockholm",
+    url="https://book.example/manage/x",
+    organizer=Address("mara@lindqvist.example", "Mara Lindqvist"),
+    attendees=(
+        Attendee(address=Address("jonas@okafor.example", "Jonas Okafor")),
+        Attendee(address=Address("li@okafor.example"), is_asked=True),
+    ),
+    created_at=NOW,
+    changed_at=NOW,
+)
+MAIL = Mail(
+    id=ID,
+    sender=Address("bookings@here.example", "Mara Lindqvist"),
+    to=Address("jonas@okafor.example", "Jonas Okafor"),
+    reply_to=Address("mara@lindqvist.example", "Mara Lindqvist"),
+    subject="Confirmed: Intro call",
+    text="It is confirmed.",
+    html="<p>It is confirmed.</p>",
+    language="en",
+    written_at=NOW,
+    thread="booking",
+    calendar=attach(ENTRY, Method.REQUEST),
+)
+HEADERS = {
+    "message-id",
+    "date",
+    "from",
+    "to",
+    "reply-to",
+    "subject",
+    "references",
+    "content-language",
+    "auto-submitted",
+    "x-auto-response-suppress",
+    "mime-version",
+    "content-type",
+}
+INJECTIONS = (
+    "x\r\nBcc: victim@else.example",
+    "x\nBcc: victim@else.example",
+    "x\rBcc: victim@else.example",
+    "x\r\n\r\nA body of my own",
+    "x\x00y",
+    "x\x0bBcc: a\x0c\x1c\x1d\x1e\x85y",
+    "x\u2028Bcc: victim@else.example\u2029",
+    "=?utf-8?q?x=0D=0ABcc:_victim=40else.example?=",
+    "=\u202e?utf-8?q?x=0D=0ABcc:_victim=40else.example?=",
+    "=?utf-8?b?eA0KQmNjOiB2aWN0aW1AZWxzZS5leGFtcGxl?=",
+    '"quoted" <victim@else.example>, other',
+    "x\ud800y",
+    "\u202ecod.exe",
+    "名前 ✨ مرحبا",
+    "x" * 1_000_000,
+    "é\r\n" * 300_000,
+)
+
+
+def read(content: bytes) -> EmailMessage:
+    return message_from_bytes(content, policy=policy.default)
+
+
+def read_calendar(content: bytes) -> icalendar.Event:
+    (event,) = icalendar.Calendar.from_ical(content).walk("VEVENT")
+    return cast("icalendar.Event", event)
+
+
+def test_a_mail_has_text_html_and_an_invitation_twice() -> None:
+    message = read(write_message(MAIL))
+    assert [part.get_content_type() for part in message.walk()] == [
+        "multipart/mixed",
+        "multipart/alternative",
+        "text/plain",
+        "text/html",
+        "text/calendar",
+        "application/ics",
+    ]
+    parts = list(message.walk())
+    assert parts[4].get_param("method") == "REQUEST"
+    assert parts[4].get_content_charset() == "utf-8"
+    assert parts[5].get_filename() == "invite.ics"
+    assert MAIL.calendar is not None
+    assert parts[5].get_content() == MAIL.calendar.content
+
+
+def test_the_same_mail_is_the_same_bytes() -> None:
+    assert write_message(MAIL) == write_message(MAIL)
+
+
+def test_its_id_is_fixed_and_no_machine_answers_it() -> None:
+    message = read(write_message(MAIL))
+    assert message["Message-ID"] == f"<{ID}@here.example>"
+    assert message["Auto-Submitted"] == "auto-generated"
+
+
+@pytest.mark.parametrize("text", INJECTIONS, ids=range(len(INJECTIONS)))
+def test_no_text_becomes_a_header(text: str) -> None:
+    hostile = replace(
+        MAIL,
+        sender=Address("bookings@here.example", text),
+        to=Address("jonas@okafor.example", text),
+        reply_to=Address("mara@lindqvist.example", text),
+        subject=text,
+    )
+    content = write_message(hostile)
+    head = content.partition(b"\r\n\r\n")[0]
+    names = {line.partition(b":")[0].decode().lower() for line in head.split(b"\r\n") if line[:1] not in b" \t"}
+    assert names == HEADERS
+    assert b"\n" not in content.replace(b"\r\n", b"")
+    assert b"\x00" not in content
+    message = read(content)
+    assert [address.addr_spec for address in message["To"].addresses] == ["jonas@okafor.example"]
+    assert [address.addr_spec for address in message["From"].addresses] == ["bookings@here.example"]
+    assert len(message["Subject"]) <= 200
+    assert max(len(line) for line in content.split(b"\r\n")) <= 998
+
+
+@pytest.mark.parametrize("text", INJECTIONS, ids=range(len(INJECTIONS)))
+def test_no_text_becomes_a_line_of_the_calendar(text: str) -> None:
+    hostile = replace(
+        ENTRY,
+        summary=text,
+        description=text,
+        location=text,
+        organizer=Address("mara@lindqvist.example", text),
+        attendees=(Attendee(address=Address("jonas@okafor.example", text)),),
+    )
+    plain, written = read_calendar(write_calendar(ENTRY, Method.REQUEST)), write_calendar(hostile, Method.REQUEST)
+    event = read_calendar(written)
+    assert {name for name in event if name != "DESCRIPTION"} == {name for name in plain if name != "DESCRIPTION"}
+    assert str(event["attendee"]) == "mailto:jonas@okafor.example"
+    assert len(written) < 50_000
+    assert all(len(line) <= 75 for line in written.split(b"\r\n"))
+
+
+def test_a_calendar_reads_back_what_was_written() -> None:
+    event = read_calendar(write_calendar(ENTRY, Method.REQUEST))
+    assert event["uid"] == ENTRY.uid
+    assert event["sequence"] == 2
+    assert event.decoded("dtstart") == ENTRY.starts_at
+    assert event.decoded("dtend") == ENTRY.ends_at
+    assert event["description"] == ENTRY.description
+    assert event["status"] == "CONFIRMED"
+    assert event["organizer"].params["CN"] == "Mara Lindqvist"
+    booked, asked = cast("list[icalendar.vCalAddress]", event["attendee"])
+    assert (booked.params["PARTSTAT"], booked.params["RSVP"]) == ("ACCEPTED", "FALSE")
+    assert (asked.params["PARTSTAT"], asked.params["RSVP"]) == ("NEEDS-ACTION", "TRUE")
+
+
+def test_a_cancellation_takes_the_entry_back() -> None:
+    written = write_calendar(ENTRY, Method.CANCEL)
+    assert icalendar.Calendar.from_ical(written)["method"] == "CANCEL"
+    assert read_calendar(written)["status"] == "CANCELLED"
+
+
+def test_addresses_beyond_ascii_are_written_as_the_network_knows_them() -> None:
+    domain = read(write_message(replace(MAIL, to=Address("jonas@bücher.example"))))
+    assert domain["To"].addresses[0].addr_spec == "jonas@xn--bcher-kva.example"
+    local = write_message(replace(MAIL, to=Address("jörg@okafor.example")))
+    assert "jörg@okafor.example".encode() in local.partition(b"\r\n\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("Jonas Okafor", "Jonas Okafor"),
+        ("  Dr.  J. R.\tMüller-Ødegård  ", "Dr. J. R. Müller-Ødegård"),
+        ("山田 太郎", "山田 太郎"),
+        ("Win at https://spam.example", None),
+        ("visit www.spam", None),
+        ("spam.example has prizes", None),
+        ("me@else.example", None),
+        ("<b>Jonas</b>", None),
+        ("x" * 61, None),
+        ("\r\n", None),
+        ("", None),
+    ],
+)
+def test_a_name_is_a_name_and_no_advertisement(given: str, name: str | None) -> None:
+    assert find_name(given) == name
+
+
+def test_a_line_stays_one_line_and_short() -> None:
+    assert one_line("a\r\nb\u2028c\x00d") == "a b c d"
+    assert one_line("x" * 300) == "x" * 199 + "…"
+
+
+def test_a_paragraph_keeps_its_lines() -> None:
+    assert paragraph("a\r\nb\rc\n\nd\x00") == "a\nb\nc\n\nd"
+    assert len(paragraph("x\n" * 1_000_000)) <= 5000
+
+
+def test_links_put_the_meeting_into_a_calendar() -> None:
+    google, outlook = google_url(ENTRY), outlook_url(ENTRY)
+    assert "dates=20260320T090000Z%2F20260320T093000Z" in google
+    assert "text=Intro%20call%20with%20Mara%20Lindqvist" in google
+    assert "startdt=2026-03-20T09%3A00%3A00Z" in outlook
+    assert "location=Sveav%C3%A4gen%201%2C%20Stockholm" in outlook

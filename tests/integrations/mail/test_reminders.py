@@ -1,0 +1,171 @@
+"""Reminders, on a clock that tests move: sent once, moved, dropped, and never for a meeting that has begun."""
+
+from datetime import timedelta
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.effects import enqueue_due
+from openslot.core.work import Runtime
+from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.models import MailKind, Status
+from openslot.integrations.mail.rules import find_lost_meaning, plan_reminders
+from tests.bookings.conftest import MONDAY, MovingClock
+from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
+
+JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
+WEDNESDAY = MONDAY.replace(hour=10) + timedelta(days=2)
+
+
+async def reminders(runtime: Runtime, to: str = JONAS) -> int:
+    return sum(each.kind is MailKind.REMINDER and each.status is Status.SENT for each in await mails(runtime, to))
+
+
+async def planned(runtime: Runtime) -> list[str]:
+    rows = await runtime.pool.fetch(
+        "select key from effects where reaction = 'mail.remind' and state = 'queued' order by next_try_at"
+    )
+    return [row["key"].split(":")[1] for row in rows]
+
+
+async def at(runtime: Runtime, clock: MovingClock, **before: float) -> int:
+    """Let time pass until so long before Wednesday's meeting, and count what Jonas was reminded of."""
+    clock.now = WEDNESDAY - timedelta(**before)
+    await work_off(runtime, clock)
+    return await reminders(runtime)
+
+
+async def test_a_reminder_a_day_and_an_hour_before(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    await book(WEDNESDAY, guests=(LI,))
+    assert await at(runtime, clock, hours=24, seconds=1) == 0
+    assert await at(runtime, clock, hours=24) == 1
+    assert await at(runtime, clock, hours=23) == 1
+    assert await at(runtime, clock, hours=1, seconds=1) == 1
+    assert await at(runtime, clock, hours=1) == 2
+    assert await at(runtime, clock, hours=-5) == 2
+    assert await reminders(runtime, LI) == 2
+    assert await reminders(runtime, MARA) == 0
+    reminder = (await messages(runtime, JONAS))[1]
+    assert reminder["Subject"].startswith("Reminder: ")
+    assert "/manage/" in part(reminder, "text/plain")
+    assert [each.get_content_type() for each in reminder.walk()] == ["multipart/alternative", "text/plain", "text/html"]
+
+
+async def test_reminders_move_with_the_booking(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    booking = await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    await move(runtime, booking, WEDNESDAY + timedelta(hours=2))
+    await work_off(runtime, clock)
+    assert await planned(runtime) == ["1440", "60"]
+    assert await at(runtime, clock, hours=24) == 0
+    assert await at(runtime, clock, hours=22) == 1
+    assert await at(runtime, clock, hours=1) == 1
+    assert await at(runtime, clock, hours=-1) == 2
+
+
+async def test_reminders_are_dropped_with_the_booking(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    booking = await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    assert await planned(runtime) == ["1440", "60"]
+    await cancel(runtime, booking)
+    await work_off(runtime, clock)
+    assert await planned(runtime) == []
+    assert await at(runtime, clock, hours=0) == 0
+
+
+async def test_a_reminder_that_comes_before_the_news_of_a_change_is_not_sent(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    booking = await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    clock.now = WEDNESDAY - timedelta(hours=24)
+    await cancel(runtime, booking)
+    await runtime.pool.execute(
+        "update effects set next_try_at = next_try_at + interval '1 hour' where reaction = 'mail.fan_out'"
+    )
+    await work_off(runtime, clock)
+    assert await reminders(runtime) == 0
+    assert await planned(runtime) == ["60"]
+
+
+async def test_a_worker_that_starts_late_sends_only_what_still_makes_sense(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    assert await at(runtime, clock, minutes=30) == 1
+
+
+async def test_a_worker_that_starts_after_the_beginning_sends_no_reminder(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    assert await at(runtime, clock, seconds=0) == 0
+
+
+async def test_a_booking_at_short_notice_has_the_reminders_that_are_still_to_come(
+    runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    clock.now = WEDNESDAY - timedelta(hours=5)
+    await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    assert await planned(runtime) == ["60"]
+
+
+async def test_the_hosts_choice_holds_when_the_reminder_is_due(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User
+) -> None:
+    await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, user, None, (60,))
+    assert await at(runtime, clock, hours=24) == 0
+    assert await at(runtime, clock, hours=1) == 1
+
+
+async def test_no_reminders_where_the_host_wants_none(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, user, None, ())
+    await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    assert await planned(runtime) == []
+
+
+async def test_planned_reminders_are_no_mail_yet(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    booking = await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    assert {each.kind for each in await mails(runtime, booking_id=booking.id)} == {MailKind.CONFIRMATION}
+
+
+async def test_the_sweeper_brings_a_reminder_in_time(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    await runtime.pool.execute("delete from pgqueuer")
+    assert (await enqueue_due(runtime.pool, now=WEDNESDAY - timedelta(hours=25)))[0] == 0
+    assert (await enqueue_due(runtime.pool, now=WEDNESDAY - timedelta(hours=24, minutes=1)))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("minutes", "before", "lost"),
+    [
+        (1440, timedelta(hours=24), None),
+        (1440, timedelta(hours=2), None),
+        (1440, timedelta(hours=1), "a later reminder is due already"),
+        (60, timedelta(hours=1), None),
+        (60, timedelta(seconds=1), None),
+        (60, timedelta(), "the meeting has begun"),
+        (30, timedelta(minutes=30), "this reminder is no longer wanted"),
+    ],
+)
+def test_when_a_reminder_has_lost_its_meaning(minutes: int, before: timedelta, lost: str | None) -> None:
+    assert find_lost_meaning(WEDNESDAY, minutes, (1440, 60), now=WEDNESDAY - before) == lost
+
+
+def test_reminders_whose_time_has_passed_are_not_planned() -> None:
+    assert plan_reminders(WEDNESDAY, (1440, 60), now=WEDNESDAY - timedelta(hours=24)) == {
+        60: WEDNESDAY - timedelta(hours=1)
+    }
