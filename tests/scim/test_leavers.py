@@ -154,6 +154,7 @@ async def test_a_mover_keeps_the_account_under_its_new_name_and_address(
 
     assert answer.status_code == 200
     assert (after.email, after.name) == (new, "Mara Okafor")
+    assert answer.json()["meta"]["version"] == 'W/"2"'
 
 
 async def test_a_new_address_outside_the_domain_or_of_another_account_changes_no_account(
