@@ -15,6 +15,7 @@ from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
+from openslot.scim.reactions import SCIM_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
@@ -22,7 +23,7 @@ from openslot.webhooks.store import LOGGED_EVENT
 
 EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS)
+REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *SCIM_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,

@@ -1,14 +1,17 @@
-"""What a host is told when something of theirs stops working: one entry a notice."""
+"""What someone is told about their account, by one mail a notice: one entry each."""
 
 from collections.abc import Callable
 from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.accounts.events import InvitationCreated
+from openslot.accounts.invitations import invitation_url
 from openslot.core.events import Effect, Event
+from openslot.core.work import Runtime
 from openslot.i18n import Text
 from openslot.integrations.mail.meetings import Host
-from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, Role
+from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, Role
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.webhooks.events import WebhookDisabled
@@ -19,10 +22,10 @@ class Notice(Struct, frozen=True, kw_only=True):
 
     event: type[Event]
     host_of: Callable[[Effect], UUID]
-    write: Callable[[Effect], Letter]
+    write: Callable[[Runtime, Effect], Letter]
 
 
-def _write_webhook_disabled(effect: Effect) -> Letter:
+def _write_webhook_disabled(_: Runtime, effect: Effect) -> Letter:
     event = effect.event(WebhookDisabled)
     return Letter(
         subject=Text("A webhook endpoint was switched off"),
@@ -39,16 +42,31 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
     )
 
 
-def write_notice(notice: Notice, host: Host, effect: Effect) -> Draft:
-    """Write a notice to the host that it is about."""
+def _write_invitation(runtime: Runtime, effect: Effect) -> Letter:
+    event = effect.event(InvitationCreated)
+    organization = one_line(event.organization_name)
+    return Letter(
+        subject=Text("%(organization)s invites you to Openslot", organization=organization),
+        heading=Text("Join %(organization)s", organization=organization),
+        paragraphs=(
+            Text("%(organization)s uses Openslot, where people book your time.", organization=organization),
+            Text("Open the invitation to set up your access. It can be used once, and expires after 14 days."),
+        ),
+        button=Link(label=Text("Open the invitation"), url=invitation_url(runtime, event.invitation_id)),
+        footer=(Text("If you do not know this organization, ignore this email."),),
+    )
+
+
+def write_notice(effect: Effect, letter: Letter, host: Host, host_id: UUID) -> Draft:
+    """Write a notice to the person that it is about."""
     return Draft(
         id=effect.id,
         kind=MailKind.NOTICE,
-        letter=notice.write(effect),
+        letter=letter,
         recipient=Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale),
         brand=host.brand,
         locale=choose_locale(host.locale),
-        host_id=notice.host_of(effect),
+        host_id=host_id,
     )
 
 
@@ -59,6 +77,11 @@ NOTICES = {
             event=WebhookDisabled,
             host_of=lambda effect: effect.event(WebhookDisabled).owner_id,
             write=_write_webhook_disabled,
+        ),
+        Notice(
+            event=InvitationCreated,
+            host_of=lambda effect: effect.event(InvitationCreated).user_id,
+            write=_write_invitation,
         ),
     )
 }
