@@ -1,4 +1,6 @@
-"""All that is attached, in one readable list: events, consequences, reactions, periodic jobs and sealed columns."""
+"""All that is attached, in one readable list: events, consequences, reactions, periodic jobs, ports, sealed columns."""
+
+from collections.abc import Mapping
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
@@ -7,6 +9,8 @@ from openslot.bookings.events import BOOKING_EVENTS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
+from openslot.core.outbound import Resolver, open_system_resolver
+from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.webhooks.events import WEBHOOK_EVENTS
@@ -28,6 +32,9 @@ WIRING = Wiring(
     event_uses=EVENT_USES,
     migrations=known_migrations(),
 )
+
+# The adapter of each port; a test gives fakes to `open_runtime`.
+PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver}
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
 SEALED = (SealedColumn("webhook_endpoints", "secret"), SealedColumn("webhook_endpoints", "previous_secret"))

@@ -20,6 +20,7 @@ from openslot.core.events import Event, Wiring
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.planned import Plan, drop_planned, move_planned, plan_effect
+from openslot.core.ports import Ports
 from openslot.core.secrets import Secrets
 from openslot.core.signing import Signer
 
@@ -30,7 +31,7 @@ Result = TypeVar("Result")
 class Runtime:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_batchers", "clock", "outbound", "pool", "secrets", "settings", "signer", "wiring")
+    __slots__ = ("_batchers", "clock", "outbound", "pool", "ports", "secrets", "settings", "signer", "wiring")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Runtime:
         signer: Signer,
         clock: Clock,
         outbound: Outbound,
+        ports: Ports,
     ) -> None:
         self.settings = settings
         self.pool = pool
@@ -50,6 +52,7 @@ class Runtime:
         self.signer = signer
         self.clock = clock
         self.outbound = outbound
+        self.ports = ports
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
 
     def work(self, actor: Actor) -> "Work":
