@@ -2,7 +2,7 @@
 
 from openslot.core.outbound.client import Outbound, OutboundResponse
 from openslot.core.outbound.errors import Kind, OutboundFailed, OutboundRefused, Reason
-from openslot.core.outbound.resolver import Resolver
+from openslot.core.outbound.resolver import Resolver, open_system_resolver
 from openslot.core.outbound.targets import check_url
 from openslot.core.outbound.transport import GuardedTransport, RequestLimits
 
@@ -17,4 +17,5 @@ __all__ = [
     "RequestLimits",
     "Resolver",
     "check_url",
+    "open_system_resolver",
 ]
