@@ -1,5 +1,6 @@
 """What mail does because something happened: one mail for each who takes part, and notices to hosts."""
 
+from openslot.accounts.events import InvitationCreated
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
@@ -16,6 +17,7 @@ from openslot.integrations.mail.drafts import (
     read_meeting,
     write_draft,
 )
+from openslot.integrations.mail.invitations import INVITE, invite
 from openslot.integrations.mail.meetings import list_recipients
 from openslot.integrations.mail.models import Recipient
 from openslot.integrations.mail.notices import NOTICES, write_notice
@@ -80,6 +82,7 @@ MAIL_REACTIONS = (
     ),
     Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
     Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
+    Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
     Reaction(
         name=NOTIFY,
         on=tuple(notice.event for notice in NOTICES.values()),
