@@ -6,8 +6,9 @@ from uuid import UUID
 
 from msgspec.structs import asdict
 
+from openslot.bookings.links import begin_manage_url
 from openslot.bookings.models import Booking
-from openslot.bookings.schemas import Previous, RescheduledBooking, show_booking
+from openslot.bookings.schemas import Previous, RescheduledBooking, ShownBooking, show_booking
 from openslot.contacts.models import Contact
 from openslot.core.events import Event
 from openslot.core.instants import iso
@@ -20,6 +21,9 @@ class BookingEvent(Event, frozen=True, kw_only=True):
     booking: Booking
     event_type: EventType
     contact: Contact | None
+    base_url: str = ""
+    """Where the service was reached then: links begin with it."""
+
     manage_url: str = ""
     """Never kept: it is made when it is shown. Releases up to 0.1.0 expect the field, and have filled it."""
 
@@ -34,8 +38,12 @@ class BookingEvent(Event, frozen=True, kw_only=True):
         return "booking", self.booking.id
 
     def public(self) -> object | None:
-        """Show the booking as the REST door would have shown it then; its link has to be filled in."""
-        return show_booking(self.booking, self.event_type, self.contact, manage_url="")
+        """Show the booking as the REST door would have shown it then, its link without the token."""
+        return self._show()
+
+    def _show(self) -> ShownBooking:
+        url = begin_manage_url(self.base_url)
+        return show_booking(self.booking, self.event_type, self.contact, manage_url=url)
 
 
 class BookingCreated(BookingEvent, frozen=True, kw_only=True):
@@ -60,9 +68,8 @@ class BookingRescheduled(BookingEvent, frozen=True, kw_only=True):
 
     def public(self) -> object | None:
         """Show the booking as it is now, and when it was before."""
-        shown = show_booking(self.booking, self.event_type, self.contact, manage_url="")
         previous = Previous(start_time=iso(self.previous_starts_at), end_time=iso(self.previous_ends_at))
-        return RescheduledBooking(**asdict(shown), previous=previous)
+        return RescheduledBooking(**asdict(self._show()), previous=previous)
 
 
 BOOKING_EVENTS: tuple[type[Event], ...] = (BookingCreated, BookingCancelled, BookingRescheduled)

@@ -11,12 +11,18 @@ from openslot.bookings.errors import BookingNotFound
 from openslot.core.work import Runtime
 
 PURPOSE = "manage link"
+PAGE = "/manage/"
 SIGNATURE_BYTES = 16
 
 
 def manage_url(runtime: Runtime, booking_id: UUID) -> str:
     """Write the address of a booking's own page."""
-    return f"{runtime.settings.public_url}/manage/{manage_token(runtime, booking_id)}"
+    return f"{begin_manage_url(runtime.settings.public_url)}{manage_token(runtime, booking_id)}"
+
+
+def begin_manage_url(base_url: str) -> str:
+    """Write the part of a link that is no secret, and the same for every booking."""
+    return f"{base_url}{PAGE}"
 
 
 def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
@@ -25,9 +31,10 @@ def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
 
 
 def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
-    """Write a booking's address into the JSON that was kept of it; the rest stays as it is."""
+    """Write the token at the end of the link in the JSON that was kept of a booking; the rest stays as it is."""
     fields = msgspec.json.decode(shown, type=dict[str, Any])
-    return msgspec.json.encode({**fields, "manageUrl": manage_url(runtime, booking_id)})
+    base_url, _, _ = fields["manageUrl"].rpartition(PAGE)
+    return msgspec.json.encode({**fields, "manageUrl": begin_manage_url(base_url) + manage_token(runtime, booking_id)})
 
 
 def manage_token(runtime: Runtime, booking_id: UUID) -> str:

@@ -41,7 +41,10 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
     )
     booking = rules.draft(claimed, contact, wanted, actor=work.actor, now=work.now)
     work.stage(store.insert_booking(booking))
-    await work.record(BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact))
+    base_url = work.runtime.settings.public_url
+    await work.record(
+        BookingCreated(booking=booking, event_type=claimed.event_type, contact=contact, base_url=base_url)
+    )
     return booking
 
 
@@ -64,7 +67,14 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
     )
     claims.free(work, booking.claim_id, booking.seat_id)
     work.stage(store.update_cancelled(cancelled))
-    await work.record(BookingCancelled(booking=cancelled, event_type=details.event_type, contact=details.contact))
+    await work.record(
+        BookingCancelled(
+            booking=cancelled,
+            event_type=details.event_type,
+            contact=details.contact,
+            base_url=work.runtime.settings.public_url,
+        )
+    )
     return cancelled
 
 
@@ -98,6 +108,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
             booking=moved,
             event_type=claimed.event_type,
             contact=details.contact,
+            base_url=work.runtime.settings.public_url,
             previous_starts_at=booking.starts_at,
             previous_ends_at=booking.ends_at,
             reason=reason or None,

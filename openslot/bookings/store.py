@@ -124,7 +124,7 @@ select type, at, actor from (
 # fields, and a quote inside of any other value is written with a backslash.
 REMOVE_LINKS = r"""
 update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_token}',
-    public = regexp_replace(public::text, '"manageUrl":\s*"[^"\\]*"', '"manageUrl":""')::json
+    public = regexp_replace(public::text, '("manageUrl":\s*"[^"\\]*/manage/)[^"\\]*"', '\1"')::json
 where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
   and fact ->> 'manage_url' <> ''"""
 

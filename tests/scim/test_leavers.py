@@ -154,6 +154,7 @@ async def test_a_mover_keeps_the_account_under_its_new_name_and_address(
 
     assert answer.status_code == 200
     assert (after.email, after.name) == (new, "Mara Okafor")
+    assert answer.json()["meta"]["version"] == 'W/"2"'
 
 
 async def test_a_new_address_outside_the_domain_or_of_another_account_changes_no_account(
@@ -268,6 +269,18 @@ async def test_an_administrator_rejects_what_waits(
     assert await statuses(runtime, mara) == ["CONFIRMED"]
     user = await provider.read(member_id)
     assert (user["active"], user["userName"]) == (True, mara.email)
+
+
+async def test_who_is_created_again_waits_for_nothing(
+    provider: Provider, runtime: Runtime, mara: User, organization: Organization
+) -> None:
+    member_id = await suspend_many(provider, runtime, mara)
+    await provider.send("DELETE", f"/Users/{member_id}")
+    await join(provider, mara)
+
+    held = await departures.list_held(runtime.work(OPERATOR), organization)
+    assert mara.email not in {each.email for each in held}
+    assert await statuses(runtime, mara) == ["CONFIRMED"]
 
 
 async def test_departures_of_another_hour_do_not_count(provider: Provider, runtime: Runtime, mara: User) -> None:

@@ -1,0 +1,117 @@
+"""Private links: made anew, ended and shown again, and kept private beside processes of the release before."""
+
+from uuid import UUID
+
+import httpx2
+import msgspec
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.data_keys import replace_lost_data_keys
+from openslot.core.secrets import Secrets
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.errors import EventTypeNotFound, PrivateLinkLost
+from openslot.event_types.models import EventType
+from openslot.runtime import open_runtime
+from tests.bookings.conftest import client, clock, offer, runtime
+
+__all__ = ["client", "clock", "runtime"]
+
+# What a process of 0.1.0 writes when an event type is changed: all of its columns, as it has read them.
+AS_BEFORE = "update event_types set private_token = $2 where id = $1"
+OPENED_BEFORE = "select count(*) from event_types where id = $1 and (private_token is null or private_token = $2)"
+
+
+@pytest.fixture
+async def hidden(runtime: Runtime, user: User) -> EventType:
+    """An event type with a private link."""
+    return await offer(runtime, user, "hidden", is_private=True)
+
+
+async def token_of(runtime: Runtime, event_type: EventType) -> str:
+    return await event_types.get_private_token(runtime.work(OPERATOR), event_type)
+
+
+async def opens(client: httpx2.AsyncClient, token: str | None) -> bool:
+    answer = await client.get("/api/public/mara/hidden", params={"token": token} if token else {})
+    return answer.status_code == 200
+
+
+async def is_listed(client: httpx2.AsyncClient) -> bool:
+    return '"hidden"' in (await client.get("/api/public/mara")).text
+
+
+async def test_a_private_event_type_is_opened_by_its_newest_link_alone(
+    client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType
+) -> None:
+    first = await token_of(runtime, hidden)
+    assert [await opens(client, token) for token in (first, None, "", first[:-1])] == [True, False, False, False]
+    async with runtime.transaction(OPERATOR) as work:
+        changed = await event_types.make_private(work, hidden)
+    second = await token_of(runtime, changed)
+
+    assert changed.is_private
+    assert [await opens(client, token) for token in (first, second)] == [False, True]
+    assert not await is_listed(client)
+
+
+async def test_a_public_event_type_has_no_link(client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        public = await event_types.make_public(work, hidden)
+
+    assert not public.is_private
+    assert await opens(client, None)
+    assert await is_listed(client)
+    with pytest.raises(EventTypeNotFound):
+        await token_of(runtime, public)
+
+
+async def test_another_change_leaves_the_link_as_it_is(
+    client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType
+) -> None:
+    token = await token_of(runtime, hidden)
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.change_event_type(work, msgspec.structs.replace(hidden, name="Another name"))
+
+    assert await token_of(runtime, hidden) == token
+    assert await opens(client, token)
+    assert not await opens(client, None)
+
+
+async def test_a_link_outlives_a_lost_key_and_can_not_be_shown(
+    client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType, settings: Settings
+) -> None:
+    token = await token_of(runtime, hidden)
+    assert await replace_lost_data_keys(runtime.pool, Secrets(("l" * 40,)), now=runtime.clock())
+
+    async with open_runtime(msgspec.structs.replace(settings, secret_key="l" * 40)) as after:
+        with pytest.raises(PrivateLinkLost):
+            await token_of(after, hidden)
+    assert await opens(client, token)
+
+
+async def test_beside_the_release_before_it_stays_private(
+    client: httpx2.AsyncClient, runtime: Runtime, hidden: EventType
+) -> None:
+    async def is_open_before(event_type_id: UUID, token: str | None) -> bool:
+        return bool(await runtime.pool.fetchval(OPENED_BEFORE, event_type_id, token))
+
+    token = await token_of(runtime, hidden)
+    assert not await is_open_before(hidden.id, None)
+    assert not await is_open_before(hidden.id, "kept as a hash only")
+    kept = await runtime.pool.fetchval("select private_token from event_types where id = $1", hidden.id)
+    await runtime.pool.execute(AS_BEFORE, hidden.id, kept)
+    assert await token_of(runtime, hidden) == token
+
+    written_before = "w" * 43
+    await runtime.pool.execute(AS_BEFORE, hidden.id, written_before)
+    assert await token_of(runtime, hidden) == written_before
+    assert [await opens(client, each) for each in (written_before, token, None)] == [True, False, False]
+
+    await runtime.pool.execute(AS_BEFORE, hidden.id, None)
+    assert await opens(client, None)
+    with pytest.raises(EventTypeNotFound):
+        await token_of(runtime, hidden)
