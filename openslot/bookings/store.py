@@ -221,6 +221,7 @@ def _to_booking(row: Row) -> Booking:
         cancelled_by=row["b_cancelled_by"],
         created_at=row["b_created_at"],
         updated_at=row["b_updated_at"],
+        invitee_locale=row["b_invitee_locale"],
     )
 
 

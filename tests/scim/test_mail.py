@@ -42,7 +42,7 @@ async def test_a_joiner_is_sent_the_link(provider: Provider, runtime: Runtime) -
     await work_ahead(runtime)
 
     (message,) = await messages(runtime, f"li@{DOMAIN}")
-    assert message["subject"] == "Harbor invites you to Openslot"
+    assert message["subject"] == "You are invited to join Harbor"
     link = invitation_url(runtime, await runtime.pool.fetchval("select id from invitations"))
     assert link in part(message, "text/plain")
     assert link in part(message, "text/html")

@@ -15,6 +15,7 @@ class MailKind(StrEnum):
     CANCELLATION = "cancellation"
     REMINDER = "reminder"
     NOTICE = "notice"
+    INVITATION = "invitation"
 
 
 class Role(StrEnum):

@@ -5,13 +5,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts.events import InvitationCreated
-from openslot.accounts.invitations import invitation_url
 from openslot.core.events import Effect, Event
-from openslot.core.work import Runtime
 from openslot.i18n import Text
 from openslot.integrations.mail.meetings import Host
-from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, Role
+from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, Role
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.webhooks.events import WebhookDisabled
@@ -22,10 +19,10 @@ class Notice(Struct, frozen=True, kw_only=True):
 
     event: type[Event]
     host_of: Callable[[Effect], UUID]
-    write: Callable[[Runtime, Effect], Letter]
+    write: Callable[[Effect], Letter]
 
 
-def _write_webhook_disabled(_: Runtime, effect: Effect) -> Letter:
+def _write_webhook_disabled(effect: Effect) -> Letter:
     event = effect.event(WebhookDisabled)
     return Letter(
         subject=Text("A webhook endpoint was switched off"),
@@ -39,21 +36,6 @@ def _write_webhook_disabled(_: Runtime, effect: Effect) -> Letter:
             Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
         ),
         footer=(Text("You received this email because the endpoint belongs to your account."),),
-    )
-
-
-def _write_invitation(runtime: Runtime, effect: Effect) -> Letter:
-    event = effect.event(InvitationCreated)
-    organization = one_line(event.organization_name)
-    return Letter(
-        subject=Text("%(organization)s invites you to Openslot", organization=organization),
-        heading=Text("Join %(organization)s", organization=organization),
-        paragraphs=(
-            Text("%(organization)s uses Openslot, where people book your time.", organization=organization),
-            Text("Open the invitation to set up your access. It can be used once, and expires after 14 days."),
-        ),
-        button=Link(label=Text("Open the invitation"), url=invitation_url(runtime, event.invitation_id)),
-        footer=(Text("If you do not know this organization, ignore this email."),),
     )
 
 
@@ -77,11 +59,6 @@ NOTICES = {
             event=WebhookDisabled,
             host_of=lambda effect: effect.event(WebhookDisabled).owner_id,
             write=_write_webhook_disabled,
-        ),
-        Notice(
-            event=InvitationCreated,
-            host_of=lambda effect: effect.event(InvitationCreated).user_id,
-            write=_write_invitation,
         ),
     )
 }

@@ -1,5 +1,6 @@
 """What mail does because something happened: one mail for each who takes part, and notices to hosts."""
 
+from openslot.accounts.events import InvitationCreated
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
@@ -16,6 +17,7 @@ from openslot.integrations.mail.drafts import (
     read_meeting,
     write_draft,
 )
+from openslot.integrations.mail.invitations import INVITE, invite
 from openslot.integrations.mail.meetings import list_recipients
 from openslot.integrations.mail.models import Recipient
 from openslot.integrations.mail.notices import NOTICES, write_notice
@@ -67,7 +69,7 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     if host is None:
         return Skipped(NO_HOST)
     cause = await operations.find_cause(work, effect.event_id)
-    return await deliver(work, effect, write_notice(effect, notice.write(work.runtime, effect), host, host_id), cause)
+    return await deliver(work, effect, write_notice(effect, notice.write(effect), host, host_id), cause)
 
 
 def _target(booking: Booking, recipient: Recipient) -> Target:
@@ -81,6 +83,7 @@ MAIL_REACTIONS = (
     ),
     Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
     Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
+    Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
     Reaction(
         name=NOTIFY,
         on=tuple(notice.event for notice in NOTICES.values()),

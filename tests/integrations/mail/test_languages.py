@@ -5,15 +5,17 @@ from datetime import timedelta
 import pytest
 
 from openslot.accounts.models import User
+from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
 from openslot.integrations.mail.letters import BY_ROLE
+from openslot.integrations.mail.meeting_files import write_calendar_file
 from openslot.integrations.mail.models import Role
 from openslot.integrations.mail.operations import choose_locale
 from tests.bookings.conftest import MovingClock
-from tests.integrations.mail.conftest import Book, cancel, messages, move, part, work_off
+from tests.integrations.mail.conftest import ELEVEN, Book, cancel, messages, move, part, work_off
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 FOREIGN = [language for language in LANGUAGES.values() if language is not ENGLISH]
@@ -61,11 +63,17 @@ async def test_every_mail_is_written_in_its_readers_language(
 async def test_the_invitee_chooses_the_language_and_the_host_has_their_own(
     runtime: Runtime, clock: MovingClock, book: Book
 ) -> None:
-    await book(locale="de-AT", guests=(LI,))
+    booking = await book(locale="de-AT", guests=(LI,))
     await work_off(runtime, clock)
     languages = [(await messages(runtime, each))[0]["Content-Language"] for each in (JONAS, LI, MARA)]
     assert languages == ["de", "de", "en"]
     assert "Bestätigt" in (await messages(runtime, JONAS))[0]["Subject"]
+    await move(runtime, booking, ELEVEN)
+    await cancel(runtime, booking)
+    await work_off(runtime, clock)
+    assert [each["Content-Language"] for each in await messages(runtime, JONAS)] == ["de", "de", "de"]
+    file = await write_calendar_file(runtime.work(OPERATOR), BookingRef(booking.id, None))
+    assert "30 minute meeting mit Mara Lindqvist" in file.decode()
 
 
 @pytest.mark.parametrize(

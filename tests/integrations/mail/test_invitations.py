@@ -1,0 +1,50 @@
+"""The mail by which someone is invited to an organization."""
+
+from datetime import timedelta
+
+import pytest
+
+from openslot.accounts import brands, invitations, members
+from openslot.accounts import organizations as accounts
+from openslot.accounts.models import Brand, User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.integrations.mail.models import MailKind
+from tests.bookings.conftest import MovingClock
+from tests.integrations.mail.conftest import mails, messages, part, work_off
+
+MARA = "mara@lindqvist.example"
+
+
+async def invite(runtime: Runtime, user: User) -> str:
+    """Invite the user to an organization with a colour, and give the link."""
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        await members.add_member(work, organization, user)
+        await brands.set_brand(work, organization, Brand(colour="#0f766e"))
+        return invitations.invitation_url(work.runtime, await invitations.invite(work, organization, user))
+
+
+@pytest.mark.parametrize(("locale", "words"), [("en", "Accept the invitation"), ("ar", "قبول الدعوة")])
+async def test_an_invitation_has_its_link_and_the_organizations_colours(
+    runtime: Runtime, clock: MovingClock, user: User, locale: str, words: str
+) -> None:
+    await runtime.pool.execute("update users set locale = $2 where id = $1", user.id, locale)
+    link = await invite(runtime, user)
+    await work_off(runtime, clock)
+    (message,) = await messages(runtime, MARA)
+    assert link in part(message, "text/plain")
+    assert f'href="{link}"' in part(message, "text/html")
+    assert "#0f766e" in part(message, "text/html")
+    assert words in part(message, "text/plain")
+    assert message["From"].addresses[0].display_name == "Harbor"
+    assert [each.kind for each in await mails(runtime)] == [MailKind.INVITATION]
+
+
+async def test_an_invitation_that_is_no_longer_valid_is_not_sent(
+    runtime: Runtime, clock: MovingClock, user: User
+) -> None:
+    await invite(runtime, user)
+    clock.now += invitations.LASTS + timedelta(seconds=1)
+    await work_off(runtime, clock)
+    assert await mails(runtime) == []
