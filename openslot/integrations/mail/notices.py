@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
-from openslot.integrations.mail.meetings import Host
-from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, Role
+from openslot.integrations.mail.meetings import MailHost
+from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.webhooks.events import WebhookDisabled
@@ -39,13 +39,15 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
     )
 
 
-def write_notice(effect: Effect, letter: Letter, host: Host, host_id: UUID) -> Draft:
+def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) -> Draft:
     """Write a notice to the person that it is about."""
     return Draft(
         id=effect.id,
         kind=MailKind.NOTICE,
         letter=letter,
-        recipient=Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale),
+        recipient=Recipient(
+            role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale
+        ),
         brand=host.brand,
         locale=choose_locale(host.locale),
         host_id=host_id,

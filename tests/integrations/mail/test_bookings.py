@@ -13,7 +13,7 @@ from openslot.bookings.links import calendar_url
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.integrations.mail.models import MailKind, Status
+from openslot.integrations.mail.models import MailKind, MailStatus
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import (
     ELEVEN,
@@ -46,7 +46,7 @@ async def test_a_booking_is_told_to_invitee_guests_and_host(runtime: Runtime, cl
     await work_off(runtime, clock)
     assert {each.recipient for each in await mails(runtime)} == {JONAS, LI, "ewa@nowak.example", MARA}
     assert {each.kind for each in await mails(runtime)} == {MailKind.CONFIRMATION}
-    assert {each.status for each in await mails(runtime)} == {Status.SENT}
+    assert {each.status for each in await mails(runtime)} == {MailStatus.SENT}
 
 
 async def test_one_uid_and_a_sequence_that_grows(runtime: Runtime, clock: MovingClock, book: Book) -> None:
