@@ -88,8 +88,11 @@ async def test_a_move_to_a_time_that_is_taken_or_no_start_is_told_and_not_made(
     await work_off(runtime, clock)
     for start, end in (("130000", "133000"), ("101000", "104000")):
         await move_in_calendar(radicale, work_calendar, booking, start=start, end=end)
-        for _ in range(2):
-            await sync_connection(runtime, connection.id)
+        await sync_connection(runtime, connection.id)
+        url = f"{work_calendar}{booking.id}.ics"
+        text = (await radicale.send("GET", url)).text
+        await radicale.put(url, text.replace("SUMMARY:", "SUMMARY:Edited "))
+        await sync_connection(runtime, connection.id)
 
     assert await read(runtime, booking) == booking
     refused = [msgspec.json.decode(fact) for fact in await events(runtime, "calendar.change_refused")]
@@ -133,7 +136,8 @@ async def test_an_event_that_the_host_marks_as_cancelled_cancels_the_booking(
 async def several(
     runtime: Runtime, clock: MovingClock, radicale: Radicale, place: str, connect: Connect, book: Book
 ) -> tuple[Booking, Booking]:
-    """Book twice, and let both events vanish between two syncs."""
+    """Book twice, and let both events vanish between two syncs, while another one stays."""
+    await radicale.put(f"{place}other.ics", calendar(event("other", start="20260316T150000Z", end="20260316T160000Z")))
     connection = await connect(place)
     first, second = await book(NINE + HOUR), await book(NINE + 3 * HOUR)
     await work_off(runtime, clock)
@@ -198,7 +202,7 @@ async def test_the_host_says_that_they_come_back(
         assert await missing.decide_missing(work, user, Decision.RESTORE) == 2
     await work_off(runtime, clock)
 
-    assert await radicale.names(work_calendar) == sorted(f"{each.id}.ics" for each in (first, second))
+    assert await radicale.names(work_calendar) == sorted([*(f"{each.id}.ics" for each in (first, second)), "other.ics"])
     assert await missing_bookings(runtime, user) == []
 
 
@@ -284,3 +288,45 @@ async def test_a_move_of_ours_that_is_on_its_way_is_not_taken_back(
 
     assert (await read(runtime, booking)).starts_at == NINE + 5 * HOUR
     assert "T140000Z" in (await radicale.send("GET", f"{work_calendar}{booking.id}.ics")).text
+
+
+async def test_the_host_is_mailed_what_was_refused_and_what_is_missing(
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    radicale: Radicale,
+    work_calendar: str,
+    connect: Connect,
+    book: Book,
+) -> None:
+    first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
+    async with runtime.transaction(OPERATOR) as work:
+        await missing.decide_missing(work, user, Decision.RESTORE)
+    await work_off(runtime, clock)
+    await move_in_calendar(radicale, work_calendar, first, start="120000", end="123000")
+    connection = await runtime.pool.fetchval("select id from calendar_connections")
+    await sync_connection(runtime, connection)
+    await work_off(runtime, clock)
+
+    mails = await runtime.pool.fetch("select subject from mail_messages where recipient = $1", user.email)
+    subjects = {row["subject"] for row in mails}
+    assert (await read(runtime, first)).starts_at != second.starts_at
+    assert {"Bookings are missing from your calendar", "A booking was not changed"} <= subjects
+
+
+async def test_a_move_of_ours_that_never_arrived_is_not_taken_back_by_an_edit(
+    runtime: Runtime, clock: MovingClock, radicale: Radicale, work_calendar: str, connect: Connect, book: Book
+) -> None:
+    connection = await connect(work_calendar)
+    booking = await book()
+    await work_off(runtime, clock)
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.reschedule_booking(work, BookingRef(booking.id, None), NINE + 5 * HOUR)
+    await runtime.pool.execute("update effects set state = 'dead' where state in ('waiting', 'queued')")
+    await runtime.pool.execute("update lanes set unfinished = 0")
+    url = f"{work_calendar}{booking.id}.ics"
+    await radicale.put(url, (await radicale.send("GET", url)).text.replace("SUMMARY:", "SUMMARY:Edited "))
+
+    await sync_connection(runtime, connection.id)
+
+    assert (await read(runtime, booking)).starts_at == NINE + 5 * HOUR
