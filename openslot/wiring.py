@@ -14,6 +14,9 @@ from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
+from openslot.integrations.calendars.events import CALENDAR_EVENTS
+from openslot.integrations.calendars.jobs import CALENDAR_JOBS
+from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
@@ -25,9 +28,9 @@ from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
-EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
+EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *CALENDAR_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *SCIM_REACTIONS)
+REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
@@ -35,6 +38,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *AVAILABILITY_JOBS,
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
+    *CALENDAR_JOBS,
     *MAIL_JOBS,
     *SCIM_JOBS,
 )
@@ -53,4 +57,8 @@ WIRING = Wiring(
 PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver}
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
-SEALED = (SealedColumn("webhook_endpoints", "secret"), SealedColumn("webhook_endpoints", "previous_secret"))
+SEALED = (
+    SealedColumn("webhook_endpoints", "secret"),
+    SealedColumn("webhook_endpoints", "previous_secret"),
+    SealedColumn("calendar_connections", "secret"),
+)

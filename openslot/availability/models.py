@@ -9,6 +9,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.core.instants import Instant
+from openslot.core.zones import FOREVER
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule
 
@@ -66,6 +67,13 @@ class Busy(Struct, frozen=True):
     start: int
     end: int
     source: str = "A calendar"
+    is_unread: bool = False
+    """Whether the calendar has not been read for too long, so that nobody knows."""
+
+    @classmethod
+    def always(cls, source: str) -> "Busy":
+        """Take a host for busy all the time, because a calendar can't be read."""
+        return cls(-FOREVER, FOREVER, source, is_unread=True)
 
 
 class Taken(Struct, frozen=True):

@@ -127,8 +127,11 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
 
 def _busy(query: SlotQuery, cause: int, _: int) -> Reason:
     busy = query.setting.taken.busy[cause]
+    if busy.is_unread:
+        remedy = f"Reconnect {busy.source}, stop counting it as busy, or trust its last known times for longer"
+        return Reason(Code.BUSY, f"{busy.source} has not been read for too long", remedy)
     span = busy.start, busy.end
-    sentence = f"{busy.source}, {_span(query.zone, span)}"
+    sentence = f"Busy in {busy.source}, {_span(query.zone, span)}"
     return _with_span(
         Code.BUSY, sentence, f"Move that event or show it as free in {busy.source}, or shorten the buffers", span
     )

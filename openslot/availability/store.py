@@ -29,7 +29,7 @@ from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 # `offset 0` keeps a session's seats from being counted anew for each column that depends on them.
 SETTING = f"""
 select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
-       u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, counted.*
+       u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, unread.*, counted.*
 from event_types e
 join users u on u.id = e.owner_id
 join schedules s on s.id = e.schedule_id
@@ -65,6 +65,9 @@ cross join lateral (
     from busy_spans b
     where b.host_no = u.no and b.end_second > $1::bigint - e.buffer_before * 60
       and b.start_second < $2::bigint + (e.duration_minutes + e.buffer_after) * 60) busy
+cross join lateral (
+    select array_agg(x.name) as unread_sources from busy_sources x
+    where x.host_no = u.no and x.closes_at <= $3) unread
 cross join lateral (
     select array_agg(date_part('epoch', c.starts_at)::bigint) as counted_starts
     from claims c
@@ -130,7 +133,10 @@ def _to_context(row: Row, now: datetime) -> SlotContext:
                 row["claim_end"] or (),
             )
         ),
-        busy=list(map(Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ())),
+        busy=[
+            *map(Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
+            *map(Busy.always, row["unread_sources"] or ()),
+        ],
         booked=row["counted_starts"] or (),
     )
     setting = Setting(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)

@@ -61,7 +61,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         status=Status.CANCELLED,
         cancelled_at=work.now,
         cancel_reason=reason or None,
-        cancelled_by=rules.CANCELLED_BY[work.actor.kind],
+        cancelled_by=rules.name_canceller(work.actor),
         sequence=booking.sequence + 1,
         updated_at=work.now,
     )
@@ -146,6 +146,11 @@ async def list_bookings(
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
     return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+
+
+async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int) -> list[BookingDetails]:
+    """Read a host's confirmed bookings from a moment on, the latest first."""
+    return await store.list_confirmed(work.db, host.id, since=since, limit=limit)
 
 
 async def list_emails(work: Work, ref: BookingRef) -> list[EmailEntry]:

@@ -14,6 +14,7 @@ from openslot.core.zones import find_zone
 from openslot.event_types.models import Question, QuestionKind
 
 MOST_GUESTS = 10
+CALENDAR = "calendar"
 CANCELLED_BY = {
     ActorKind.KEY: "host",
     ActorKind.SESSION: "host",
@@ -60,6 +61,11 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
 def is_host(actor: Actor) -> bool:
     """Tell whether someone books on the host's side, who needs neither pay nor answer."""
     return actor.kind is not ActorKind.PUBLIC
+
+
+def name_canceller(actor: Actor) -> str:
+    """Tell on whose side a booking was cancelled; in the host's calendar the host does it."""
+    return "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:

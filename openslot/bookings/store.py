@@ -286,6 +286,19 @@ async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
     return [row["id"] for row in rows]
 
 
+async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[BookingDetails]:
+    """Read a host's confirmed bookings from a moment on, the latest first."""
+    rows = await db.fetch(
+        f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+        where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2
+        order by b.starts_at desc, b.id desc limit $3""",
+        host_id,
+        since,
+        limit,
+    )
+    return [to_details(row) for row in rows]
+
+
 def update_cancelled(booking: Booking) -> Change:
     """Write that a booking is cancelled."""
     return Change(

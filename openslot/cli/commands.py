@@ -30,6 +30,7 @@ GROUPS = {
     "backup": "backup",
     "secret": "secret",
     "webhook": "webhooks",
+    "calendar": "calendars",
     "mail": "mail",
     "brand": "brand",
 }

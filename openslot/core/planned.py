@@ -105,5 +105,10 @@ async def delete_finished(db: Db, *, before: datetime, limit: int) -> int:
     return count_of(await db.execute(DELETE_FINISHED, before, limit))
 
 
+async def forget_effect(db: Db, effect_id: UUID) -> None:
+    """Leave no trace of a planned effect that is done: for what is done so often that nobody looks it up."""
+    await db.execute("delete from effects where id = $1 and event_id is null and state = 'done'", effect_id)
+
+
 async def _enqueue(db: Db, effect_id: UUID, number: int, due_at: datetime, *, now: datetime) -> None:
     await enqueue(db, [Job(effect_id=effect_id, round=number, after=max(due_at - now, timedelta()), is_planned=True)])

@@ -3,6 +3,7 @@
 from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
+from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
@@ -24,6 +25,7 @@ PAGES = Mount(
         revoke_key,
         show_setup,
         set_up,
+        bookings_feed,
         calendar_file,
         show_invitation,
         accept_invitation,

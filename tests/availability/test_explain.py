@@ -99,7 +99,7 @@ def test_busy_span_is_told_by_its_calendar_and_time() -> None:
     setting = replace(make_setting(), taken=Taken(busy=[Busy(TEN, TEN + 3600, "Work calendar")]))
     told = explain_start(setting, at("2026-03-02 15:00"))
     assert told.code is Code.BUSY
-    assert told.reasons[0].sentence == "Work calendar, 10:00–11:00"
+    assert told.reasons[0].sentence == "Busy in Work calendar, 10:00–11:00"
     assert (told.reasons[0].starts_at, told.reasons[0].ends_at) == (at("2026-03-02 15:00"), at("2026-03-02 16:00"))
 
 

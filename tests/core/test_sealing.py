@@ -15,6 +15,7 @@ from openslot.core import sealing
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
+from openslot.core.ids import new_id
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.sealing import OldSecretKey, SealedColumn, count_sealed, reseal_all, seal
 from openslot.core.secrets import Secrets, load_secrets
@@ -27,6 +28,7 @@ from openslot.wiring import SEALED
 
 OLD, NEW = "o" * 40, "n" * 40
 PLAIN = {
+    "calendar_feeds.token_hash": "a hash",
     "agent_keys.hash": "a fingerprint",
     "api_keys.hash": "a fingerprint",
     "data_keys.sealed_by": "names a key",
@@ -256,6 +258,14 @@ async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Setting
         host = await accounts.get_user_by_email(work, "mara@harbor.example")
         endpoint_id, _ = await add_endpoint(work, host)
         await rotate_endpoint(work, endpoint_id)
+        await work.db.execute(
+            """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at)
+            values ($1, $2, 'ics', 'a.example', 'A feed', $3, $4, $4)""",
+            new_id(),
+            host.id,
+            await seal(work, "https://a.example/secret.ics"),
+            work.now,
+        )
     opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens
     holding = set()
     for found in await runtime.pool.fetch(BYTES):

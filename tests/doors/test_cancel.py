@@ -128,7 +128,11 @@ async def test_a_cancelled_booking_gives_its_time_back_and_is_told_once(
     told = "select count(*) from events where type = 'booking.cancelled' and subject_id = $1::text::uuid"
     assert await runtime.pool.fetchval(told, booking_id) == 1
     effects = "select f.reaction from effects f join events v on v.id = f.event_id where v.type = 'booking.cancelled'"
-    assert sorted(row["reaction"] for row in await runtime.pool.fetch(effects)) == ["mail.fan_out", "webhooks.dispatch"]
+    assert sorted(row["reaction"] for row in await runtime.pool.fetch(effects)) == [
+        "calendars.plan",
+        "mail.fan_out",
+        "webhooks.dispatch",
+    ]
     async with runtime.transaction(OPERATOR) as work:
         await bookings.cancel_booking(work, _ref(booking_id))
     assert await runtime.pool.fetchval(told, booking_id) == 1

@@ -7,11 +7,14 @@ from msgspec import Struct
 
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
+from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.webhooks.events import WebhookDisabled
+
+CALENDAR_FOOTER = Text("You received this email because the calendar belongs to your account.")
 
 
 class Notice(Struct, frozen=True, kw_only=True):
@@ -39,6 +42,58 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
     )
 
 
+def _write_calendar_broken(effect: Effect) -> Letter:
+    event = effect.event(CalendarBroken)
+    return Letter(
+        subject=Text("Openslot can't read your calendar"),
+        heading=Text("Openslot can't read your calendar"),
+        paragraphs=(
+            Text("Until it can be read again, the busy times that were last read are used, as long as you chose."),
+            Text("After that, no time is offered. Check the calendar, or connect it again."),
+        ),
+        facts=(
+            Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
+            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+        ),
+        footer=(CALENDAR_FOOTER,),
+    )
+
+
+def _write_calendar_change_refused(effect: Effect) -> Letter:
+    event = effect.event(CalendarChangeRefused)
+    return Letter(
+        subject=Text("A booking was not changed"),
+        heading=Text("A booking was not changed"),
+        paragraphs=(
+            Text(
+                "You moved or deleted a booking in your calendar. That was not possible, so the booking is unchanged."
+            ),
+        ),
+        facts=(
+            Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
+            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+        ),
+        footer=(CALENDAR_FOOTER,),
+    )
+
+
+def _write_calendar_events_missing(effect: Effect) -> Letter:
+    event = effect.event(CalendarEventsMissing)
+    return Letter(
+        subject=Text("Bookings are missing from your calendar"),
+        heading=Text("Bookings are missing from your calendar"),
+        paragraphs=(
+            Text("Several bookings disappeared from your calendar at once. None of them was cancelled."),
+            Text("Decide whether they are cancelled or written into the calendar again."),
+        ),
+        facts=(
+            Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
+            Fact(label=Text("Bookings"), lines=(str(len(event.booking_ids)),)),
+        ),
+        footer=(CALENDAR_FOOTER,),
+    )
+
+
 def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) -> Draft:
     """Write a notice to the person that it is about."""
     return Draft(
@@ -61,6 +116,21 @@ NOTICES = {
             event=WebhookDisabled,
             host_of=lambda effect: effect.event(WebhookDisabled).owner_id,
             write=_write_webhook_disabled,
+        ),
+        Notice(
+            event=CalendarBroken,
+            host_of=lambda effect: effect.event(CalendarBroken).owner_id,
+            write=_write_calendar_broken,
+        ),
+        Notice(
+            event=CalendarChangeRefused,
+            host_of=lambda effect: effect.event(CalendarChangeRefused).owner_id,
+            write=_write_calendar_change_refused,
+        ),
+        Notice(
+            event=CalendarEventsMissing,
+            host_of=lambda effect: effect.event(CalendarEventsMissing).owner_id,
+            write=_write_calendar_events_missing,
         ),
     )
 }

@@ -1,0 +1,34 @@
+"""The verbs of busy spans: where they come from, what each source says, and when a silent source closes its host."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from openslot.availability import busy_store as store
+from openslot.availability.intervals import Span
+from openslot.core.work import Work
+
+
+async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) -> None:
+    """Add a source of busy spans, or give it another name."""
+    await store.upsert_source(work.db, source_id, host_id=host_id, name=name)
+
+
+async def drop_sources(work: Work, source_ids: Sequence[UUID]) -> None:
+    """Forget sources with all that they have said."""
+    await store.delete_sources(work.db, source_ids)
+
+
+async def close_after(work: Work, source_ids: Sequence[UUID], at: datetime | None) -> None:
+    """Take the host for busy from then on, unless the sources are heard of before."""
+    await store.update_closing(work.db, source_ids, at)
+
+
+async def replace_spans(work: Work, source_id: UUID, spans: Mapping[str, Iterable[Span]]) -> None:
+    """Say anew when each of these events keeps the host busy, in whole seconds since 1970; no span: not at all."""
+    await store.replace_spans(work.db, source_id, spans)
+
+
+async def forget_past(work: Work, source_id: UUID, *, before: datetime) -> None:
+    """Forget spans that are over."""
+    await store.delete_past(work.db, source_id, before=before)

@@ -1,0 +1,239 @@
+"""When the events of a calendar keep somebody busy: recurring, all-day, moved, cancelled, declined or free."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from operator import attrgetter
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.availability.intervals import merge
+from openslot.core.zones import floor_second
+from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
+from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
+from openslot.integrations.calendars.times import (
+    MOST_DATES,
+    Length,
+    Moment,
+    Scope,
+    between,
+    find_moment,
+    find_until,
+    read_length,
+    read_moment,
+    read_moments,
+    read_wall,
+)
+
+DAY = timedelta(days=1)
+
+Span = tuple[int, int]
+
+
+class BusyEvent(Struct, frozen=True, kw_only=True):
+    """One event of a calendar with all of its repetitions."""
+
+    uid: str
+    spans: tuple[Span, ...]
+    """From when to when it keeps the host busy, merged, in whole seconds since 1970."""
+    starts_at: datetime | None
+    ends_at: datetime | None
+    """Of an event that does not repeat; None for all others."""
+    is_live: bool
+    """False where it is cancelled or declined."""
+    text: str
+    """What was read, without title, notes and guests."""
+    fault: str | None = None
+    """What could not be read of it."""
+
+
+class Version(Struct, frozen=True, kw_only=True):
+    """An event as one component tells it: the series, or what one of its repetitions has become."""
+
+    start: Moment
+    length: Length
+    is_busy: bool
+    is_live: bool
+    replaces: Moment | None
+    and_future: bool
+    sequence: int
+    component: Component
+
+
+class Series(Struct, frozen=True):
+    """What an event is in the whole, and what is different at some of its times."""
+
+    masters: list[Version]
+    changed: dict[datetime, Version]
+
+
+def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> list[BusyEvent]:
+    """Read every event of a text; one that makes no sense does not keep the others from counting."""
+    lines = read_lines(text)
+    groups: dict[str, list[Component]] = {}
+    for place, component in enumerate(lines.events):
+        uid = component.find("UID")
+        groups.setdefault(uid.value.strip()[:1000] if uid else f"unnamed-{place}", []).append(component)
+    # Those that don't repeat take no steps of the budget: they count whatever the others cost.
+    left = budget or Budget()
+    return [read_event(uid, group, lines, scope, budget=left) for uid, group in groups.items()]
+
+
+def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, budget: Budget) -> BusyEvent:
+    """Read one event from all of its components."""
+    zones = {each.parameters.get("TZID", "").strip() for component in group for each in component.lines}
+    used = [zone for name, zone in lines.zones.items() if name in zones]
+    text = "\n".join(component.write() for component in (*used, *group))
+    versions = [found for component in group if (found := _read_version(component, lines, scope)) is not None]
+    fault = None if len(versions) == len(group) else "has no time that can be read"
+    series = _sort_out(versions)
+    spans: list[Span] = []
+    try:
+        # One by one: what was found before a rule failed counts.
+        for span in _list_spans(series, lines, scope, budget):
+            spans.append(span)  # noqa: PERF402
+    except BadRule as found:
+        fault = f"its rule {found}"
+    only = versions[0] if len(versions) == 1 and not _repeats(versions[0].component) else None
+    return BusyEvent(
+        uid=uid,
+        spans=tuple(merge(spans)),
+        starts_at=only.start.instant if only else None,
+        ends_at=only.length.end_of(only.start) if only else None,
+        is_live=any(version.is_live for version in versions),
+        text=text,
+        fault=fault,
+    )
+
+
+def _sort_out(versions: list[Version]) -> Series:
+    masters = [version for version in versions if version.replaces is None]
+    changed: dict[datetime, Version] = {}
+    for version in sorted(versions, key=attrgetter("sequence")):
+        if version.replaces is not None:
+            changed[version.replaces.instant] = version
+    return Series(masters, changed)
+
+
+def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> Iterator[Span]:
+    """List when an event keeps the host busy, those that need no rule first."""
+    for version in series.changed.values():
+        yield from _span_of(version, version.start, scope)
+    later = sorted((version for version in series.changed.values() if version.and_future), key=_replaced_at)
+    for master in series.masters:
+        left_out = set(series.changed) | _read_excluded(master, lines, scope)
+        days_out = _read_excluded_days(master)
+        yield from _list_periods(master, lines, scope)
+        for start in _list_starts(master, lines, scope, budget, moved=_farthest(later)):
+            if start.instant not in left_out and start.wall.date() not in days_out:
+                yield from _span_of(*_apply(later, master, start), scope)
+
+
+def _apply(later: list[Version], master: Version, start: Moment) -> tuple[Version, Moment]:
+    """Find what a repetition has become through a change of it and all that follow."""
+    for version in reversed(later):
+        if version.replaces is not None and version.replaces.instant < start.instant:
+            return version, version.start.at(start.wall + (version.start.wall - version.replaces.wall))
+    return master, start
+
+
+def _replaced_at(version: Version) -> datetime:
+    return version.replaces.instant if version.replaces else version.start.instant
+
+
+def _span_of(version: Version, start: Moment, scope: Scope) -> Iterator[Span]:
+    if not version.is_busy:
+        return
+    begins, ends = start.instant, version.length.end_of(start)
+    if begins < ends and ends > scope.first and begins < scope.last:
+        yield floor_second(begins), floor_second(ends)
+
+
+def _farthest(later: list[Version]) -> timedelta:
+    """Tell by how much a change of all that follow moves them to a later time at most."""
+    return max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
+
+
+def _list_starts(master: Version, lines: Lines, scope: Scope, budget: Budget, *, moved: timedelta) -> Iterator[Moment]:
+    """List the starts of a series that may reach into the scope, the very first always included."""
+    yield master.start
+    component = master.component
+    for line in component.list("RDATE"):
+        if line.parameters.get("VALUE", "").upper() != "PERIOD":
+            yield from read_moments(line, lines, scope)
+    reach = master.length.end_of(master.start) - master.start.instant + max(moved, timedelta()) + 2 * DAY
+    first = scope.first.replace(tzinfo=None) - reach
+    last = scope.last.replace(tzinfo=None) + 2 * DAY
+    for line in component.list("RRULE"):
+        until = find_until(line.value, master.start)
+        for wall in expand(line.value, master.start.wall, until=until, first=first, last=last, budget=budget):
+            if wall != master.start.wall:
+                yield master.start.at(wall)
+
+
+def _list_periods(master: Version, lines: Lines, scope: Scope) -> Iterator[Span]:
+    """List repetitions that say by themselves how long they last."""
+    for line in master.component.list("RDATE"):
+        if line.parameters.get("VALUE", "").upper() != "PERIOD":
+            continue
+        for text in line.value.split(",")[:MOST_DATES]:
+            begin, _, end = text.partition("/")
+            start = read_moment(begin, line.parameters.get("TZID"), lines, scope)
+            length = read_length(end) or between(start, read_moment(end, line.parameters.get("TZID"), lines, scope))
+            if start is not None and length is not None:
+                yield from _span_of(replace(master, length=length), start, scope)
+
+
+def _read_version(component: Component, lines: Lines, scope: Scope) -> Version | None:
+    start = find_moment(component, "DTSTART", lines, scope)
+    replaces = find_moment(component, "RECURRENCE-ID", lines, scope)
+    start = start or replaces
+    if start is None:
+        return None
+    is_live = component.value("STATUS") != "CANCELLED" and not _is_declined(component, scope.addresses)
+    line = component.find("RECURRENCE-ID")
+    return Version(
+        start=start,
+        length=_find_length(component, start, lines, scope),
+        is_busy=is_live and component.value("TRANSP") != "TRANSPARENT",
+        is_live=is_live,
+        replaces=replaces,
+        and_future=line is not None and line.parameters.get("RANGE", "").upper() == "THISANDFUTURE",
+        sequence=int(component.value("SEQUENCE")) if component.value("SEQUENCE")[:9].isdecimal() else 0,
+        component=component,
+    )
+
+
+def _find_length(component: Component, start: Moment, lines: Lines, scope: Scope) -> Length:
+    length = read_length(component.value("DURATION")) or between(start, find_moment(component, "DTEND", lines, scope))
+    if length is not None:
+        return length
+    return Length(days=1) if start.is_day else Length()
+
+
+def _is_declined(component: Component, addresses: Iterable[str]) -> bool:
+    declined = (
+        line.value.strip().lower().removeprefix("mailto:")
+        for line in component.list("ATTENDEE")
+        if line.parameters.get("PARTSTAT", "").upper() == "DECLINED"
+    )
+    return not set(declined).isdisjoint(addresses)
+
+
+def _read_excluded(master: Version, lines: Lines, scope: Scope) -> set[datetime]:
+    return {
+        moment.instant
+        for line in master.component.list("EXDATE")
+        for moment in read_moments(line, lines, scope)
+        if moment.is_day == master.start.is_day
+    }
+
+
+def _read_excluded_days(master: Version) -> set[date]:
+    """Read dates that leave out whatever begins on them: some programs exclude so what has a time."""
+    texts = (text for line in master.component.list("EXDATE") for text in line.value.split(",")[:MOST_DATES])
+    return {day.wall.date() for text in texts if "T" not in text.upper() and (day := read_wall(text)) is not None}
+
+
+def _repeats(component: Component) -> bool:
+    return any(component.find(name) is not None for name in ("RRULE", "RDATE"))

@@ -1,0 +1,299 @@
+"""CalDAV: calendars on any server that speaks RFC 4791, found from an address and a password."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import quote, unquote, urlsplit
+
+import httpx2
+import msgspec
+from msgspec import Struct
+
+from openslot.core.outbound import Outbound
+from openslot.integrations.calendars import dav_xml
+from openslot.integrations.calendars.dav_client import AnswerTooLarge, DavClient, ReportRefused, origin_of
+from openslot.integrations.calendars.dav_xml import CALDAV, DAV, SERVER, Answer, MultiStatus
+from openslot.integrations.calendars.errors import (
+    CalendarFault,
+    CalendarGone,
+    CalendarSignInFailed,
+    CalendarUnreadable,
+)
+from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
+
+AT_ONCE = 50
+MOST_CALENDARS = 100
+MOST_OBJECTS = 50_000
+MOST_PAGES = 100
+FIND_HOME = dav_xml.propfind(
+    "D:resourcetype", "D:current-user-principal", "C:calendar-home-set", "C:calendar-user-address-set"
+)
+FIND_CALENDARS = dav_xml.propfind(
+    "D:resourcetype", "D:displayname", "C:supported-calendar-component-set", "D:current-user-privilege-set"
+)
+FIND_TAG = dav_xml.propfind("S:getctag", "D:sync-token")
+FIND_ETAGS = dav_xml.propfind("D:getetag", "D:resourcetype")
+WRITES = ("write", "write-content", "bind", "all")
+
+
+class Credentials(Struct, frozen=True, kw_only=True):
+    """How an account is opened."""
+
+    url: str
+    """Where its calendars are, once that is known."""
+    username: str
+    password: str
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """What a calendar was like when it was last read."""
+
+    token: str | None = None
+    tag: str | None = None
+
+
+def read_address(address: str) -> str:
+    """Turn what a person types, an e-mail address or a URL, into the URL to begin at."""
+    if "://" in address:
+        return address
+    if "@" in address:
+        return f"https://{address.rpartition('@')[2]}/.well-known/caldav"
+    return f"https://{address}"
+
+
+class CalDavServer:
+    """An account on a CalDAV server."""
+
+    def __init__(self, outbound: Outbound, credentials: Credentials) -> None:
+        self._credentials = credentials
+        self._client = DavClient(
+            outbound, origin=credentials.url, username=credentials.username, password=credentials.password
+        )
+
+    async def discover(self) -> Credentials:
+        """Find where the account's calendars are: at the URL itself, or where the server says."""
+        begin = self._credentials.url
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(begin))
+        faults: list[CalendarFault] = []
+        for url in dict.fromkeys((begin, f"{origin}/.well-known/caldav", f"{origin}/")):
+            try:
+                home = await self._find_home(url)
+            except CalendarSignInFailed:
+                raise
+            except CalendarFault as fault:
+                faults.append(fault)
+                continue
+            if home is not None:
+                return msgspec.structs.replace(self._credentials, url=home)
+        raise next(
+            (fault for fault in faults if not isinstance(fault, CalendarGone)),
+            CalendarUnreadable("No calendars are found at this address"),
+        )
+
+    async def list_calendars(self) -> list[RemoteCalendar]:
+        """List the calendars that have events."""
+        url, found = await self._client.propfind(self._credentials.url, FIND_CALENDARS, depth=1)
+        calendars = [
+            RemoteCalendar(
+                url=place, name=answer.text(f"{DAV}displayname") or _last_part(place), can_write=_can_write(answer)
+            )
+            for answer in found.answers
+            if _is_calendar(answer) and (place := self._place(url, answer.href)) is not None
+        ]
+        return calendars[:MOST_CALENDARS]
+
+    async def list_addresses(self) -> frozenset[str]:
+        """List the owner's addresses as the principal tells them, and the name where it is one."""
+        named = {self._credentials.username} if "@" in self._credentials.username else set()
+        url, found = await self._client.propfind(self._credentials.url, FIND_HOME, depth=0)
+        for principal in _list_links(found, f"{DAV}current-user-principal"):
+            place = self._place(url, principal)
+            if place is not None:
+                _, about = await self._client.propfind(place, FIND_HOME, depth=0)
+                named.update(_list_links(about, f"{CALDAV}calendar-user-address-set"))
+        return frozenset(
+            each.lower().removeprefix("mailto:")
+            for each in named
+            if each.lower().startswith("mailto:") or "://" not in each
+        )
+
+    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+        """List changes by the server's sync token, or by tag and ETags where it has none."""
+        before = msgspec.json.decode(state, type=State) if state else State()
+        synced = await self._sync(calendar, before.token, known) if before.tag is None else None
+        if synced is None:
+            return await self._compare(calendar, before, known)
+        etags, removed, token = synced
+        changed = [href for href, etag in etags.items() if known.get(href) != etag]
+        return await self._fetch(calendar, changed, removed, State(token=token))
+
+    def place_for(self, calendar: str, name: str) -> str:
+        """Name an event's place by a name that never changes."""
+        return f"{calendar.rstrip('/')}/{quote(name, safe='')}.ics"
+
+    async def find(self, href: str) -> RemoteObject | None:
+        """Read one event."""
+        try:
+            response = await self._client.request("GET", href)
+        except CalendarGone:
+            return None
+        return RemoteObject(href=href, etag=_etag_of(response), text=response.text)
+
+    async def put(self, href: str, text: str, *, replaces: str | None) -> str:
+        """Write an event where there is none, or in place of the one with this ETag."""
+        condition = {"If-None-Match": "*"} if replaces is None else {"If-Match": replaces}
+        headers = {"Content-Type": "text/calendar; charset=utf-8", **condition}
+        response = await self._client.request("PUT", href, body=text, headers=headers)
+        etag = response.headers.get("etag", "")
+        if etag and not etag.startswith("W/"):
+            return etag
+        # A server that has changed what it was given tells no ETag.
+        kept = await self.find(href)
+        if kept is None:
+            raise CalendarGone
+        return kept.etag
+
+    async def delete(self, href: str, *, replaces: str) -> None:
+        """Remove the event with this ETag."""
+        try:
+            await self._client.request("DELETE", href, headers={"If-Match": replaces})
+        except CalendarGone:
+            return
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def _find_home(self, url: str) -> str | None:
+        place, found = await self._client.propfind(url, FIND_HOME, depth=0)
+        if any(_is_calendar(answer) for answer in found.answers[:1]):
+            return place
+        for principal in _list_links(found, f"{DAV}current-user-principal"):
+            at = self._place(place, principal)
+            if at is not None:
+                place, found = await self._client.propfind(at, FIND_HOME, depth=0)
+        for home in _list_links(found, f"{CALDAV}calendar-home-set"):
+            if (at := self._place(place, home)) is not None:
+                return at
+        return None
+
+    async def _sync(
+        self, calendar: str, token: str | None, known: Mapping[str, str]
+    ) -> tuple[dict[str, str], list[str], str] | None:
+        """Ask for what has changed since the token, page by page; None where the server can't tell."""
+        etags: dict[str, str] = {}
+        removed: list[str] = []
+        at = token or ""
+        for _ in range(MOST_PAGES):
+            try:
+                page = await self._client.report(calendar, dav_xml.sync_collection(at), depth=0)
+            except (ReportRefused, AnswerTooLarge):
+                return await self._sync(calendar, None, known) if at else None
+            more = self._read_page(calendar, page, etags, removed)
+            if page.token is None:
+                return None
+            at = page.token
+            if not more:
+                break
+        if token is None:
+            removed = [href for href in known if href not in etags]
+        return etags, removed, at
+
+    def _read_page(self, calendar: str, page: MultiStatus, etags: dict[str, str], removed: list[str]) -> bool:
+        more = False
+        for answer in page.answers:
+            href = self._place(calendar, answer.href)
+            if href is None or href.rstrip("/") == calendar.rstrip("/"):
+                more = more or answer.status == 507
+            elif answer.status == 404:
+                removed.append(href)
+            elif etag := answer.text(f"{DAV}getetag"):
+                etags[href] = etag
+        return more
+
+    async def _compare(self, calendar: str, before: State, known: Mapping[str, str]) -> Changes:
+        """Compare every event's ETag with what is known, unless the calendar's tag is the same."""
+        _, found = await self._client.propfind(calendar, FIND_TAG, depth=0)
+        tag = found.answers[0].text(f"{SERVER}getctag") if found.answers else ""
+        if tag and tag == before.tag:
+            return Changes(changed=(), removed=(), state=msgspec.json.encode(before).decode())
+        url, found = await self._client.propfind(calendar, FIND_ETAGS, depth=1)
+        etags = {
+            href: etag
+            for answer in found.answers
+            if (etag := answer.text(f"{DAV}getetag")) and not _is_collection(answer)
+            if (href := self._place(url, answer.href)) is not None
+        }
+        changed = [href for href, etag in etags.items() if known.get(href) != etag]
+        removed = [href for href in known if href not in etags]
+        return await self._fetch(calendar, changed, removed, State(tag=tag))
+
+    async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: State) -> Changes:
+        if len(changed) > MOST_OBJECTS:
+            raise CalendarUnreadable(f"The calendar has more than {MOST_OBJECTS} events")
+        objects: list[RemoteObject] = []
+        for start in range(0, len(changed), AT_ONCE):
+            objects += await self._read(calendar, changed[start : start + AT_ONCE])
+        return Changes(changed=tuple(objects), removed=tuple(removed), state=msgspec.json.encode(state).decode())
+
+    async def _read(self, calendar: str, hrefs: Sequence[str]) -> list[RemoteObject]:
+        """Read some events at once, fewer where the answer is too large; one that is too large alone is left empty."""
+        paths = [urlsplit(href).path for href in hrefs]
+        try:
+            found = await self._client.report(calendar, dav_xml.multiget(paths), depth=1)
+        except AnswerTooLarge:
+            if len(hrefs) == 1:
+                return [RemoteObject(href=hrefs[0], etag="too large", text="")]
+            half = len(hrefs) // 2
+            return await self._read(calendar, hrefs[:half]) + await self._read(calendar, hrefs[half:])
+        return [
+            RemoteObject(href=href, etag=answer.text(f"{DAV}getetag"), text=data.text or "")
+            for answer in found.answers
+            if (data := answer.properties.get(f"{CALDAV}calendar-data")) is not None
+            if (href := self._place(calendar, answer.href)) is not None
+        ]
+
+    def _place(self, base: str, href: str) -> str | None:
+        """Tell where a link of the server leads; None where it leads to a stranger."""
+        try:
+            url = str(httpx2.URL(base).join(href))
+        except (httpx2.InvalidURL, UnicodeError, ValueError):
+            return None
+        return _spell(url) if origin_of(url) == origin_of(base) or self._client.trust(url) else None
+
+
+def _spell(url: str) -> str:
+    """Spell a URL's path in one way: servers escape more or less of it, as they like."""
+    parts = urlsplit(url)
+    path = parts.path if "%2f" in parts.path.lower() else quote(unquote(parts.path), safe="/:@!$&'()*+,;=~")
+    return parts._replace(path=path, fragment="").geturl()
+
+
+def _is_calendar(answer: Answer) -> bool:
+    kind = answer.properties.get(f"{DAV}resourcetype")
+    if kind is None or kind.find(f"{CALDAV}calendar") is None:
+        return False
+    held = answer.properties.get(f"{CALDAV}supported-calendar-component-set")
+    return held is None or any(each.get("name") == "VEVENT" for each in held.iter(f"{CALDAV}comp"))
+
+
+def _is_collection(answer: Answer) -> bool:
+    kind = answer.properties.get(f"{DAV}resourcetype")
+    return kind is not None and kind.find(f"{DAV}collection") is not None
+
+
+def _can_write(answer: Answer) -> bool:
+    rights = answer.properties.get(f"{DAV}current-user-privilege-set")
+    return rights is None or any(rights.find(f".//{DAV}{right}") is not None for right in WRITES)
+
+
+def _list_links(found: MultiStatus, name: str) -> Iterator[str]:
+    for answer in found.answers[:1]:
+        yield from answer.hrefs(name)
+
+
+def _etag_of(response: httpx2.Response) -> str:
+    return response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
+
+
+def _last_part(url: str) -> str:
+    return unquote(urlsplit(url).path.rstrip("/").rpartition("/")[2]) or "Calendar"

@@ -1,0 +1,95 @@
+"""What calendars refuse: our own rules, and what a calendar's server has to say."""
+
+from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
+
+
+class ConnectionNotFound(NotFound):
+    """No such calendar connection, or it is another's."""
+
+    code = "calendar_connection_not_found"
+
+    def __init__(self) -> None:
+        super().__init__("Calendar connection not found")
+
+
+class TooManyConnections(Conflict):
+    """The user has as many calendar connections as one may have."""
+
+    code = "too_many_calendars"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"There are {most} calendar connections already; disconnect one first")
+
+
+class NoSuchCalendar(Invalid):
+    """The connection has no calendar of this name."""
+
+    code = "calendar_unknown"
+
+    def __init__(self, field: str, name: str, known: list[str]) -> None:
+        super().__init__(details={field: f"no calendar is named {name!r}; there are {', '.join(known) or 'none'}"})
+
+
+class ReadOnlyCalendar(Conflict):
+    """Nothing can be written into this calendar."""
+
+    code = "calendar_read_only"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Nothing can be written into the calendar {name}")
+
+
+class CalendarFault(Refusal):
+    """A calendar's server did not do what it was asked."""
+
+    code = "calendar_unreachable"
+    status = 400
+
+
+class CalendarUnreachable(CalendarFault):
+    """The calendar's server can't be reached, or fails."""
+
+    code = "calendar_unreachable"
+
+
+class CalendarSignInFailed(CalendarFault):
+    """The calendar's server refuses the name or the password."""
+
+    code = "calendar_sign_in_failed"
+
+    def __init__(self) -> None:
+        super().__init__("The calendar's server refuses the user name or the password")
+
+
+class CalendarForbidden(CalendarFault):
+    """The calendar's server does not allow this account to do so."""
+
+    code = "calendar_forbidden"
+
+    def __init__(self) -> None:
+        super().__init__("The calendar's server does not allow this account to do so")
+
+
+class CalendarUnreadable(CalendarFault):
+    """What the server sent is no calendar, or more than is read."""
+
+    code = "calendar_unreadable"
+
+
+class CalendarGone(CalendarFault):
+    """The server no longer has this calendar or this event."""
+
+    code = "calendar_gone"
+
+    def __init__(self) -> None:
+        super().__init__("The server no longer has this calendar")
+
+
+class CalendarChanged(CalendarFault):
+    """The event was changed on the server since it was read."""
+
+    code = "calendar_event_changed"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("The event was changed on the server since it was read")

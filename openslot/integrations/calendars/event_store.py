@@ -1,0 +1,238 @@
+"""The SQL of what was read of calendars, and of bookings that were written into them."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.db import Db, count_of
+from openslot.integrations.calendars.models import KeptObject, MissingEvent, WrittenEvent
+
+WRITTEN = """
+w.booking_id, w.calendar_id, w.href, w.etag, w.sequence, w.starts_at, w.ends_at, w.missing_since, w.refused_start"""
+UPSERT_OBJECTS = """
+insert into calendar_objects (calendar_id, href, etag, uid, repeats, is_unread, text)
+select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::boolean[], $7::text[])
+on conflict (calendar_id, href) do update set etag = excluded.etag, uid = excluded.uid, repeats = excluded.repeats,
+    is_unread = excluded.is_unread, text = excluded.text"""
+KEEP_WRITTEN = """
+insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at)
+values ($1, $2, $3, $4, $5, $6, $7)
+on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
+    sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
+    refused_start = null"""
+# Where a booking stands already; a new one goes where its host wants bookings.
+TARGETS = """
+select w.calendar_id from calendar_events w where w.booking_id = $1
+union
+select k.id from calendars k
+where k.owner_id = $2 and k.receives and $3 and not exists (select from calendar_events where booking_id = $1)"""
+TARGET = f"""
+select k.url, k.name, c.id as connection_id, c.owner_id, c.kind, c.secret, u.name as host_name, u.email as host_email,
+       {WRITTEN}
+from calendars k join calendar_connections c on c.id = k.connection_id join users u on u.id = c.owner_id
+left join calendar_events w on w.calendar_id = k.id and w.booking_id = $2
+where k.id = $1"""
+MISSING = """
+select w.booking_id, k.name as calendar_name, b.starts_at, b.invitee_name, w.missing_since
+from calendar_events w join calendars k on k.id = w.calendar_id join bookings b on b.id = w.booking_id
+where k.owner_id = $1 and w.missing_since is not null and b.status = 'CONFIRMED' and b.ends_at > $2
+order by b.starts_at, b.id"""
+
+
+class WriteTarget(Struct, frozen=True, kw_only=True):
+    """A calendar that a booking is written into, and what stands there."""
+
+    calendar_id: UUID
+    url: str
+    name: str
+    connection_id: UUID
+    kind: str
+    secret: bytes
+    host_name: str
+    host_email: str
+    written: WrittenEvent | None
+
+
+async def read_known(db: Db, calendar_id: UUID) -> dict[str, str]:
+    """Read the ETag of every event that is known of a calendar, by its place."""
+    rows = await db.fetch("select href, etag from calendar_objects where calendar_id = $1", calendar_id)
+    return {row["href"]: row["etag"] for row in rows}
+
+
+async def list_repeating(db: Db, calendar_id: UUID) -> list[tuple[str, str]]:
+    """Read the place and text of every event that repeats."""
+    rows = await db.fetch(
+        "select href, text from calendar_objects where calendar_id = $1 and repeats and text is not null", calendar_id
+    )
+    return [(row["href"], row["text"]) for row in rows]
+
+
+async def keep_objects(db: Db, calendar_id: UUID, objects: Sequence[KeptObject]) -> None:
+    """Write what was read of some events."""
+    columns = ("href", "etag", "uid", "repeats", "is_unread", "text")
+    await db.execute(UPSERT_OBJECTS, calendar_id, *([getattr(each, name) for each in objects] for name in columns))
+
+
+async def delete_objects(db: Db, calendar_id: UUID, hrefs: Sequence[str]) -> None:
+    """Forget events that a calendar no longer has."""
+    await db.execute(
+        "delete from calendar_objects where calendar_id = $1 and href = any($2::text[])", calendar_id, hrefs
+    )
+
+
+async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
+    """Forget all that was read of a calendar."""
+    await db.execute("delete from calendar_objects where calendar_id = $1", calendar_id)
+
+
+async def count_objects(db: Db, calendar_id: UUID) -> tuple[int, int]:
+    """Count the events of a calendar, and those of them that could not be understood."""
+    row = await db.fetchrow(
+        """select count(*) as all_events, count(*) filter (where is_unread) as unread
+        from calendar_objects where calendar_id = $1""",
+        calendar_id,
+    )
+    return (row["all_events"], row["unread"]) if row else (0, 0)
+
+
+async def keep_read(db: Db, calendar_id: UUID, *, state: str, unread: int, expanded_at: datetime | None) -> None:
+    """Write how far a calendar was read."""
+    await db.execute(
+        """update calendars set state = $2, unread_events = $3, expanded_at = coalesce($4, expanded_at)
+        where id = $1""",
+        calendar_id,
+        state,
+        unread,
+        expanded_at,
+    )
+
+
+async def find_own(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> set[UUID]:
+    """Tell which of these are bookings of the owner."""
+    rows = await db.fetch(
+        "select id from bookings where id = any($1::uuid[]) and host_id = $2", list(booking_ids), owner_id
+    )
+    return {row["id"] for row in rows}
+
+
+async def list_targets(db: Db, booking_id: UUID, host_id: UUID, *, is_confirmed: bool) -> list[UUID]:
+    """Name the calendars that a booking's change is to be written into."""
+    return [row["calendar_id"] for row in await db.fetch(TARGETS, booking_id, host_id, is_confirmed)]
+
+
+async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarget | None:
+    """Read all that is needed to write a booking into a calendar."""
+    row = await db.fetchrow(TARGET, calendar_id, booking_id)
+    if row is None:
+        return None
+    written = {name: row[name] for name in WrittenEvent.__struct_fields__}
+    return WriteTarget(
+        calendar_id=calendar_id,
+        url=row["url"],
+        name=row["name"],
+        connection_id=row["connection_id"],
+        kind=row["kind"],
+        secret=row["secret"],
+        host_name=row["host_name"],
+        host_email=row["host_email"],
+        written=WrittenEvent(**written) if row["booking_id"] else None,
+    )
+
+
+async def keep_written(db: Db, written: WrittenEvent) -> None:
+    """Write how a booking stands in a calendar now."""
+    times = (written.starts_at, written.ends_at)
+    await db.execute(
+        KEEP_WRITTEN, written.booking_id, written.calendar_id, written.href, written.etag, written.sequence, *times
+    )
+
+
+async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
+    """Write that a booking does not stand in a calendar any more."""
+    await db.execute("delete from calendar_events where booking_id = $1 and calendar_id = $2", booking_id, calendar_id)
+
+
+async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:
+    """Read the bookings that were written to some places of a calendar."""
+    rows = await db.fetch(
+        f"select {WRITTEN} from calendar_events w where w.calendar_id = $1 and w.href = any($2::text[])",
+        calendar_id,
+        list(hrefs),
+    )
+    return [WrittenEvent(**row) for row in rows]
+
+
+async def lock_written(db: Db, booking_id: UUID, calendar_id: UUID) -> WrittenEvent | None:
+    """Look up how a booking stands in a calendar, and keep it so until the commit."""
+    row = await db.fetchrow(
+        f"select {WRITTEN} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update",
+        booking_id,
+        calendar_id,
+    )
+    return WrittenEvent(**row) if row else None
+
+
+async def update_written(
+    db: Db, booking_id: UUID, calendar_id: UUID, *, etag: str, refused_start: datetime | None
+) -> None:
+    """Write the ETag that a booking's event has now, and a start of it that was refused."""
+    await db.execute(
+        """update calendar_events set etag = $3, refused_start = $4, missing_since = null
+        where booking_id = $1 and calendar_id = $2""",
+        booking_id,
+        calendar_id,
+        etag,
+        refused_start,
+    )
+
+
+async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -> bool:
+    """Follow a booking's event to another calendar of its owner that it was moved to; False where there is none."""
+    moved = await db.execute(
+        """update calendar_events w set calendar_id = o.calendar_id, href = o.href, etag = o.etag
+        from (select o.calendar_id, o.href, o.etag from calendar_objects o join calendars k on k.id = o.calendar_id
+              where o.uid = $3 and o.calendar_id <> $2
+                and k.owner_id = (select owner_id from calendars where id = $2) limit 1) o
+        where w.booking_id = $1 and w.calendar_id = $2""",
+        booking_id,
+        calendar_id,
+        uid,
+    )
+    return count_of(moved) == 1
+
+
+async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID], *, now: datetime) -> None:
+    """Write that nobody knows yet what has become of some bookings' events."""
+    await db.execute(
+        """update calendar_events set missing_since = $3 where calendar_id = $1 and booking_id = any($2::uuid[])
+        and missing_since is null""",
+        calendar_id,
+        list(booking_ids),
+        now,
+    )
+
+
+async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> list[tuple[UUID, UUID, UUID]]:
+    """Name booking, calendar and connection of each event that has vanished."""
+    rows = await db.fetch(
+        """select w.booking_id, w.calendar_id, k.connection_id
+        from calendar_events w join calendars k on k.id = w.calendar_id
+        where k.owner_id = $1 and w.booking_id = any($2::uuid[]) and w.missing_since is not null""",
+        owner_id,
+        list(booking_ids),
+    )
+    return [(row["booking_id"], row["calendar_id"], row["connection_id"]) for row in rows]
+
+
+async def list_missing(db: Db, owner_id: UUID, *, now: datetime) -> list[MissingEvent]:
+    """List the upcoming bookings whose events have vanished, the soonest first."""
+    return [MissingEvent(**row) for row in await db.fetch(MISSING, owner_id, now)]
+
+
+async def is_on_its_way(db: Db, lanes: Sequence[str]) -> bool:
+    """Tell whether something is still to be done in one of these lanes."""
+    return bool(
+        await db.fetchval("select exists (select from lanes where lane = any($1::text[]) and unfinished > 0)", lanes)
+    )

@@ -1,0 +1,39 @@
+"""A user's own bookings as a feed for calendar programs, behind a secret link that can be renewed and revoked."""
+
+from datetime import timedelta
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.bookings import operations as bookings
+from openslot.bookings.links import manage_url
+from openslot.core.errors import NotFound
+from openslot.core.secrets import fingerprint, new_token
+from openslot.core.work import Work
+from openslot.integrations.calendars import store
+from openslot.integrations.calendars.writing import write_feed
+
+MOST_BOOKINGS = 2_000
+BEHIND = timedelta(days=90)
+
+
+async def renew_feed(work: Work, owner: User) -> str:
+    """Make the secret link to a user's own bookings, in place of the one before, and give it this once."""
+    token = new_token()
+    await store.upsert_feed(work.db, owner.id, fingerprint(token), now=work.now)
+    return f"{work.runtime.settings.public_url}/feed/{token}.ics"
+
+
+async def revoke_feed(work: Work, owner: User) -> bool:
+    """Let a user's secret link lead nowhere; False where there was none."""
+    return await store.delete_feed(work.db, owner.id)
+
+
+async def read_feed(work: Work, token: str) -> bytes:
+    """Write the confirmed bookings of whoever has made a secret link, from 90 days ago on, as iCalendar."""
+    owner_id = await store.find_feed_owner(work.db, fingerprint(token))
+    if owner_id is None:
+        raise NotFound
+    owner = await accounts.get_user(work, owner_id)
+    found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MOST_BOOKINGS)
+    linked = ((details, manage_url(work.runtime, details.booking.id)) for details in found)
+    return write_feed(linked, host_name=owner.name, host_email=owner.email)

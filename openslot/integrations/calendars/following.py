@@ -1,0 +1,172 @@
+"""Two-way: what the host does to a booking's event is done to the booking, or the host is told why not."""
+
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+from msgspec import Struct
+
+from openslot.accounts.host_lock import lock_host
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingRef, Status
+from openslot.bookings.rules import CALENDAR, is_over
+from openslot.core.actor import Actor, ActorKind
+from openslot.core.errors import Refusal
+from openslot.core.work import Runtime, Work
+from openslot.integrations.calendars import event_store, rules
+from openslot.integrations.calendars.busy_times import BusyEvent
+from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
+from openslot.integrations.calendars.models import Calendar, Connection, WrittenEvent
+from openslot.integrations.calendars.ports import RemoteObject
+
+PLAN_LANE, WRITE_LANE = "calendars:booking", "calendars:write"
+REASON = "Changed in the host's calendar"
+
+log = structlog.get_logger()
+
+
+class Sighting(Struct, frozen=True, kw_only=True):
+    """What a sync has seen of our own bookings in one calendar."""
+
+    calendar: Calendar
+    seen: tuple[tuple[RemoteObject, BusyEvent], ...]
+    removed: tuple[str, ...]
+    left: int
+    """How many events the calendar has now."""
+
+
+def lanes_of(booking_id: UUID, calendar_id: UUID) -> list[str]:
+    """Name the lanes in which our own writes of a booking wait."""
+    return [f"{PLAN_LANE}:{booking_id}", f"{WRITE_LANE}:{booking_id}@{calendar_id}"]
+
+
+def calendar_actor(connection: Connection) -> Actor:
+    """Act for a host who has changed something in the calendar."""
+    return Actor(kind=ActorKind.SYSTEM, user_id=connection.owner_id, agent=CALENDAR, credential_id=connection.id)
+
+
+async def follow(runtime: Runtime, connection: Connection, sighting: Sighting) -> None:
+    """Follow what has happened to bookings in one calendar, each in a transaction of its own."""
+    written = await event_store.list_written(
+        runtime.pool, sighting.calendar.id, [remote.href for remote, _ in sighting.seen]
+    )
+    by_place = {each.href: each for each in written}
+    for remote, event in sighting.seen:
+        if remote.href in by_place:
+            await _follow_move(runtime, connection, by_place[remote.href], remote, event)
+    gone = await event_store.list_written(runtime.pool, sighting.calendar.id, sighting.removed)
+    if gone:
+        await _follow_removal(runtime, connection, sighting, gone)
+
+
+async def _follow_move(
+    runtime: Runtime, connection: Connection, written: WrittenEvent, remote: RemoteObject, event: BusyEvent
+) -> None:
+    async with runtime.transaction(calendar_actor(connection)) as work:
+        found = await _find_current(work, connection, written)
+        if found is None:
+            return
+        booking, kept = found
+        if not event.is_live:
+            await _cancel(work, connection, booking, kept)
+            return
+        wanted = event.starts_at
+        # Our own write that comes back shows what we wrote, or what the booking has become since.
+        is_ours = wanted is None or wanted in {kept.starts_at, booking.starts_at}
+        refused = None if is_ours or wanted == kept.refused_start else await _move(work, connection, booking, wanted)
+        await event_store.update_written(
+            work.db,
+            booking.id,
+            kept.calendar_id,
+            etag=remote.etag,
+            refused_start=refused or (wanted if wanted == kept.refused_start else None),
+        )
+
+
+async def _follow_removal(
+    runtime: Runtime, connection: Connection, sighting: Sighting, gone: list[WrittenEvent]
+) -> None:
+    vanished: list[WrittenEvent] = []
+    for written in gone:
+        async with runtime.transaction(calendar_actor(connection)) as work:
+            found = await _find_current(work, connection, written)
+            if found is None or await event_store.adopt_written(
+                work.db, written.booking_id, written.calendar_id, found[0].uid
+            ):
+                continue
+            vanished.append(written)
+    if rules.are_to_be_asked(vanished, left=sighting.left, removed=len(sighting.removed)):
+        await _ask(runtime, connection, sighting.calendar, vanished)
+        return
+    for written in vanished:
+        async with runtime.transaction(calendar_actor(connection)) as work:
+            found = await _find_current(work, connection, written)
+            if found is not None:
+                await _cancel(work, connection, *found)
+
+
+async def _find_current(
+    work: Work, connection: Connection, written: WrittenEvent
+) -> tuple[Booking, WrittenEvent] | None:
+    """Look a booking up under its host's lock; None where it can't be changed, or a write of our own is on its way."""
+    await lock_host(work.db, connection.owner_id)
+    kept = await event_store.lock_written(work.db, written.booking_id, written.calendar_id)
+    if kept is None or await event_store.is_on_its_way(work.db, lanes_of(kept.booking_id, kept.calendar_id)):
+        return None
+    booking = (await bookings.get_booking(work, BookingRef(kept.booking_id, connection.owner_id))).booking
+    if booking.status is not Status.CONFIRMED or is_over(booking, now=work.now):
+        return None
+    return booking, kept
+
+
+async def _move(work: Work, connection: Connection, booking: Booking, wanted: datetime | None) -> datetime | None:
+    """Move a booking to where its host has moved the event; give the start back where that is refused."""
+    if wanted is None:
+        return None
+    try:
+        async with work.attempt():
+            await bookings.reschedule_booking(work, BookingRef(booking.id, booking.host_id), wanted, reason=REASON)
+    except Refusal as refusal:
+        await _refuse(work, connection, booking, wanted, refusal)
+        return wanted
+    return None
+
+
+async def _cancel(work: Work, connection: Connection, booking: Booking, kept: WrittenEvent) -> None:
+    try:
+        async with work.attempt():
+            await bookings.cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=REASON)
+    except Refusal as refusal:
+        await event_store.mark_missing(work.db, kept.calendar_id, [booking.id], now=work.now)
+        await _refuse(work, connection, booking, None, refusal)
+
+
+async def _refuse(
+    work: Work, connection: Connection, booking: Booking, wanted: datetime | None, refusal: Refusal
+) -> None:
+    details = "; ".join((refusal.details or {}).values())
+    await work.record(
+        CalendarChangeRefused(
+            connection_id=connection.id,
+            owner_id=connection.owner_id,
+            label=connection.label,
+            booking_id=booking.id,
+            wanted_start=wanted,
+            reason=details or refusal.message,
+        )
+    )
+
+
+async def _ask(runtime: Runtime, connection: Connection, calendar: Calendar, vanished: list[WrittenEvent]) -> None:
+    booking_ids = tuple(each.booking_id for each in vanished)
+    log.warning("events of bookings have vanished together", bookings=len(booking_ids))
+    async with runtime.transaction(calendar_actor(connection)) as work:
+        await event_store.mark_missing(work.db, calendar.id, booking_ids, now=work.now)
+        await work.record(
+            CalendarEventsMissing(
+                connection_id=connection.id,
+                owner_id=connection.owner_id,
+                label=connection.label,
+                booking_ids=booking_ids,
+            )
+        )

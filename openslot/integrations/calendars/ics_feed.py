@@ -1,0 +1,131 @@
+"""ICS feeds: a calendar that somebody publishes at a secret URL, to be read alone."""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+import httpx2
+import msgspec
+from msgspec import Struct
+
+from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, RequestLimits
+from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
+from openslot.integrations.calendars.dav_client import told
+from openslot.integrations.calendars.errors import (
+    CalendarGone,
+    CalendarSignInFailed,
+    CalendarUnreachable,
+    CalendarUnreadable,
+    ReadOnlyCalendar,
+)
+from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
+
+LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
+NAME = re.compile(rb"^X-WR-CALNAME[^:\r\n]*:([^\r\n]{1,200})", re.MULTILINE)
+DEFAULT_NAME = "Calendar feed"
+# The URL itself is a secret, and there is but one calendar behind it.
+PLACE = "feed"
+
+
+class State(Struct, frozen=True, omit_defaults=True):
+    """What the feed was like when it was last read."""
+
+    etag: str | None = None
+    modified: str | None = None
+
+
+def read_url(url: str) -> str:
+    """Turn the address that calendar programs open into the one that is fetched."""
+    return re.sub(r"^webcals?://", "https://", url.strip(), flags=re.IGNORECASE)
+
+
+class IcsFeed:
+    """One published calendar."""
+
+    def __init__(self, outbound: Outbound, url: str) -> None:
+        self._url = url
+        self._client = outbound.client(follow_redirects=True, limits=LIMITS)
+
+    async def list_calendars(self) -> list[RemoteCalendar]:
+        """Name the one calendar that it is."""
+        response = await self._get({})
+        name = NAME.search(response.content[:65536])
+        shown = name[1].decode(errors="replace").replace("\\,", ",").strip() if name else ""
+        return [RemoteCalendar(url=PLACE, name=shown or DEFAULT_NAME, can_write=False)]
+
+    async def list_addresses(self) -> frozenset[str]:
+        """Know no address of the owner."""
+        return frozenset()
+
+    async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+        """List the events that are new or different; where the server says that nothing changed, none."""
+        before = msgspec.json.decode(state, type=State) if state else State()
+        asked = {"If-None-Match": before.etag, "If-Modified-Since": before.modified}
+        response = await self._get({name: value for name, value in asked.items() if value is not None})
+        if response.status_code == 304 and state is not None:
+            return Changes(changed=(), removed=(), state=state)
+        now = State(response.headers.get("etag"), response.headers.get("last-modified"))
+        objects = await asyncio.to_thread(_split, response.content)
+        changed = tuple(each for each in objects.values() if known.get(each.href) != each.etag)
+        removed = tuple(href for href in known if href not in objects)
+        return Changes(changed=changed, removed=removed, state=msgspec.json.encode(now).decode())
+
+    def place_for(self, calendar: str, name: str) -> str:
+        """Have no place for what is written."""
+        raise ReadOnlyCalendar(DEFAULT_NAME)
+
+    async def find(self, href: str) -> RemoteObject | None:
+        """Find no single event."""
+        raise ReadOnlyCalendar(DEFAULT_NAME)
+
+    async def put(self, href: str, text: str, *, replaces: str | None) -> str:
+        """Write nothing."""
+        raise ReadOnlyCalendar(DEFAULT_NAME)
+
+    async def delete(self, href: str, *, replaces: str) -> None:
+        """Remove nothing."""
+        raise ReadOnlyCalendar(DEFAULT_NAME)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _get(self, headers: Mapping[str, str]) -> httpx2.Response:
+        try:
+            response = await self._client.get(self._url, headers=headers)
+        except (OutboundFailed, OutboundRefused) as fault:
+            raise told(fault) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
+            raise CalendarUnreachable("The feed's server named an address that is none") from None
+        if response.status_code in {401, 403}:
+            raise CalendarSignInFailed
+        if response.status_code in {404, 410}:
+            raise CalendarGone
+        if response.status_code == 304:
+            return response
+        if response.status_code != 200:
+            raise CalendarUnreachable(f"The feed's server answers {response.status_code}")
+        # A page that asks to sign in, or half a feed, must not look like a calendar in which nothing is left.
+        body = response.content.upper()
+        if b"BEGIN:VCALENDAR" not in body[:65536] or b"END:VCALENDAR" not in body[-65536:]:
+            raise CalendarUnreadable("The feed's server sent no whole calendar")
+        return response
+
+
+def _split(body: bytes) -> dict[str, RemoteObject]:
+    """Take a feed apart into its events, each with the zones that it names."""
+    lines = read_lines(body.decode(errors="replace"))
+    groups: dict[str, list[Component]] = {}
+    for place, component in enumerate(lines.events):
+        uid = component.find("UID")
+        groups.setdefault(uid.value.strip()[:500] if uid else f"unnamed-{place}", []).append(component)
+    return {href: _make(href, group, lines) for href, group in groups.items()}
+
+
+def _make(href: str, group: list[Component], lines: Lines) -> RemoteObject:
+    named = {line.parameters.get("TZID", "").strip() for component in group for line in component.lines}
+    zones = [zone for name, zone in lines.zones.items() if name in named]
+    text = "\n".join(component.write() for component in (*zones, *group))
+    return RemoteObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)

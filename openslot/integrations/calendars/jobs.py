@@ -1,0 +1,18 @@
+"""What calendars do because time passed: a connection that is due and that nobody is going to read is planned anew."""
+
+from openslot.core.events import Periodic
+from openslot.core.work import Work
+from openslot.integrations.calendars import operations, store
+
+MOST = 1_000
+
+
+async def plan_forgotten(work: Work) -> str:
+    """Plan the reading of connections that are due and that no effect stands for."""
+    forgotten = await store.list_forgotten(work.db, operations.READ, now=work.now, limit=MOST)
+    for connection_id in forgotten:
+        await operations.plan_reading(work, connection_id)
+    return f"{len(forgotten)} calendar connections planned"
+
+
+CALENDAR_JOBS = (Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),)

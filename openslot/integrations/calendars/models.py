@@ -1,0 +1,147 @@
+"""The nouns of calendars: a connection, its calendars, and bookings as they stand in one."""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class Kind(StrEnum):
+    """How a calendar is reached."""
+
+    CALDAV = "caldav"
+    ICS = "ics"
+
+
+class ConnectionRef(Struct, frozen=True):
+    """Which connection is meant: one of an owner's own, or, for the operator, any."""
+
+    id: UUID
+    owner_id: UUID | None = None
+
+
+class CalDavWanted(Struct, frozen=True, kw_only=True):
+    """What is needed to connect an account on a CalDAV server."""
+
+    address: str
+    """A URL, a server's name, or an e-mail address."""
+    username: str
+    password: str
+
+
+class IcsWanted(Struct, frozen=True):
+    """What is needed to read an ICS feed."""
+
+    url: str
+
+
+class Secret(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a connection is opened; kept sealed."""
+
+    url: str
+    username: str = ""
+    password: str = ""
+
+
+class Calendar(Struct, frozen=True, kw_only=True):
+    """One calendar of a connection."""
+
+    id: UUID
+    connection_id: UUID
+    url: str
+    name: str
+    can_write: bool
+    is_busy: bool
+    """Whether its events close times."""
+    receives: bool
+    """Whether bookings are written into it."""
+    state: str | None
+    expanded_at: datetime | None
+    unread_events: int
+    """How many of its events could not be understood in full."""
+
+
+class Connection(Struct, frozen=True, kw_only=True):
+    """An account on a calendar's server, or a feed, of one user."""
+
+    id: UUID
+    owner_id: UUID
+    kind: Kind
+    server: str
+    label: str
+    addresses: tuple[str, ...]
+    trust_hours: int | None
+    """How long what was last read is trusted when it can't be read any more; None: not at all."""
+    synced_at: datetime | None
+    tried_at: datetime | None
+    next_sync_at: datetime
+    failures: int
+    failing_since: datetime | None
+    told_at: datetime | None
+    last_error: str | None
+    created_at: datetime
+    listed_at: datetime | None = None
+    calendars: tuple[Calendar, ...] = ()
+
+    @property
+    def trust(self) -> timedelta | None:
+        """How long what was last read is trusted."""
+        return None if self.trust_hours is None else timedelta(hours=self.trust_hours)
+
+
+class Lease(Struct, frozen=True, kw_only=True):
+    """The right to read a connection until somebody else may."""
+
+    id: UUID
+    connection: Connection
+    secret: bytes
+    zone: str
+    owner_email: str
+
+
+class ConnectionChanges(Struct, frozen=True, kw_only=True):
+    """What is to be different; None stays."""
+
+    busy: tuple[str, ...] | None = None
+    """The names of the calendars that count as busy."""
+    write_to: str | None = None
+    """The name of the calendar that receives bookings; empty: none."""
+    when_unreadable: str | None = None
+    """`trust:HOURS` or `close`."""
+
+
+class KeptObject(Struct, frozen=True, kw_only=True):
+    """What is kept of one event of a calendar."""
+
+    href: str
+    etag: str
+    uid: str
+    repeats: bool
+    is_unread: bool
+    text: str | None
+    """What its repetitions are worked out from; None where it does not repeat."""
+
+
+class WrittenEvent(Struct, frozen=True, kw_only=True):
+    """A booking as it was last written into a calendar."""
+
+    booking_id: UUID
+    calendar_id: UUID
+    href: str
+    etag: str
+    sequence: int
+    starts_at: datetime
+    ends_at: datetime
+    missing_since: datetime | None = None
+    refused_start: datetime | None = None
+
+
+class MissingEvent(Struct, frozen=True, kw_only=True):
+    """A booking whose event has vanished together with others, so that its host is asked."""
+
+    booking_id: UUID
+    calendar_name: str
+    starts_at: datetime
+    invitee_name: str
+    missing_since: datetime

@@ -1,0 +1,241 @@
+"""The verbs of calendar connections, the only writers of their tables beside the sync."""
+
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.availability import busy
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.sealing import seal
+from openslot.core.text import is_line
+from openslot.core.work import Work
+from openslot.integrations.calendars import event_store, store
+from openslot.integrations.calendars.caldav import CalDavServer, Credentials, read_address
+from openslot.integrations.calendars.errors import (
+    ConnectionNotFound,
+    NoSuchCalendar,
+    ReadOnlyCalendar,
+    TooManyConnections,
+)
+from openslot.integrations.calendars.events import CalendarConnected, CalendarDisconnected
+from openslot.integrations.calendars.ics_feed import IcsFeed, read_url
+from openslot.integrations.calendars.models import (
+    CalDavWanted,
+    Calendar,
+    Connection,
+    ConnectionChanges,
+    ConnectionRef,
+    IcsWanted,
+    Kind,
+    Secret,
+)
+from openslot.integrations.calendars.ports import CalendarServer, RemoteCalendar
+from openslot.integrations.calendars.rules import (
+    DEFAULT_TRUST_HOURS,
+    MOST_CONNECTIONS,
+    closes_at,
+    find_named,
+    read_policy,
+)
+
+READ = "calendars.read"
+
+
+async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> Connection:
+    """Connect a calendar: sign in, find what is there, and keep how it is reached; what it holds is read by the sync.
+
+    The server is asked before the transaction that it opens, so the work must be begun without one.
+    """
+    kind, label, secret, found, addresses = await (
+        _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
+    )
+    connection = Connection(
+        id=new_id(),
+        owner_id=owner.id,
+        kind=kind,
+        server=_host_of(secret.url),
+        label=label,
+        addresses=tuple(sorted(addresses)),
+        trust_hours=DEFAULT_TRUST_HOURS,
+        synced_at=None,
+        tried_at=None,
+        next_sync_at=work.now,
+        failures=0,
+        failing_since=None,
+        told_at=None,
+        last_error=None,
+        created_at=work.now,
+    )
+    async with work.transaction():
+        sealed = await seal(work, msgspec.json.encode(secret).decode())
+        if not await store.insert_connection(work.db, connection, sealed, most=MOST_CONNECTIONS):
+            raise TooManyConnections(MOST_CONNECTIONS)
+        calendars = await keep_calendars(work, connection, found)
+        await _receive_by_default(work, owner, calendars)
+        await plan_reading(work, connection.id)
+        await work.record(CalendarConnected(connection_id=connection.id, owner_id=owner.id, label=label))
+    return await get_connection(work, ConnectionRef(connection.id, owner.id))
+
+
+async def plan_reading(work: Work, connection_id: UUID) -> None:
+    """Have a connection read when it is next due, on behalf of its owner and at its server's place."""
+    connection = await store.find_connection(work.db, ConnectionRef(connection_id))
+    if connection is not None:
+        await work.plan(
+            READ,
+            str(connection_id),
+            due_at=connection.next_sync_at,
+            payload=str(connection_id),
+            tenant_id=connection.owner_id,
+            target=connection.server,
+        )
+
+
+async def keep_calendars(work: Work, connection: Connection, found: list[RemoteCalendar]) -> list[Calendar]:
+    """Write the calendars that a server has, each as a source of busy spans."""
+    calendars = [
+        await store.upsert_calendar(work.db, new_id(), connection.id, connection.owner_id, each) for each in found
+    ]
+    for calendar in calendars:
+        if calendar.is_busy:
+            await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
+    await busy.close_after(
+        work,
+        [calendar.id for calendar in calendars if calendar.is_busy],
+        closes_at(connection, synced_at=connection.synced_at, failed_at=None),
+    )
+    return calendars
+
+
+async def get_connection(work: Work, ref: ConnectionRef) -> Connection:
+    """Read one connection with its calendars."""
+    connection = await store.find_connection(work.db, ref)
+    if connection is None:
+        raise ConnectionNotFound
+    return connection
+
+
+async def list_connections(work: Work, owner: User | None) -> list[Connection]:
+    """Read an owner's connections, or everyone's, the oldest first."""
+    return await store.list_connections(work.db, owner.id if owner else None)
+
+
+async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> Connection:
+    """Change which calendars count as busy, which one receives bookings, and what happens when nothing can be read."""
+    connection = await store.find_connection(work.db, ref, lock=True)
+    if connection is None:
+        raise ConnectionNotFound
+    if changes.busy is not None:
+        await _set_busy(work, connection, changes.busy)
+    if changes.write_to is not None:
+        await _set_receiving(work, connection, changes.write_to)
+    if changes.when_unreadable is not None:
+        hours = read_policy(changes.when_unreadable)
+        await store.update_trust(work.db, connection.id, hours)
+        connection = replace(connection, trust_hours=hours)
+    changed = await get_connection(work, ref)
+    sources = [calendar.id for calendar in changed.calendars if calendar.is_busy]
+    failed_at = connection.failing_since
+    await busy.close_after(work, sources, closes_at(changed, synced_at=changed.synced_at, failed_at=failed_at))
+    return changed
+
+
+async def disconnect(work: Work, ref: ConnectionRef) -> None:
+    """Forget a connection and all that its calendars said; what was written into them stays there."""
+    connection = await store.find_connection(work.db, ref, lock=True)
+    if connection is None:
+        raise ConnectionNotFound
+    await busy.drop_sources(work, [calendar.id for calendar in connection.calendars])
+    await store.delete_connection(work.db, connection.id)
+    await work.drop_planned(READ, str(connection.id), reason="the calendar is disconnected")
+    await work.record(
+        CalendarDisconnected(connection_id=connection.id, owner_id=connection.owner_id, label=connection.label)
+    )
+
+
+async def make_due(work: Work, owner: User | None) -> list[Connection]:
+    """Let connections be read at once, from the list of their calendars on, whoever is reading them now."""
+    found = await store.list_connections(work.db, owner.id if owner else None)
+    for connection in found:
+        await store.make_due(work.db, connection.id, now=work.now)
+    return found
+
+
+async def _look_at_caldav(
+    work: Work, wanted: CalDavWanted
+) -> tuple[Kind, str, Secret, list[RemoteCalendar], frozenset[str]]:
+    faults = {} if is_line(wanted.username) and wanted.username else {"username": "must be one line"}
+    if not wanted.password:
+        faults["password"] = "must not be empty"  # noqa: S105 - what is said of it
+    if faults:
+        raise Invalid(details=faults)
+    url = read_address(wanted.address.strip())
+    work.runtime.outbound.check_url(url)
+    given = Credentials(url=url, username=wanted.username, password=wanted.password)
+    server = CalDavServer(work.runtime.outbound, given)
+    try:
+        credentials = await server.discover()
+    finally:
+        await server.close()
+    secret = Secret(url=credentials.url, username=credentials.username, password=credentials.password)
+    found, addresses = await _ask(CalDavServer(work.runtime.outbound, credentials))
+    return Kind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", secret, found, addresses
+
+
+async def _look_at_feed(
+    work: Work, wanted: IcsWanted
+) -> tuple[Kind, str, Secret, list[RemoteCalendar], frozenset[str]]:
+    url = read_url(wanted.url)
+    work.runtime.outbound.check_url(url)
+    found, addresses = await _ask(IcsFeed(work.runtime.outbound, url))
+    return Kind.ICS, f"Feed of {_host_of(url)}", Secret(url=url), found, addresses
+
+
+async def _ask(server: CalendarServer) -> tuple[list[RemoteCalendar], frozenset[str]]:
+    try:
+        return await server.list_calendars(), await server.list_addresses()
+    finally:
+        await server.close()
+
+
+async def _receive_by_default(work: Work, owner: User, calendars: list[Calendar]) -> None:
+    writable = [calendar for calendar in calendars if calendar.can_write]
+    if writable and not await store.has_receiving(work.db, owner.id):
+        await store.update_receiving(work.db, owner.id, writable[0].id)
+
+
+async def _set_busy(work: Work, connection: Connection, names: tuple[str, ...]) -> None:
+    chosen: list[UUID] = []
+    for name in names:
+        found = find_named(connection.calendars, name)
+        if not found:
+            raise NoSuchCalendar("busy", name, [each.name for each in connection.calendars])
+        chosen += [each.id for each in found]
+    await store.update_busy(work.db, connection.id, chosen)
+    for calendar in connection.calendars:
+        if calendar.id in chosen and not calendar.is_busy:
+            # What is known of it was read for the bookings in it alone.
+            await event_store.delete_all_objects(work.db, calendar.id)
+            await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
+    await busy.drop_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
+    await store.make_due(work.db, connection.id, now=work.now)
+    await plan_reading(work, connection.id)
+
+
+async def _set_receiving(work: Work, connection: Connection, name: str) -> None:
+    if not name:
+        await store.update_receiving(work.db, connection.owner_id, None)
+        return
+    found = find_named(connection.calendars, name)
+    if not found:
+        raise NoSuchCalendar("writeTo", name, [each.name for each in connection.calendars])
+    if not found[0].can_write:
+        raise ReadOnlyCalendar(found[0].name)
+    await store.update_receiving(work.db, connection.owner_id, found[0].id)
+
+
+def _host_of(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0]

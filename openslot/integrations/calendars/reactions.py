@@ -1,0 +1,164 @@
+"""What calendars do because something happened: each booking stands in its host's calendar as it is, once."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
+from openslot.bookings.links import manage_url
+from openslot.bookings.models import BookingDetails, BookingRef, Status
+from openslot.core.destinations import Destination
+from openslot.core.events import (
+    Done,
+    Effect,
+    Event,
+    Expanded,
+    GiveUp,
+    Outcome,
+    Reaction,
+    Skipped,
+    Target,
+    TryLater,
+    to_target,
+)
+from openslot.core.planned import forget_effect
+from openslot.core.work import Work
+from openslot.integrations.calendars import event_store, operations
+from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
+from openslot.integrations.calendars.event_store import WriteTarget
+from openslot.integrations.calendars.events import CalendarRestoreWanted
+from openslot.integrations.calendars.following import PLAN_LANE, WRITE_LANE
+from openslot.integrations.calendars.models import WrittenEvent
+from openslot.integrations.calendars.operations import READ
+from openslot.integrations.calendars.ports import CalendarServer
+from openslot.integrations.calendars.rules import PAUSES
+from openslot.integrations.calendars.servers import open_server
+from openslot.integrations.calendars.sync import sync_connection
+from openslot.integrations.calendars.writing import write_event
+
+WRITE = "calendars.write"
+DELAYS = tuple(
+    timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
+)
+
+
+def booking_lane(event: Event) -> str:
+    """Keep what happens to one booking in order."""
+    return f"{PLAN_LANE}:{event.subject[1]}"
+
+
+async def plan(work: Work, effect: Effect) -> Outcome:
+    """Name the calendars in which a booking stands, or is to stand."""
+    booking = effect.event(BookingEvent).booking
+    targets = await event_store.list_targets(
+        work.db, booking.id, booking.host_id, is_confirmed=booking.status is Status.CONFIRMED
+    )
+    return Expanded(tuple(_target(booking.id, calendar_id) for calendar_id in targets))
+
+
+async def plan_restoring(work: Work, effect: Effect) -> Outcome:
+    """Name the calendar into which an event is written again that has vanished from it."""
+    wanted = effect.event(CalendarRestoreWanted)
+    return Expanded((_target(wanted.booking_id, wanted.calendar_id),))
+
+
+async def write(work: Work, effect: Effect) -> Outcome:
+    """Make a calendar show a booking as it is now, whatever an earlier try has left there."""
+    calendar_id, booking_id = (UUID(each) for each in (effect.target or "").split("/"))
+    target = await event_store.find_target(work.db, calendar_id, booking_id)
+    if target is None:
+        return Skipped("the calendar is disconnected")
+    try:
+        details = await bookings.get_booking(work, BookingRef(booking_id, None))
+    except BookingNotFound:
+        return Skipped("the booking is gone")
+    server = open_server(work.runtime, target.kind, target.secret)
+    try:
+        if details.booking.status is Status.CONFIRMED:
+            return await _put(work, server, target, details)
+        return await _remove(server, target, details)
+    except (CalendarGone, ReadOnlyCalendar) as fault:
+        raise GiveUp(fault.message) from None
+    except CalendarFault as fault:
+        raise TryLater(fault.message) from None
+    finally:
+        await server.close()
+
+
+async def _put(work: Work, server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:
+    booking = details.booking
+    href = target.written.href if target.written else server.place_for(target.url, str(booking.id))
+    text = write_event(
+        details,
+        host_name=target.host_name,
+        host_email=target.host_email,
+        manage_url=manage_url(work.runtime, booking.id),
+    )
+    replaces = target.written.etag if target.written and target.written.missing_since is None else None
+    try:
+        etag = await server.put(href, text, replaces=replaces)
+    except (CalendarChanged, CalendarGone):
+        # An earlier try may have written it and died before it could say so, or the host has changed or deleted it.
+        present = await server.find(href)
+        etag = await server.put(href, text, replaces=present.etag if present else None)
+    written = WrittenEvent(
+        booking_id=booking.id,
+        calendar_id=target.calendar_id,
+        href=href,
+        etag=etag,
+        sequence=booking.sequence,
+        starts_at=booking.starts_at,
+        ends_at=booking.ends_at,
+    )
+    return Done(vendor_id=href[-200:], write=lambda work: event_store.keep_written(work.db, written))
+
+
+async def _remove(server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:
+    booking = details.booking
+    # Without a word of ours it may still be there: a try that died has left none.
+    href = target.written.href if target.written else server.place_for(target.url, str(booking.id))
+    present = await server.find(href)
+    if present is not None and booking.uid in present.text.replace("\r\n ", "").replace("\n ", ""):
+        await server.delete(href, replaces=present.etag)
+    return Done(
+        vendor_id=href[-200:],
+        write=lambda work: event_store.forget_written(work.db, booking.id, target.calendar_id),
+    )
+
+
+async def read(work: Work, effect: Effect) -> Outcome:
+    """Read a connection, and plan the next reading."""
+    connection_id = UUID(effect.plan(str))
+    fault = await sync_connection(work.runtime, connection_id)
+    if fault is not None:
+        raise TryLater(fault)
+
+    async def plan_next(work: Work) -> None:
+        await forget_effect(work.db, effect.id)
+        await operations.plan_reading(work, connection_id)
+
+    return Done(write=plan_next)
+
+
+def to_calendar(_: Work, effect: Effect) -> Destination:
+    """Write to a calendar on behalf of its owner."""
+    return Destination((effect.target or "").partition("/")[0], effect.tenant_id)
+
+
+def _target(booking_id: UUID, calendar_id: UUID) -> Target:
+    lane = f"{WRITE_LANE}:{booking_id}@{calendar_id}"
+    return Target(reaction=WRITE, target=f"{calendar_id}/{booking_id}", lane=lane)
+
+
+CALENDAR_REACTIONS = (
+    Reaction(
+        name="calendars.plan",
+        on=(BookingCreated, BookingRescheduled, BookingCancelled),
+        run=plan,
+        lane=booking_lane,
+    ),
+    Reaction(name="calendars.plan_restoring", on=(CalendarRestoreWanted,), run=plan_restoring),
+    Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_calendar),
+    Reaction(name=READ, run=read, delays=PAUSES, destination=to_target),
+)

@@ -1,0 +1,168 @@
+"""Recurrence rules between two moments, by dateutil, with a bound on the work that any rule can cause."""
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from typing import Self
+
+from dateutil.rrule import rrulestr
+
+LONGEST_RULE = 2_000
+MOST_OF_ONE_RULE = 20_000
+MOST_INTERVAL = 10_000
+MOST_TIMES_OF_DAY = 1_500
+# A rule with a count is followed from its beginning: what began earlier and repeats by days is not worth the time.
+FIRST_COUNTED_YEAR = 1970
+
+UNITS = {
+    "SECONDLY": timedelta(seconds=1),
+    "MINUTELY": timedelta(minutes=1),
+    "HOURLY": timedelta(hours=1),
+    "DAILY": timedelta(days=1),
+    "WEEKLY": timedelta(weeks=1),
+}
+STEPS = {**UNITS, "MONTHLY": timedelta(days=28), "YEARLY": timedelta(days=365)}
+DAYS_LOOKED_AT = {"WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
+WITHIN_A_DAY = frozenset({"SECONDLY", "MINUTELY", "HOURLY"})
+LOOKS_A_STEP = 20
+PART = re.compile(r"([A-Z]+)=([^;]*)")
+
+
+class BadRule(ValueError):  # noqa: N818 - names the state of the thing
+    """The rule says nothing, or would take too long to follow."""
+
+
+class PastTheEndError(Exception):
+    """The rule gives nothing more before the end."""
+
+
+class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots for more
+    """The months of a rule, which count how often they are asked for."""
+
+    left: int
+
+    def __new__(cls, months: Iterable[int], left: int) -> Self:
+        """Allow so many looks."""
+        made = super().__new__(cls, months)
+        made.left = left
+        return made
+
+    def __bool__(self) -> bool:
+        """Tell whether there are any, unless it was asked too often."""
+        self.left -= 1
+        if self.left < 0:
+            raise PastTheEndError
+        return len(self) > 0
+
+
+class Budget:
+    """How many steps may still be taken for one calendar."""
+
+    def __init__(self, steps: int = 300_000) -> None:
+        self.left = steps
+
+    def spend(self, steps: int) -> None:
+        """Take steps, or refuse where none are left."""
+        self.left -= steps
+        if self.left < 0:
+            raise BadRule("takes too long to follow")
+
+
+def expand(
+    rule: str,
+    start: datetime,
+    *,
+    until: datetime | None,
+    first: datetime,
+    last: datetime,
+    budget: Budget,
+) -> Iterator[datetime]:
+    """List the local times that a rule gives from the first to the last moment; all times are without a zone.
+
+    `until` is the rule's own end in local time; the rule's text is read for everything else.
+    """
+    parts = read_parts(rule)
+    start = _move_close(parts, start, first)
+    end = min(until, last) if until is not None else last
+    looks = _count_looks(parts, start, end)
+    budget.spend(10 + looks // LOOKS_A_STEP)
+    try:
+        for taken, moment in enumerate(_make(parts, start, looks)):
+            if moment > end:
+                return
+            if taken >= MOST_OF_ONE_RULE:
+                raise BadRule("repeats too often")
+            budget.spend(1)
+            if moment >= first:
+                yield moment
+    except PastTheEndError:
+        return
+
+
+def read_parts(rule: str) -> dict[str, str]:
+    """Read the parts of a rule, and refuse what no calendar means."""
+    if len(rule) > LONGEST_RULE:
+        raise BadRule("is too long")
+    parts = dict(PART.findall(rule.upper().replace(" ", "")))
+    if parts.get("FREQ") not in STEPS or not all(parts.get(name, "1").isdecimal() for name in ("INTERVAL", "COUNT")):
+        raise BadRule("makes no sense")
+    if int(parts.get("INTERVAL", "1")) not in range(1, MOST_INTERVAL + 1):
+        raise BadRule("makes no sense")
+    times_of_day = 1
+    for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):
+        times_of_day *= parts.get(name, "").count(",") + 1
+    if times_of_day > MOST_TIMES_OF_DAY:
+        raise BadRule("repeats too often")
+    return parts
+
+
+def _move_close(parts: dict[str, str], start: datetime, first: datetime) -> datetime:
+    """Begin shortly before the first moment where the rule gives the same times from there on; a count is lowered."""
+    unit = UNITS.get(parts["FREQ"])
+    if unit is None:
+        return start if "COUNT" in parts else _move_months(parts, start, first)
+    step = unit * int(parts.get("INTERVAL", "1"))
+    skipped = (first - start) // step - 1
+    if skipped <= 0:
+        return start
+    if "COUNT" in parts:
+        if any(name.startswith("BY") for name in parts):
+            if start.year < FIRST_COUNTED_YEAR:
+                raise BadRule("began too long ago")
+            return start
+        parts["COUNT"] = str(max(int(parts["COUNT"]) - skipped, 0))
+    return start + skipped * step
+
+
+def _move_months(parts: dict[str, str], start: datetime, first: datetime) -> datetime:
+    """Begin some months or years later, on the same day of a month that has it for certain."""
+    step = int(parts.get("INTERVAL", "1")) * (12 if parts["FREQ"] == "YEARLY" else 1)
+    months = (first.year - start.year) * 12 + first.month - start.month
+    skipped = months // step - 1
+    if skipped <= 0 or start.day > 28:
+        return start
+    years, month = divmod(start.month - 1 + skipped * step, 12)
+    return start.replace(year=start.year + years, month=month + 1)
+
+
+def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
+    """Tell at how many days dateutil looks, at most, before it is past the end."""
+    step = STEPS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))
+    periods = max((end - start) // step, 0) + 2
+    if parts["FREQ"] in WITHIN_A_DAY:
+        # What is left out is left out a day at a time.
+        return min(periods, (end - start).days + MOST_OF_ONE_RULE)
+    return periods * DAYS_LOOKED_AT.get(parts["FREQ"], 1)
+
+
+def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[datetime]:
+    if parts.get("COUNT") == "0":
+        return iter(())
+    kept = {name: value for name, value in parts.items() if name != "UNTIL"}
+    try:
+        made = rrulestr(";".join(f"{name}={value}" for name, value in kept.items()), dtstart=start)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+        raise BadRule("makes no sense") from None
+    # It asks for the months once for every day it looks at, and knows no other way to be stopped on the way to 9999.
+    vars(made)["_bymonth"] = CountedMonths(vars(made)["_bymonth"] or (), looks)
+    return iter(made)

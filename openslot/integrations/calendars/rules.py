@@ -1,0 +1,76 @@
+"""Decisions about calendars: when they are read again, how long they are trusted, and what a change of theirs means."""
+
+import re
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from openslot.core.errors import Invalid
+from openslot.integrations.calendars.models import Calendar, Connection, WrittenEvent
+
+EVERY = timedelta(minutes=5)
+LIST_EVERY = timedelta(hours=1)
+# How long a connection is left alone after each failure; after the last one it begins anew.
+PAUSES = tuple(timedelta(minutes=minutes) for minutes in (10, 20, 40, *[60] * 40))
+LEASE = timedelta(minutes=5)
+# Of what is closed at once when it can't be read, a missed reading or two say nothing yet.
+SHORTEST_TRUST = timedelta(minutes=30)
+DEFAULT_TRUST_HOURS = 24
+MOST_TRUST_HOURS = 8760
+TELL_AFTER = timedelta(minutes=30)
+BEHIND, AHEAD = timedelta(days=1), timedelta(days=735)
+EXPAND_EVERY = timedelta(days=1)
+MOST_CONNECTIONS = 20
+
+OWN_UID = re.compile(r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})@[^\s@]+", re.IGNORECASE)
+POLICY = re.compile(r"trust:([0-9]{1,4})")
+
+
+def next_sync(failures: int, *, now: datetime) -> datetime:
+    """Tell when a connection is read again: every five minutes, more seldom the longer it fails."""
+    return now + (PAUSES[min(failures, len(PAUSES)) - 1] if failures else EVERY)
+
+
+def closes_at(connection: Connection, *, synced_at: datetime | None, failed_at: datetime | None) -> datetime | None:
+    """Tell from when on nobody is to rely on what was last read."""
+    if connection.trust is not None:
+        return (synced_at or connection.created_at) + connection.trust
+    if failed_at is not None:
+        return failed_at
+    return (synced_at or connection.created_at) + SHORTEST_TRUST
+
+
+def is_to_be_told(connection: Connection, *, now: datetime, is_final: bool) -> bool:
+    """Tell whether the owner hears now that a connection fails: once, at once where no waiting helps."""
+    if connection.told_at is not None:
+        return False
+    return is_final or (connection.failing_since is not None and now - connection.failing_since >= TELL_AFTER)
+
+
+def read_policy(text: str) -> int | None:
+    """Read what happens when a connection can't be read: hours of trust, or None to close."""
+    if text == "close":
+        return None
+    found = POLICY.fullmatch(text)
+    if found is None or not 1 <= int(found[1]) <= MOST_TRUST_HOURS:
+        raise Invalid(details={"whenUnreadable": f"must be close, or trust:HOURS with 1 to {MOST_TRUST_HOURS} hours"})
+    return int(found[1])
+
+
+def find_booking_id(uid: str) -> UUID | None:
+    """Read the booking's id out of a UID that we have made."""
+    found = OWN_UID.fullmatch(uid)
+    return UUID(found[1]) if found else None
+
+
+def find_named(calendars: Collection[Calendar], name: str) -> list[Calendar]:
+    """Find calendars by name, in any letter case, or by id."""
+    return [each for each in calendars if each.name.lower() == name.lower() or str(each.id) == name]
+
+
+def are_to_be_asked(gone: Collection[WrittenEvent], *, left: int, removed: int) -> bool:
+    """Tell whether events have vanished in such a way that the host is asked before a booking is cancelled.
+
+    Several at once, or all that a calendar had, look more like an accident than like a decision.
+    """
+    return len(gone) > 1 or (bool(gone) and removed > 1 and left == 0)

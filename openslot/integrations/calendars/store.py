@@ -1,0 +1,236 @@
+"""The SQL of calendar connections, their calendars, and secret links."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from openslot.core.db import Db, Row, count_of
+from openslot.integrations.calendars.models import Calendar, Connection, ConnectionRef, Kind, Lease
+from openslot.integrations.calendars.ports import RemoteCalendar
+
+COLUMNS = """
+c.id, c.owner_id, c.kind, c.server, c.label, c.addresses, c.trust_hours, c.synced_at, c.tried_at, c.next_sync_at,
+c.failures, c.failing_since, c.told_at, c.last_error, c.created_at, c.listed_at"""
+CALENDAR_COLUMNS = """
+k.id, k.connection_id, k.url, k.name, k.can_write, k.is_busy, k.receives, k.state, k.expanded_at, k.unread_events"""
+OWN = "c.id = $1 and ($2::uuid is null or c.owner_id = $2)"
+INSERT = """
+insert into calendar_connections
+    (id, owner_id, kind, server, label, secret, addresses, trust_hours, next_sync_at, created_at)
+select $1, $2, $3, $4, $5, $6, $7, $8, $9, $9
+where (select count(*) from calendar_connections where owner_id = $2) < $10"""
+# One that somebody is reading is left alone, and so is one whose owner is gone.
+LEASE = f"""
+update calendar_connections c set lease = $2, leased_until = $4, tried_at = $3
+from users u
+where c.id = $1 and u.id = c.owner_id and (c.leased_until is null or c.leased_until <= $3)
+returning {COLUMNS}, c.secret, u.zone, u.email"""
+# Whose reading is planned or under way is not forgotten.
+FORGOTTEN = """
+select id from calendar_connections c
+where next_sync_at <= $1 and not exists (
+    select from effects e where e.reaction = $2 and e.key = c.id::text and e.state in ('queued', 'running'))
+order by next_sync_at limit $3"""
+KEEP_SUCCESS = """
+update calendar_connections set synced_at = $3, next_sync_at = $4, failures = 0, failing_since = null, told_at = null,
+    last_error = null, lease = null, leased_until = null, addresses = $5
+where id = $1 and lease = $2"""
+KEEP_FAILURE = """
+update calendar_connections set next_sync_at = $3, failures = $4, failing_since = coalesce(failing_since, $5),
+    told_at = $6, last_error = $7, lease = null, leased_until = null
+where id = $1 and lease = $2"""
+UPSERT_CALENDAR = f"""
+insert into calendars as k (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
+values ($1, $2, $3, $4, $5, $6, true, false)
+on conflict (connection_id, url) do update set name = excluded.name, can_write = excluded.can_write
+returning {CALENDAR_COLUMNS}"""
+
+
+async def insert_connection(db: Db, connection: Connection, secret: bytes, *, most: int) -> bool:
+    """Write a new connection; False where the owner has as many as one may have."""
+    written = await db.execute(
+        INSERT,
+        connection.id,
+        connection.owner_id,
+        connection.kind,
+        connection.server,
+        connection.label,
+        secret,
+        list(connection.addresses),
+        connection.trust_hours,
+        connection.created_at,
+        most,
+    )
+    return count_of(written) == 1
+
+
+async def list_connections(db: Db, owner_id: UUID | None) -> list[Connection]:
+    """Read an owner's connections with their calendars, or everyone's, the oldest first."""
+    rows = await db.fetch(
+        f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
+        order by c.created_at, c.id""",
+        owner_id,
+    )
+    return await _with_calendars(db, rows)
+
+
+async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> Connection | None:
+    """Look a connection up with its calendars."""
+    ending = " for update" if lock else ""
+    rows = await db.fetch(f"select {COLUMNS} from calendar_connections c where {OWN}{ending}", ref.id, ref.owner_id)
+    found = await _with_calendars(db, rows)
+    return found[0] if found else None
+
+
+async def delete_connection(db: Db, connection_id: UUID) -> None:
+    """Remove a connection with all that belongs to it."""
+    await db.execute("delete from calendar_connections where id = $1", connection_id)
+
+
+async def update_trust(db: Db, connection_id: UUID, trust_hours: int | None) -> None:
+    """Write how long a connection is trusted."""
+    await db.execute("update calendar_connections set trust_hours = $2 where id = $1", connection_id, trust_hours)
+
+
+async def update_busy(db: Db, connection_id: UUID, busy: Sequence[UUID]) -> None:
+    """Write which calendars of a connection count as busy; one that begins to is read from the start."""
+    await db.execute(
+        """update calendars set is_busy = (id = any($2::uuid[])), state = null, expanded_at = null
+        where connection_id = $1 and is_busy <> (id = any($2::uuid[]))""",
+        connection_id,
+        busy,
+    )
+
+
+async def update_receiving(db: Db, owner_id: UUID, calendar_id: UUID | None) -> None:
+    """Write which calendar of a user receives bookings."""
+    await db.execute("update calendars set receives = false where owner_id = $1 and receives", owner_id)
+    await db.execute("update calendars set receives = true where owner_id = $1 and id = $2", owner_id, calendar_id)
+
+
+async def has_receiving(db: Db, owner_id: UUID) -> bool:
+    """Tell whether a calendar of the user receives bookings."""
+    return bool(await db.fetchval("select exists (select from calendars where owner_id = $1 and receives)", owner_id))
+
+
+async def make_due(db: Db, connection_id: UUID, *, now: datetime) -> None:
+    """Let a connection be read next, from what is known of it now: whoever reads it at this moment writes nothing."""
+    await db.execute(
+        """update calendar_connections set next_sync_at = $2, lease = null, leased_until = null, listed_at = null
+        where id = $1""",
+        connection_id,
+        now,
+    )
+
+
+async def list_forgotten(db: Db, reaction: str, *, now: datetime, limit: int) -> list[UUID]:
+    """Name the connections that are due and that nobody is going to read."""
+    return [row["id"] for row in await db.fetch(FORGOTTEN, now, reaction, limit)]
+
+
+async def find_lease(db: Db, connection_id: UUID, lease_id: UUID, *, now: datetime, until: datetime) -> Lease | None:
+    """Take the right to read a connection; None where somebody else has it."""
+    row = await db.fetchrow(LEASE, connection_id, lease_id, now, until)
+    if row is None:
+        return None
+    fields = dict(row)
+    secret, zone, email = (fields.pop(name) for name in ("secret", "zone", "email"))
+    (connection,) = await _with_calendars(db, [fields])
+    return Lease(id=lease_id, connection=connection, secret=secret, zone=zone, owner_email=email)
+
+
+async def hold_lease(db: Db, lease: Lease) -> bool:
+    """Keep the right to write what was read until the commit; False where it is lost, or the connection gone."""
+    row = await db.fetchrow(
+        "select id from calendar_connections where id = $1 and lease = $2 for update", lease.connection.id, lease.id
+    )
+    return row is not None
+
+
+async def keep_listed(db: Db, connection_id: UUID, *, now: datetime) -> None:
+    """Write when a connection's list of calendars was read."""
+    await db.execute("update calendar_connections set listed_at = $2 where id = $1", connection_id, now)
+
+
+async def keep_success(db: Db, lease: Lease, addresses: Sequence[str], *, now: datetime, next_at: datetime) -> None:
+    """Write that a connection was read, and let it go."""
+    await db.execute(KEEP_SUCCESS, lease.connection.id, lease.id, now, next_at, list(addresses))
+
+
+async def keep_failure(
+    db: Db,
+    lease: Lease,
+    error: str,
+    *,
+    failing_since: datetime,
+    failures: int,
+    next_at: datetime,
+    told_at: datetime | None,
+) -> None:
+    """Write that a connection could not be read, and let it go."""
+    arguments = (lease.connection.id, lease.id, next_at, failures, failing_since, told_at, error)
+    await db.execute(KEEP_FAILURE, *arguments)
+
+
+async def upsert_calendar(
+    db: Db, calendar_id: UUID, connection_id: UUID, owner_id: UUID, found: RemoteCalendar
+) -> Calendar:
+    """Write a calendar that a server has, as it is named now."""
+    row = await db.fetchrow(
+        UPSERT_CALENDAR, calendar_id, connection_id, owner_id, found.url, found.name, found.can_write
+    )
+    if row is None:
+        raise LookupError("an upsert gives one row")
+    return Calendar(**row)
+
+
+async def delete_calendars(db: Db, calendar_ids: Sequence[UUID]) -> None:
+    """Remove calendars that a server no longer has."""
+    await db.execute("delete from calendars where id = any($1::uuid[])", calendar_ids)
+
+
+async def upsert_feed(db: Db, user_id: UUID, token_hash: bytes, *, now: datetime) -> None:
+    """Write a user's secret link, in place of the one before."""
+    await db.execute(
+        """insert into calendar_feeds (user_id, token_hash, created_at) values ($1, $2, $3)
+        on conflict (user_id) do update set token_hash = excluded.token_hash, created_at = excluded.created_at""",
+        user_id,
+        token_hash,
+        now,
+    )
+
+
+async def delete_feed(db: Db, user_id: UUID) -> bool:
+    """Remove a user's secret link; False where there was none."""
+    return count_of(await db.execute("delete from calendar_feeds where user_id = $1", user_id)) == 1
+
+
+async def find_feed_owner(db: Db, token_hash: bytes) -> UUID | None:
+    """Tell whose secret link it is, unless the account is closed."""
+    found: UUID | None = await db.fetchval(
+        """select f.user_id from calendar_feeds f join users u on u.id = f.user_id
+        where f.token_hash = $1 and u.disabled_at is null""",
+        token_hash,
+    )
+    return found
+
+
+async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[Connection]:
+    found = await db.fetch(
+        f"""select {CALENDAR_COLUMNS} from calendars k where k.connection_id = any($1::uuid[])
+        order by k.name, k.id""",
+        [row["id"] for row in rows],
+    )
+    calendars = [Calendar(**row) for row in found]
+    return [
+        Connection(**_plain(row), calendars=tuple(each for each in calendars if each.connection_id == row["id"]))
+        for row in rows
+    ]
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    fields = dict(row)
+    fields["kind"] = Kind(fields["kind"])
+    fields["addresses"] = tuple(fields["addresses"])
+    return fields

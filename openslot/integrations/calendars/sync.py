@@ -1,0 +1,258 @@
+"""Reads a connection: what its calendars say is kept as busy spans, and what the host did to bookings is followed."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+from msgspec import Struct
+
+from openslot.availability import busy
+from openslot.core.actor import SYSTEM
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime, Work
+from openslot.core.zones import get_zone
+from openslot.integrations.calendars import event_store, operations, rules, store
+from openslot.integrations.calendars.busy_times import BusyEvent, read_events
+from openslot.integrations.calendars.content_lines import TooManyEvents
+from openslot.integrations.calendars.errors import (
+    CalendarFault,
+    CalendarForbidden,
+    CalendarGone,
+    CalendarSignInFailed,
+    CalendarUnreachable,
+)
+from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
+from openslot.integrations.calendars.following import Sighting, follow
+from openslot.integrations.calendars.models import Calendar, KeptObject, Lease
+from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
+from openslot.integrations.calendars.recurrence import Budget
+from openslot.integrations.calendars.servers import open_server
+from openslot.integrations.calendars.times import Scope
+
+# No waiting helps: somebody has to do something.
+FINAL = (CalendarSignInFailed, CalendarForbidden)
+WITHIN = timedelta(minutes=4)
+BATCH = 500
+
+OpenServer = Callable[[Runtime, str, bytes], CalendarServer]
+log = structlog.get_logger()
+
+
+class LeaseLost(CalendarFault):
+    """Somebody else has begun to read the connection, or it is disconnected."""
+
+
+class ReadObject(Struct, frozen=True):
+    """An event as the server has it, and what it says."""
+
+    remote: RemoteObject
+    events: list[BusyEvent]
+
+    @property
+    def uid(self) -> str:
+        """What all calendars call it."""
+        return self.events[0].uid if self.events else self.remote.href
+
+
+async def sync_connection(
+    runtime: Runtime, connection_id: UUID, *, open_server: OpenServer = open_server
+) -> str | None:
+    """Read a connection now; tell what is wrong with it, or None, also where somebody else is reading it."""
+    async with runtime.transaction(SYSTEM) as work:
+        until = work.now + rules.LEASE
+        lease = await store.find_lease(work.db, connection_id, new_id(), now=work.now, until=until)
+    if lease is None:
+        return None
+    structlog.contextvars.bind_contextvars(calendar_connection=str(connection_id))
+    try:
+        async with asyncio.timeout(WITHIN.total_seconds()):
+            sightings = await _read(runtime, lease, open_server)
+    except LeaseLost:
+        return None
+    except (CalendarFault, TooManyEvents) as fault:
+        await _keep_failure(runtime, lease, fault.message, is_final=isinstance(fault, FINAL))
+        return fault.message
+    except TimeoutError:
+        message = "The calendar's server took too long"
+        await _keep_failure(runtime, lease, message, is_final=False)
+        return message
+    for sighting in sightings:
+        await follow(runtime, lease.connection, sighting)
+    return None
+
+
+async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[Sighting]:
+    server = open_server(runtime, lease.connection.kind, lease.secret)
+    try:
+        calendars, told = await _refresh(runtime, lease, server)
+        addresses = told | {lease.owner_email.lower()}
+        sightings = [
+            await _read_calendar(runtime, lease, server, calendar, addresses)
+            for calendar in calendars
+            if calendar.is_busy or calendar.receives
+        ]
+    finally:
+        await server.close()
+    await _keep_success(runtime, lease, calendars, sorted(told))
+    return sightings
+
+
+async def _refresh(runtime: Runtime, lease: Lease, server: CalendarServer) -> tuple[list[Calendar], frozenset[str]]:
+    """Bring calendars and addresses up to date once an hour; a calendar that mattered and is gone is a fault."""
+    listed_at = lease.connection.listed_at
+    if listed_at is not None and runtime.clock() - listed_at < rules.LIST_EVERY:
+        return list(lease.connection.calendars), frozenset(lease.connection.addresses)
+    found, addresses = await server.list_calendars(), await server.list_addresses()
+    places = {each.url for each in found}
+    gone = [calendar for calendar in lease.connection.calendars if calendar.url not in places]
+    if any(calendar.is_busy or calendar.receives for calendar in gone):
+        names = ", ".join(calendar.name for calendar in gone if calendar.is_busy or calendar.receives)
+        raise CalendarUnreachable(f"The server no longer has the calendar {names}")
+    async with runtime.transaction(SYSTEM) as work:
+        await _check_lease(work, lease)
+        await store.delete_calendars(work.db, [calendar.id for calendar in gone])
+        await store.keep_listed(work.db, lease.connection.id, now=work.now)
+        return await operations.keep_calendars(work, lease.connection, found), addresses
+
+
+async def _read_calendar(
+    runtime: Runtime, lease: Lease, server: CalendarServer, calendar: Calendar, addresses: frozenset[str]
+) -> Sighting:
+    now = runtime.clock()
+    scope = Scope(zone=get_zone(lease.zone), addresses=addresses, first=now - rules.BEHIND, last=now + rules.AHEAD)
+    known = await event_store.read_known(runtime.pool, calendar.id)
+    try:
+        changes = await server.list_changes(calendar.url, state=calendar.state, known=known)
+    except CalendarGone:
+        raise CalendarUnreachable(f"The server no longer has the calendar {calendar.name}") from None
+    read = await asyncio.to_thread(_read_objects, changes.changed, scope)
+    again = await _expand_again(runtime, calendar, scope, {each.remote.href for each in read})
+    own = await event_store.find_own(runtime.pool, lease.connection.owner_id, _list_own_ids(read))
+    async with runtime.transaction(SYSTEM) as work:
+        await _check_lease(work, lease)
+        await _keep(work, calendar, read, changes.removed, own)
+        if calendar.is_busy and again is not None:
+            await busy.replace_spans(work, calendar.id, again)
+            await busy.forget_past(work, calendar.id, before=scope.first)
+        left, unread = await event_store.count_objects(work.db, calendar.id)
+        expanded_at = now if again is not None else None
+        await event_store.keep_read(work.db, calendar.id, state=changes.state, unread=unread, expanded_at=expanded_at)
+    return Sighting(
+        calendar=calendar,
+        seen=tuple((each.remote, each.events[0]) for each in read if rules.find_booking_id(each.uid) in own),
+        removed=changes.removed,
+        left=left,
+    )
+
+
+async def _keep(
+    work: Work, calendar: Calendar, read: Sequence[ReadObject], removed: Sequence[str], own: set[UUID]
+) -> None:
+    """Write what was read; our own bookings keep nobody busy a second time."""
+    for start in range(0, len(read), BATCH):
+        some = read[start : start + BATCH]
+        await event_store.keep_objects(work.db, calendar.id, [_kept(each) for each in some])
+        if calendar.is_busy:
+            spans = {
+                each.remote.href: ()
+                if rules.find_booking_id(each.uid) in own
+                else [span for event in each.events for span in event.spans]
+                for each in some
+            }
+            await busy.replace_spans(work, calendar.id, spans)
+    if removed:
+        await event_store.delete_objects(work.db, calendar.id, removed)
+        await busy.replace_spans(work, calendar.id, dict.fromkeys(removed, ()))
+
+
+async def _expand_again(
+    runtime: Runtime, calendar: Calendar, scope: Scope, fresh: set[str]
+) -> dict[str, list[tuple[int, int]]] | None:
+    """Work out once a day what events that repeat will do in the days that have come into sight."""
+    is_due = calendar.expanded_at is None or runtime.clock() - calendar.expanded_at >= rules.EXPAND_EVERY
+    if not calendar.is_busy or not is_due:
+        return None
+    kept = await event_store.list_repeating(runtime.pool, calendar.id)
+    texts = [RemoteObject(href=href, etag="", text=text) for href, text in kept if href not in fresh]
+    read = await asyncio.to_thread(_read_objects, texts, scope)
+    return {each.remote.href: [span for event in each.events for span in event.spans] for each in read}
+
+
+def _read_objects(objects: Sequence[RemoteObject], scope: Scope) -> list[ReadObject]:
+    budget = Budget()
+    return [ReadObject(each, read_events(each.text, scope, budget=budget)) for each in objects]
+
+
+def _kept(read: ReadObject) -> KeptObject:
+    repeats = any(event.starts_at is None for event in read.events)
+    return KeptObject(
+        href=read.remote.href,
+        etag=read.remote.etag,
+        uid=read.uid,
+        repeats=repeats,
+        is_unread=not read.remote.text or any(event.fault for event in read.events),
+        text="\n".join(event.text for event in read.events) if repeats else None,
+    )
+
+
+def _list_own_ids(read: Sequence[ReadObject]) -> list[UUID]:
+    return [found for each in read if each.events and (found := rules.find_booking_id(each.uid)) is not None]
+
+
+async def _check_lease(work: Work, lease: Lease) -> None:
+    if not await store.hold_lease(work.db, lease):
+        raise LeaseLost("somebody else reads the connection")
+
+
+async def _keep_success(
+    runtime: Runtime, lease: Lease, calendars: Sequence[Calendar], addresses: Sequence[str]
+) -> None:
+    connection = lease.connection
+    async with runtime.transaction(SYSTEM) as work:
+        await _check_lease(work, lease)
+        next_at = rules.next_sync(0, now=work.now)
+        await store.keep_success(work.db, lease, addresses, now=work.now, next_at=next_at)
+        sources = [calendar.id for calendar in calendars if calendar.is_busy]
+        await busy.close_after(work, sources, rules.closes_at(connection, synced_at=work.now, failed_at=None))
+        if connection.told_at is not None:
+            recovered = CalendarRecovered(
+                connection_id=connection.id, owner_id=connection.owner_id, label=connection.label
+            )
+            await work.record(recovered)
+
+
+async def _keep_failure(runtime: Runtime, lease: Lease, error: str, *, is_final: bool) -> None:
+    """Write that a connection can't be read, close its owner where that is the policy, and tell the owner once."""
+    connection = lease.connection
+    log.info("calendar can't be read", error=error)
+    async with runtime.transaction(SYSTEM) as work:
+        if not await store.hold_lease(work.db, lease):
+            return
+        since = connection.failing_since or work.now
+        failures = connection.failures + 1
+        is_told = rules.is_to_be_told(connection, now=work.now, is_final=is_final)
+        closes_at = rules.closes_at(connection, synced_at=connection.synced_at, failed_at=since)
+        await store.keep_failure(
+            work.db,
+            lease,
+            error[:1000],
+            failing_since=since,
+            failures=failures,
+            next_at=rules.next_sync(failures, now=work.now),
+            told_at=work.now if is_told else connection.told_at,
+        )
+        sources = [calendar.id for calendar in connection.calendars if calendar.is_busy]
+        await busy.close_after(work, sources, closes_at)
+        if is_told:
+            await work.record(
+                CalendarBroken(
+                    connection_id=connection.id,
+                    owner_id=connection.owner_id,
+                    label=connection.label,
+                    reason=error[:1000],
+                    since=since,
+                    closes_at=closes_at,
+                )
+            )

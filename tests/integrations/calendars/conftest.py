@@ -1,0 +1,137 @@
+"""A host in March 2026, a Radicale with the host's calendars, and ways to connect, sync, book and work."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.availability import operations as availability
+from openslot.availability.models import BySlug
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Networks, Settings
+from openslot.core.work import Runtime
+from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.calendars.models import (
+    CalDavWanted,
+    Connection,
+    ConnectionChanges,
+    ConnectionRef,
+    IcsWanted,
+)
+from openslot.integrations.calendars.sync import sync_connection
+from openslot.runtime import open_runtime
+from tests.bookings.conftest import MovingClock
+from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
+from tests.webhooks.conftest import work_off
+
+NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+Connect = Callable[..., Awaitable[Connection]]
+Book = Callable[..., Awaitable[Booking]]
+
+
+@pytest.fixture(scope="session")
+def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Radicale]:
+    """Run one real server for all tests; each test has calendars of its own."""
+    with radicale_in(tmp_path_factory.mktemp("radicale")) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Give the settings of an operator who allows loopback."""
+    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
+
+
+@pytest.fixture
+def clock() -> MovingClock:
+    """Give a clock that tests set: a Monday in March 2026, 7 o'clock."""
+    return MovingClock()
+
+
+@pytest.fixture
+async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
+    """Open a runtime on the moving clock."""
+    async with open_runtime(settings, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def work_calendar(radicale: Radicale) -> str:
+    """Make an empty calendar on the server."""
+    return await radicale.add_calendar("Work")
+
+
+@pytest.fixture
+def connect(runtime: Runtime, user: User) -> Connect:
+    """Connect a calendar by its verb and read it."""
+
+    async def do(url: str, *, username: str = USER, password: str = PASSWORD, owner: User = user) -> Connection:
+        wanted = CalDavWanted(address=url, username=username, password=password)
+        connection = await calendars.connect(runtime.work(OPERATOR), owner, wanted)
+        await sync_connection(runtime, connection.id)
+        return await get(runtime, connection)
+
+    return do
+
+
+@pytest.fixture
+def book(runtime: Runtime, user: User) -> Book:
+    """Book half an hour."""
+
+    async def do(start: datetime = NINE + HOUR, name: str = "Jonas Okafor") -> Booking:
+        invitee = Invitee(name=name, email="jonas@okafor.example", zone="Africa/Lagos")
+        async with runtime.transaction(OPERATOR) as work:
+            return await bookings.create_booking(
+                work, BookingWanted(which=BySlug(user.id, "30min"), starts_at=start, invitee=invitee)
+            )
+
+    return do
+
+
+async def get(runtime: Runtime, connection: Connection) -> Connection:
+    """Read a connection as it is now."""
+    return await calendars.get_connection(runtime.work(OPERATOR), ConnectionRef(connection.id))
+
+
+async def feed(runtime: Runtime, user: User, url: str) -> Connection:
+    """Connect an ICS feed."""
+    return await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(url))
+
+
+async def change(runtime: Runtime, connection: Connection, **changes: Any) -> Connection:
+    """Change a connection by its verb."""
+    async with runtime.transaction(OPERATOR) as work:
+        return await calendars.change_connection(work, ConnectionRef(connection.id), ConnectionChanges(**changes))
+
+
+async def read(runtime: Runtime, booking: Booking) -> Booking:
+    """Read a booking as it is now."""
+    details = await bookings.get_booking(runtime.work(OPERATOR), BookingRef(booking.id, None))
+    return details.booking
+
+
+async def open_starts(runtime: Runtime, user: User, day: str = "2026-03-16") -> list[str]:
+    """List the starts that are offered on a day, by UTC clock."""
+    on = datetime.fromisoformat(day).date()
+    _, slots, _ = await availability.list_open(
+        runtime.work(OPERATOR), BySlug(user.id, "30min"), timezone="UTC", first=on, last=on
+    )
+    return [f"{datetime.fromtimestamp(start, UTC):%H:%M}" for start in slots.starts]
+
+
+async def events(runtime: Runtime, kind: str) -> list[str]:
+    """Read the facts of a kind."""
+    return [
+        row["fact"] for row in await runtime.pool.fetch("select fact from events where type = $1 order by no", kind)
+    ]
+
+
+__all__ = ["work_off"]

@@ -1,0 +1,133 @@
+"""Radicale, a real CalDAV server, as a process that tests start, stop and start again."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from tests.live import serving
+
+USER, PASSWORD = "mara", "correct horse"
+MAKE_CALENDAR = """<?xml version="1.0"?>
+<C:mkcalendar xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">
+  <D:set><D:prop><D:displayname>{name}</D:displayname></D:prop></D:set>
+</C:mkcalendar>"""
+
+
+class Radicale:
+    """One server with one account, and what another client of that account does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        (folder / "users").write_text(f"{USER}:{PASSWORD}\n")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, or start it again where it was."""
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "radicale", "--config", "", "--server-hosts", f"127.0.0.1:{self.port}"),
+                *("--storage-filesystem-folder", str(self._folder / "data"), "--auth-type", "htpasswd"),
+                *("--auth-htpasswd-filename", str(self._folder / "users"), "--auth-htpasswd-encryption", "plain"),
+                *("--auth-delay", "0", "--logging-level", "critical"),
+            ],
+            cwd=self._folder,
+        )
+        started = time.monotonic()
+        while self._process.poll() is None and time.monotonic() - started < 60:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+        pytest.fail("Radicale did not start")
+
+    def stop(self) -> None:
+        """Stop it."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(20)
+            self._process = None
+
+    async def add_calendar(self, name: str = "Work") -> str:
+        """Make a calendar as another client."""
+        url = f"{self.url}/{USER}/{uuid4()}/"
+        made = await self.send("MKCALENDAR", url, content=MAKE_CALENDAR.format(name=name).encode())
+        assert made.status_code == 201, made.text
+        return url
+
+    async def send(self, method: str, url: str, **options: Any) -> httpx2.Response:
+        """Do something as another client."""
+        async with httpx2.AsyncClient(auth=(USER, PASSWORD), verify=False, timeout=30) as client:
+            return await client.request(method, url, **options)
+
+    async def put(self, url: str, text: str) -> None:
+        """Write an event as another client, over whatever is there."""
+        written = await self.send("PUT", url, content=text.encode(), headers={"Content-Type": "text/calendar"})
+        assert written.is_success, written.text
+
+    async def names(self, calendar: str) -> list[str]:
+        """List the files of a calendar."""
+        found = await self.send("PROPFIND", calendar, headers={"Depth": "1"})
+        parts = found.text.replace("</href>", "<href>").split("<href>")
+        return sorted(part.rpartition("/")[2] for part in parts if part.endswith(".ics"))
+
+
+@contextmanager
+def radicale_in(folder: Path) -> Iterator[Radicale]:
+    """Run a server for some tests."""
+    server = Radicale(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@asynccontextmanager
+async def without_sync(server: Radicale) -> AsyncIterator[str]:
+    """Stand before a server and know no sync report, as older servers don't."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        body = b""
+        while (message := await receive())["type"] == "http.request":
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        if b"sync-collection" in body:
+            status, headers, answer = 501, [], b""
+        else:
+            kept = {name: value for name, value in scope["headers"] if name not in {b"content-length", b"connection"}}
+            path = scope["raw_path"].decode()
+            async with httpx2.AsyncClient(verify=False, timeout=30) as client:
+                given = await client.request(
+                    scope["method"], f"{server.url}{path}", content=body, headers=list(kept.items())
+                )
+            dropped = {b"content-length", b"transfer-encoding", b"connection", b"content-encoding"}
+            headers = [(name.lower(), value) for name, value in given.headers.raw if name.lower() not in dropped]
+            status, answer = given.status_code, given.content
+        headers.append((b"content-length", str(len(answer)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    async with serving(app) as url:
+        yield url
+        await asyncio.sleep(0)

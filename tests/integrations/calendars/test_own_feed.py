@@ -1,0 +1,95 @@
+"""A user's bookings as a secret feed: shown to whoever has the link, until it is renewed or revoked."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import icalendar
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import BookingRef
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.integrations.calendars import feeds
+from openslot.people import operations as people
+from tests.bookings.conftest import MovingClock
+from tests.integrations.calendars.conftest import HOUR, NINE, Book
+from tests.live import connect as connect_client
+from tests.live import serving
+
+
+@pytest.fixture
+async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
+    """Give a client of a server on the moving clock."""
+    app = create_app(replace(settings, limit_public=10_000), clock=clock)
+    async with serving(app) as base_url, connect_client(base_url, timeout=30) as opened:
+        yield opened
+
+
+async def renew(runtime: Runtime, user: User) -> str:
+    async with runtime.transaction(OPERATOR) as work:
+        url = await feeds.renew_feed(work, user)
+    return f"/feed{url.partition('/feed')[2]}"
+
+
+async def test_a_feed_shows_the_owners_confirmed_bookings(
+    runtime: Runtime, user: User, client: httpx2.AsyncClient, book: Book
+) -> None:
+    kept, dropped = await book(NINE + HOUR), await book(NINE + 2 * HOUR)
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_booking(work, BookingRef(dropped.id, None))
+
+    answer = await client.get(await renew(runtime, user))
+
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
+    shown: list[Any] = icalendar.Calendar.from_ical(answer.text).walk("VEVENT")
+    assert [(each["UID"], each["DTSTART"].dt) for each in shown] == [(kept.uid, kept.starts_at)]
+    assert "manage/" in str(shown[0]["URL"])
+
+
+async def test_text_of_an_invitee_can_not_break_out_of_its_line(
+    runtime: Runtime, user: User, client: httpx2.AsyncClient, book: Book
+) -> None:
+    await book(name='A; B, C\\ "D": https://x.example END:VEVENT')
+
+    shown = icalendar.Calendar.from_ical((await client.get(await renew(runtime, user))).text).walk("VEVENT")
+
+    assert len(shown) == 1
+    assert str(shown[0]["SUMMARY"]).endswith('A; B, C\\ "D": https://x.example END:VEVENT')
+
+
+async def test_a_link_ends_when_it_is_renewed_or_revoked_or_its_owner_is_disabled(
+    runtime: Runtime, user: User, client: httpx2.AsyncClient
+) -> None:
+    first = await renew(runtime, user)
+    assert (await client.get(first)).status_code == 200
+    second = await renew(runtime, user)
+    assert [(await client.get(each)).status_code for each in (first, second)] == [404, 200]
+    async with runtime.transaction(OPERATOR) as work:
+        assert await feeds.revoke_feed(work, user)
+        assert not await feeds.revoke_feed(work, user)
+    assert (await client.get(second)).status_code == 404
+
+    third = await renew(runtime, user)
+    async with runtime.transaction(OPERATOR) as work:
+        await people.disable_user(work, user, reason=None)
+    assert (await client.get(third)).status_code == 404
+
+
+async def test_a_link_is_kept_as_a_hash_alone(runtime: Runtime, user: User) -> None:
+    token = (await renew(runtime, user)).rpartition("/")[2].removesuffix(".ics")
+
+    rows = await runtime.pool.fetch("select * from calendar_feeds")
+
+    assert len(rows) == 1
+    assert token not in str([dict(row) for row in rows])
+
+
+@pytest.mark.parametrize("token", ["x", "..%2f..", "%00", "a" * 500])
+async def test_a_link_that_nobody_has_made_leads_nowhere(client: httpx2.AsyncClient, token: str) -> None:
+    assert (await client.get(f"/feed/{token}")).status_code in {400, 404}
