@@ -22,11 +22,11 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.missing import Decision
 from openslot.integrations.calendars.models import (
     CalDavWanted,
-    Connection,
+    CalendarConnection,
     ConnectionChanges,
+    ConnectionKind,
     ConnectionRef,
     IcsWanted,
-    Kind,
     MissingEvent,
 )
 from openslot.integrations.calendars.sync import sync_connection
@@ -56,7 +56,7 @@ class ShownConnection(Struct, frozen=True, kw_only=True, rename="camel"):
 
     id: UUID
     owner_id: UUID
-    kind: Kind
+    kind: ConnectionKind
     label: str
     state: Literal["new", "ok", "failing"]
     synced_at: datetime | None
@@ -92,7 +92,7 @@ def connect_calendar(
     """Connect a calendar and read it for the first time."""
     wanted = _read_wanted(caldav, username, ics, password_stdin=password_stdin)
 
-    async def do(runtime: Runtime) -> Connection:
+    async def do(runtime: Runtime) -> CalendarConnection:
         work = runtime.work(OPERATOR)
         connection = await calendars.connect(work, await accounts.get_user_by_email(work, user), wanted)
         await sync_connection(runtime, connection.id)
@@ -105,7 +105,7 @@ def connect_calendar(
 def list_connections(user: AnyoneIfNone = None, as_json: AsJson = False) -> None:
     """List connections with their calendars and when each was last read."""
 
-    async def do(work: Work) -> list[Connection]:
+    async def do(work: Work) -> list[CalendarConnection]:
         owner = await accounts.get_user_by_email(work, user) if user else None
         return await calendars.list_connections(work, owner)
 
@@ -142,7 +142,7 @@ def set_connection(
 def sync_connections(user: AnyoneIfNone = None, as_json: AsJson = False) -> None:
     """Read connections now, and wait until it is done."""
 
-    async def do(runtime: Runtime) -> list[Connection]:
+    async def do(runtime: Runtime) -> list[CalendarConnection]:
         work = runtime.work(OPERATOR)
         owner = await accounts.get_user_by_email(work, user) if user else None
         found = await calendars.make_due(work, owner)
@@ -232,13 +232,13 @@ def renew_feed(
     console.print(url or "The link leads nowhere now.")
 
 
-async def _read_all(runtime: Runtime, found: list[Connection]) -> None:
+async def _read_all(runtime: Runtime, found: list[CalendarConnection]) -> None:
     from openslot.core.progress import progress
 
     places = asyncio.Semaphore(AT_ONCE)
     with progress("Calendars", len(found)) as advance:
 
-        async def read(connection: Connection) -> None:
+        async def read(connection: CalendarConnection) -> None:
             async with places:
                 await sync_connection(runtime, connection.id)
                 advance(1)
@@ -261,7 +261,7 @@ def _read_wanted(
     return CalDavWanted(address=caldav, username=name, password=sys.stdin.readline().rstrip("\r\n"))
 
 
-def shown(connection: Connection) -> ShownConnection:
+def shown(connection: CalendarConnection) -> ShownConnection:
     """Write a connection for a script."""
     trust = connection.trust_hours
     return ShownConnection(
@@ -289,14 +289,14 @@ def shown(connection: Connection) -> ShownConnection:
     )
 
 
-def _show(connection: Connection, *, as_json: bool) -> None:
+def _show(connection: CalendarConnection, *, as_json: bool) -> None:
     if as_json:
         print_json(shown(connection))
         return
     _print([connection], as_json=False)
 
 
-def _print(found: list[Connection], *, as_json: bool) -> None:
+def _print(found: list[CalendarConnection], *, as_json: bool) -> None:
     if as_json:
         print_json({"connections": [shown(connection) for connection in found]})
         return
@@ -305,7 +305,7 @@ def _print(found: list[Connection], *, as_json: bool) -> None:
         for each in found
         for calendar in each.calendars
     ]
-    columns = ("Id", "Connection", "Calendar", "Busy", "Receives bookings", "Last read", "Last error")
+    columns = ("Id", "CalendarConnection", "Calendar", "Busy", "Receives bookings", "Last read", "Last error")
     print_table(
         columns, rows, nothing="No calendars yet. Connect one: openslot calendar connect --user EMAIL --ics URL"
     )

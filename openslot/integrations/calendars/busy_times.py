@@ -13,8 +13,8 @@ from openslot.integrations.calendars.content_lines import Component, Lines, read
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 from openslot.integrations.calendars.times import (
     MOST_DATES,
+    EventTime,
     Length,
-    Moment,
     Scope,
     between,
     find_moment,
@@ -50,11 +50,11 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
 class Version(Struct, frozen=True, kw_only=True):
     """An event as one component tells it: the series, or what one of its repetitions has become."""
 
-    start: Moment
+    start: EventTime
     length: Length
     is_busy: bool
     is_live: bool
-    replaces: Moment | None
+    replaces: EventTime | None
     and_future: bool
     sequence: int
     component: Component
@@ -129,7 +129,7 @@ def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> I
                 yield from _span_of(*_apply(later, master, start), scope)
 
 
-def _apply(later: list[Version], master: Version, start: Moment) -> tuple[Version, Moment]:
+def _apply(later: list[Version], master: Version, start: EventTime) -> tuple[Version, EventTime]:
     """Find what a repetition has become through a change of it and all that follow."""
     for version in reversed(later):
         if version.replaces is not None and version.replaces.instant < start.instant:
@@ -141,7 +141,7 @@ def _replaced_at(version: Version) -> datetime:
     return version.replaces.instant if version.replaces else version.start.instant
 
 
-def _span_of(version: Version, start: Moment, scope: Scope) -> Iterator[Span]:
+def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Span]:
     if not version.is_busy:
         return
     begins, ends = start.instant, version.length.end_of(start)
@@ -154,7 +154,9 @@ def _farthest(later: list[Version]) -> timedelta:
     return max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
 
 
-def _list_starts(master: Version, lines: Lines, scope: Scope, budget: Budget, *, moved: timedelta) -> Iterator[Moment]:
+def _list_starts(
+    master: Version, lines: Lines, scope: Scope, budget: Budget, *, moved: timedelta
+) -> Iterator[EventTime]:
     """List the starts of a series that may reach into the scope, the very first always included."""
     yield master.start
     component = master.component
@@ -204,7 +206,7 @@ def _read_version(component: Component, lines: Lines, scope: Scope) -> Version |
     )
 
 
-def _find_length(component: Component, start: Moment, lines: Lines, scope: Scope) -> Length:
+def _find_length(component: Component, start: EventTime, lines: Lines, scope: Scope) -> Length:
     length = read_length(component.value("DURATION")) or between(start, find_moment(component, "DTEND", lines, scope))
     if length is not None:
         return length

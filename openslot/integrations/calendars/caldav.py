@@ -44,7 +44,7 @@ class Credentials(Struct, frozen=True, kw_only=True):
     password: str
 
 
-class State(Struct, frozen=True, omit_defaults=True):
+class CalDavState(Struct, frozen=True, omit_defaults=True):
     """What a calendar was like when it was last read."""
 
     token: str | None = None
@@ -118,13 +118,13 @@ class CalDavServer:
 
     async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
         """List changes by the server's sync token, or by tag and ETags where it has none."""
-        before = msgspec.json.decode(state, type=State) if state else State()
+        before = msgspec.json.decode(state, type=CalDavState) if state else CalDavState()
         synced = await self._sync(calendar, before.token, known) if before.tag is None else None
         if synced is None:
             return await self._compare(calendar, before, known)
         etags, removed, token = synced
         changed = [href for href, etag in etags.items() if known.get(href) != etag]
-        return await self._fetch(calendar, changed, removed, State(token=token))
+        return await self._fetch(calendar, changed, removed, CalDavState(token=token))
 
     def place_for(self, calendar: str, name: str) -> str:
         """Name an event's place by a name that never changes."""
@@ -210,7 +210,7 @@ class CalDavServer:
                 etags[href] = etag
         return more
 
-    async def _compare(self, calendar: str, before: State, known: Mapping[str, str]) -> Changes:
+    async def _compare(self, calendar: str, before: CalDavState, known: Mapping[str, str]) -> Changes:
         """Compare every event's ETag with what is known, unless the calendar's tag is the same."""
         _, found = await self._client.propfind(calendar, FIND_TAG, depth=0)
         tag = found.answers[0].text(f"{SERVER}getctag") if found.answers else ""
@@ -225,9 +225,9 @@ class CalDavServer:
         }
         changed = [href for href, etag in etags.items() if known.get(href) != etag]
         removed = [href for href in known if href not in etags]
-        return await self._fetch(calendar, changed, removed, State(tag=tag))
+        return await self._fetch(calendar, changed, removed, CalDavState(tag=tag))
 
-    async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: State) -> Changes:
+    async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: CalDavState) -> Changes:
         if len(changed) > MOST_OBJECTS:
             raise CalendarUnreadable(f"The calendar has more than {MOST_OBJECTS} events")
         objects: list[RemoteObject] = []

@@ -33,7 +33,7 @@ class TooManyEvents(Refusal):
         super().__init__(f"The calendar has more than {MOST_EVENTS} events")
 
 
-class Line(Struct, frozen=True):
+class ContentLine(Struct, frozen=True):
     """One property: its name, its parameters by upper-case name, its value as it was written."""
 
     name: str
@@ -47,14 +47,14 @@ class Component(Struct):
     """An event or a time zone, with the lines that are kept."""
 
     kind: str
-    lines: list[Line]
+    lines: list[ContentLine]
     parts: list["Component"]
 
-    def find(self, name: str) -> Line | None:
+    def find(self, name: str) -> ContentLine | None:
         """Find the first line of a name."""
         return next((line for line in self.lines if line.name == name), None)
 
-    def list(self, name: str) -> Iterator[Line]:
+    def list(self, name: str) -> Iterator[ContentLine]:
         """List the lines of a name."""
         return (line for line in self.lines if line.name == name)
 
@@ -117,7 +117,7 @@ def unfold(text: str) -> Iterator[str]:
         yield "".join(whole)
 
 
-def read_line(line: str) -> Line | None:
+def read_line(line: str) -> ContentLine | None:
     """Read a property; None where it is none."""
     name = NAME.match(line)
     if name is None:
@@ -132,7 +132,7 @@ def read_line(line: str) -> Line | None:
             place = end + 1
     if line[place : place + 1] != ":":
         return None
-    return Line(name[0].upper(), parameters, line[place + 1 :], line)
+    return ContentLine(name[0].upper(), parameters, line[place + 1 :], line)
 
 
 def _begin(found: Lines, path: list[str], inside: list[Component], line: str) -> None:

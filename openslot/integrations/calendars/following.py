@@ -16,7 +16,7 @@ from openslot.core.work import Runtime, Work
 from openslot.integrations.calendars import event_store, rules
 from openslot.integrations.calendars.busy_times import BusyEvent
 from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
-from openslot.integrations.calendars.models import Calendar, Connection, WrittenEvent
+from openslot.integrations.calendars.models import Calendar, CalendarConnection, WrittenEvent
 from openslot.integrations.calendars.ports import RemoteObject
 
 PLAN_LANE, WRITE_LANE = "calendars:booking", "calendars:write"
@@ -40,12 +40,12 @@ def lanes_of(booking_id: UUID, calendar_id: UUID) -> list[str]:
     return [f"{PLAN_LANE}:{booking_id}", f"{WRITE_LANE}:{booking_id}@{calendar_id}"]
 
 
-def calendar_actor(connection: Connection) -> Actor:
+def calendar_actor(connection: CalendarConnection) -> Actor:
     """Act for a host who has changed something in the calendar."""
     return Actor(kind=ActorKind.SYSTEM, user_id=connection.owner_id, agent=CALENDAR, credential_id=connection.id)
 
 
-async def follow(runtime: Runtime, connection: Connection, sighting: Sighting) -> None:
+async def follow(runtime: Runtime, connection: CalendarConnection, sighting: Sighting) -> None:
     """Follow what has happened to bookings in one calendar, each in a transaction of its own."""
     written = await event_store.list_written(
         runtime.pool, sighting.calendar.id, [remote.href for remote, _ in sighting.seen]
@@ -60,7 +60,7 @@ async def follow(runtime: Runtime, connection: Connection, sighting: Sighting) -
 
 
 async def _follow_move(
-    runtime: Runtime, connection: Connection, written: WrittenEvent, remote: RemoteObject, event: BusyEvent
+    runtime: Runtime, connection: CalendarConnection, written: WrittenEvent, remote: RemoteObject, event: BusyEvent
 ) -> None:
     async with runtime.transaction(calendar_actor(connection)) as work:
         found = await _find_current(work, connection, written)
@@ -84,7 +84,7 @@ async def _follow_move(
 
 
 async def _follow_removal(
-    runtime: Runtime, connection: Connection, sighting: Sighting, gone: list[WrittenEvent]
+    runtime: Runtime, connection: CalendarConnection, sighting: Sighting, gone: list[WrittenEvent]
 ) -> None:
     vanished: list[WrittenEvent] = []
     for written in gone:
@@ -106,7 +106,7 @@ async def _follow_removal(
 
 
 async def _find_current(
-    work: Work, connection: Connection, written: WrittenEvent
+    work: Work, connection: CalendarConnection, written: WrittenEvent
 ) -> tuple[Booking, WrittenEvent] | None:
     """Look a booking up under its host's lock; None where it can't be changed, or a write of our own is on its way."""
     await lock_host(work.db, connection.owner_id)
@@ -119,7 +119,9 @@ async def _find_current(
     return booking, kept
 
 
-async def _move(work: Work, connection: Connection, booking: Booking, wanted: datetime | None) -> datetime | None:
+async def _move(
+    work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None
+) -> datetime | None:
     """Move a booking to where its host has moved the event; give the start back where that is refused."""
     if wanted is None:
         return None
@@ -132,7 +134,7 @@ async def _move(work: Work, connection: Connection, booking: Booking, wanted: da
     return None
 
 
-async def _cancel(work: Work, connection: Connection, booking: Booking, kept: WrittenEvent) -> None:
+async def _cancel(work: Work, connection: CalendarConnection, booking: Booking, kept: WrittenEvent) -> None:
     try:
         async with work.attempt():
             await bookings.cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=REASON)
@@ -142,7 +144,7 @@ async def _cancel(work: Work, connection: Connection, booking: Booking, kept: Wr
 
 
 async def _refuse(
-    work: Work, connection: Connection, booking: Booking, wanted: datetime | None, refusal: Refusal
+    work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None, refusal: Refusal
 ) -> None:
     details = "; ".join((refusal.details or {}).values())
     await work.record(
@@ -157,7 +159,9 @@ async def _refuse(
     )
 
 
-async def _ask(runtime: Runtime, connection: Connection, calendar: Calendar, vanished: list[WrittenEvent]) -> None:
+async def _ask(
+    runtime: Runtime, connection: CalendarConnection, calendar: Calendar, vanished: list[WrittenEvent]
+) -> None:
     booking_ids = tuple(each.booking_id for each in vanished)
     log.warning("events of bookings have vanished together", bookings=len(booking_ids))
     async with runtime.transaction(calendar_actor(connection)) as work:

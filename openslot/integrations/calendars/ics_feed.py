@@ -29,7 +29,7 @@ DEFAULT_NAME = "Calendar feed"
 PLACE = "feed"
 
 
-class State(Struct, frozen=True, omit_defaults=True):
+class FeedState(Struct, frozen=True, omit_defaults=True):
     """What the feed was like when it was last read."""
 
     etag: str | None = None
@@ -61,12 +61,12 @@ class IcsFeed:
 
     async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
         """List the events that are new or different; where the server says that nothing changed, none."""
-        before = msgspec.json.decode(state, type=State) if state else State()
+        before = msgspec.json.decode(state, type=FeedState) if state else FeedState()
         asked = {"If-None-Match": before.etag, "If-Modified-Since": before.modified}
         response = await self._get({name: value for name, value in asked.items() if value is not None})
         if response.status_code == 304 and state is not None:
             return Changes(changed=(), removed=(), state=state)
-        now = State(response.headers.get("etag"), response.headers.get("last-modified"))
+        now = FeedState(response.headers.get("etag"), response.headers.get("last-modified"))
         objects = await asyncio.to_thread(_split, response.content)
         changed = tuple(each for each in objects.values() if known.get(each.href) != each.etag)
         removed = tuple(href for href in known if href not in objects)

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec import Struct
 
 
-class Kind(StrEnum):
+class ConnectionKind(StrEnum):
     """How a calendar is reached."""
 
     CALDAV = "caldav"
@@ -62,12 +62,12 @@ class Calendar(Struct, frozen=True, kw_only=True):
     """How many of its events could not be understood in full."""
 
 
-class Connection(Struct, frozen=True, kw_only=True):
+class CalendarConnection(Struct, frozen=True, kw_only=True):
     """An account on a calendar's server, or a feed, of one user."""
 
     id: UUID
     owner_id: UUID
-    kind: Kind
+    kind: ConnectionKind
     server: str
     label: str
     addresses: tuple[str, ...]
@@ -94,7 +94,7 @@ class Lease(Struct, frozen=True, kw_only=True):
     """The right to read a connection until somebody else may."""
 
     id: UUID
-    connection: Connection
+    connection: CalendarConnection
     secret: bytes
     zone: str
     owner_email: str

@@ -25,11 +25,11 @@ from openslot.integrations.calendars.ics_feed import IcsFeed, read_url
 from openslot.integrations.calendars.models import (
     CalDavWanted,
     Calendar,
-    Connection,
+    CalendarConnection,
     ConnectionChanges,
+    ConnectionKind,
     ConnectionRef,
     IcsWanted,
-    Kind,
     Secret,
 )
 from openslot.integrations.calendars.ports import CalendarServer, RemoteCalendar
@@ -44,7 +44,7 @@ from openslot.integrations.calendars.rules import (
 READ = "calendars.read"
 
 
-async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> Connection:
+async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> CalendarConnection:
     """Connect a calendar: sign in, find what is there, and keep how it is reached; what it holds is read by the sync.
 
     The server is asked before the transaction that it opens, so the work must be begun without one.
@@ -52,7 +52,7 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
     kind, label, secret, found, addresses = await (
         _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
     )
-    connection = Connection(
+    connection = CalendarConnection(
         id=new_id(),
         owner_id=owner.id,
         kind=kind,
@@ -94,7 +94,7 @@ async def plan_reading(work: Work, connection_id: UUID) -> None:
         )
 
 
-async def keep_calendars(work: Work, connection: Connection, found: list[RemoteCalendar]) -> list[Calendar]:
+async def keep_calendars(work: Work, connection: CalendarConnection, found: list[RemoteCalendar]) -> list[Calendar]:
     """Write the calendars that a server has, each as a source of busy spans."""
     calendars = [
         await store.upsert_calendar(work.db, new_id(), connection.id, connection.owner_id, each) for each in found
@@ -110,7 +110,7 @@ async def keep_calendars(work: Work, connection: Connection, found: list[RemoteC
     return calendars
 
 
-async def get_connection(work: Work, ref: ConnectionRef) -> Connection:
+async def get_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
     """Read one connection with its calendars."""
     connection = await store.find_connection(work.db, ref)
     if connection is None:
@@ -118,12 +118,12 @@ async def get_connection(work: Work, ref: ConnectionRef) -> Connection:
     return connection
 
 
-async def list_connections(work: Work, owner: User | None) -> list[Connection]:
+async def list_connections(work: Work, owner: User | None) -> list[CalendarConnection]:
     """Read an owner's connections, or everyone's, the oldest first."""
     return await store.list_connections(work.db, owner.id if owner else None)
 
 
-async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> Connection:
+async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionChanges) -> CalendarConnection:
     """Change which calendars count as busy, which one receives bookings, and what happens when nothing can be read."""
     connection = await store.find_connection(work.db, ref, lock=True)
     if connection is None:
@@ -156,7 +156,7 @@ async def disconnect(work: Work, ref: ConnectionRef) -> None:
     )
 
 
-async def make_due(work: Work, owner: User | None) -> list[Connection]:
+async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
     """Let connections be read at once, from the list of their calendars on, whoever is reading them now."""
     found = await store.list_connections(work.db, owner.id if owner else None)
     for connection in found:
@@ -166,7 +166,7 @@ async def make_due(work: Work, owner: User | None) -> list[Connection]:
 
 async def _look_at_caldav(
     work: Work, wanted: CalDavWanted
-) -> tuple[Kind, str, Secret, list[RemoteCalendar], frozenset[str]]:
+) -> tuple[ConnectionKind, str, Secret, list[RemoteCalendar], frozenset[str]]:
     faults = {} if is_line(wanted.username) and wanted.username else {"username": "must be one line"}
     if not wanted.password:
         faults["password"] = "must not be empty"  # noqa: S105 - what is said of it
@@ -182,16 +182,16 @@ async def _look_at_caldav(
         await server.close()
     secret = Secret(url=credentials.url, username=credentials.username, password=credentials.password)
     found, addresses = await _ask(CalDavServer(work.runtime.outbound, credentials))
-    return Kind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", secret, found, addresses
+    return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", secret, found, addresses
 
 
 async def _look_at_feed(
     work: Work, wanted: IcsWanted
-) -> tuple[Kind, str, Secret, list[RemoteCalendar], frozenset[str]]:
+) -> tuple[ConnectionKind, str, Secret, list[RemoteCalendar], frozenset[str]]:
     url = read_url(wanted.url)
     work.runtime.outbound.check_url(url)
     found, addresses = await _ask(IcsFeed(work.runtime.outbound, url))
-    return Kind.ICS, f"Feed of {_host_of(url)}", Secret(url=url), found, addresses
+    return ConnectionKind.ICS, f"Feed of {_host_of(url)}", Secret(url=url), found, addresses
 
 
 async def _ask(server: CalendarServer) -> tuple[list[RemoteCalendar], frozenset[str]]:
@@ -207,7 +207,7 @@ async def _receive_by_default(work: Work, owner: User, calendars: list[Calendar]
         await store.update_receiving(work.db, owner.id, writable[0].id)
 
 
-async def _set_busy(work: Work, connection: Connection, names: tuple[str, ...]) -> None:
+async def _set_busy(work: Work, connection: CalendarConnection, names: tuple[str, ...]) -> None:
     chosen: list[UUID] = []
     for name in names:
         found = find_named(connection.calendars, name)
@@ -225,7 +225,7 @@ async def _set_busy(work: Work, connection: Connection, names: tuple[str, ...]) 
     await plan_reading(work, connection.id)
 
 
-async def _set_receiving(work: Work, connection: Connection, name: str) -> None:
+async def _set_receiving(work: Work, connection: CalendarConnection, name: str) -> None:
     if not name:
         await store.update_receiving(work.db, connection.owner_id, None)
         return

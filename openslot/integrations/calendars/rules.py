@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from openslot.core.errors import Invalid
-from openslot.integrations.calendars.models import Calendar, Connection, WrittenEvent
+from openslot.integrations.calendars.models import Calendar, CalendarConnection, WrittenEvent
 
 EVERY = timedelta(minutes=5)
 LIST_EVERY = timedelta(hours=1)
@@ -31,7 +31,9 @@ def next_sync(failures: int, *, now: datetime) -> datetime:
     return now + (PAUSES[min(failures, len(PAUSES)) - 1] if failures else EVERY)
 
 
-def closes_at(connection: Connection, *, synced_at: datetime | None, failed_at: datetime | None) -> datetime | None:
+def closes_at(
+    connection: CalendarConnection, *, synced_at: datetime | None, failed_at: datetime | None
+) -> datetime | None:
     """Tell from when on nobody is to rely on what was last read."""
     if connection.trust is not None:
         return (synced_at or connection.created_at) + connection.trust
@@ -40,7 +42,7 @@ def closes_at(connection: Connection, *, synced_at: datetime | None, failed_at: 
     return (synced_at or connection.created_at) + SHORTEST_TRUST
 
 
-def is_to_be_told(connection: Connection, *, now: datetime, is_final: bool) -> bool:
+def is_to_be_told(connection: CalendarConnection, *, now: datetime, is_final: bool) -> bool:
     """Tell whether the owner hears now that a connection fails: once, at once where no waiting helps."""
     if connection.told_at is not None:
         return False

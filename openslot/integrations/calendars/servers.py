@@ -8,18 +8,18 @@ from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials
 from openslot.integrations.calendars.ics_feed import IcsFeed
-from openslot.integrations.calendars.models import Kind, Secret
+from openslot.integrations.calendars.models import ConnectionKind, Secret
 from openslot.integrations.calendars.ports import CalendarServer
 
-SERVERS: dict[Kind, Callable[[Outbound, Secret], CalendarServer]] = {
-    Kind.CALDAV: lambda outbound, secret: CalDavServer(
+SERVERS: dict[ConnectionKind, Callable[[Outbound, Secret], CalendarServer]] = {
+    ConnectionKind.CALDAV: lambda outbound, secret: CalDavServer(
         outbound, Credentials(url=secret.url, username=secret.username, password=secret.password)
     ),
-    Kind.ICS: lambda outbound, secret: IcsFeed(outbound, secret.url),
+    ConnectionKind.ICS: lambda outbound, secret: IcsFeed(outbound, secret.url),
 }
 
 
 def open_server(runtime: Runtime, kind: str, sealed: bytes) -> CalendarServer:
     """Open the server of a connection with what was sealed for it."""
     secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Secret)
-    return SERVERS[Kind(kind)](runtime.outbound, secret)
+    return SERVERS[ConnectionKind(kind)](runtime.outbound, secret)

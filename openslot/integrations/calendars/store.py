@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from openslot.core.db import Db, Row, count_of
-from openslot.integrations.calendars.models import Calendar, Connection, ConnectionRef, Kind, Lease
+from openslot.integrations.calendars.models import Calendar, CalendarConnection, ConnectionKind, ConnectionRef, Lease
 from openslot.integrations.calendars.ports import RemoteCalendar
 
 COLUMNS = """
@@ -47,7 +47,7 @@ on conflict (connection_id, url) do update set name = excluded.name, can_write =
 returning {CALENDAR_COLUMNS}"""
 
 
-async def insert_connection(db: Db, connection: Connection, secret: bytes, *, most: int) -> bool:
+async def insert_connection(db: Db, connection: CalendarConnection, secret: bytes, *, most: int) -> bool:
     """Write a new connection; False where the owner has as many as one may have."""
     written = await db.execute(
         INSERT,
@@ -65,7 +65,7 @@ async def insert_connection(db: Db, connection: Connection, secret: bytes, *, mo
     return count_of(written) == 1
 
 
-async def list_connections(db: Db, owner_id: UUID | None) -> list[Connection]:
+async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
     """Read an owner's connections with their calendars, or everyone's, the oldest first."""
     rows = await db.fetch(
         f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
@@ -75,7 +75,7 @@ async def list_connections(db: Db, owner_id: UUID | None) -> list[Connection]:
     return await _with_calendars(db, rows)
 
 
-async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> Connection | None:
+async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:
     """Look a connection up with its calendars."""
     ending = " for update" if lock else ""
     rows = await db.fetch(f"select {COLUMNS} from calendar_connections c where {OWN}{ending}", ref.id, ref.owner_id)
@@ -216,7 +216,7 @@ async def find_feed_owner(db: Db, token_hash: bytes) -> UUID | None:
     return found
 
 
-async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[Connection]:
+async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[CalendarConnection]:
     found = await db.fetch(
         f"""select {CALENDAR_COLUMNS} from calendars k where k.connection_id = any($1::uuid[])
         order by k.name, k.id""",
@@ -224,13 +224,15 @@ async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[Connection]:
     )
     calendars = [Calendar(**row) for row in found]
     return [
-        Connection(**_plain(row), calendars=tuple(each for each in calendars if each.connection_id == row["id"]))
+        CalendarConnection(
+            **_plain(row), calendars=tuple(each for each in calendars if each.connection_id == row["id"])
+        )
         for row in rows
     ]
 
 
 def _plain(row: Row) -> dict[str, Any]:
     fields = dict(row)
-    fields["kind"] = Kind(fields["kind"])
+    fields["kind"] = ConnectionKind(fields["kind"])
     fields["addresses"] = tuple(fields["addresses"])
     return fields

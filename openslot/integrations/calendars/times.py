@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.integrations.calendars.content_lines import Component, Line, Lines
+from openslot.integrations.calendars.content_lines import Component, ContentLine, Lines
 from openslot.integrations.calendars.event_zones import zone_of
 
 MOST_DATES = 5_000
@@ -32,7 +32,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         return self.first.year - 2, self.last.year + 1
 
 
-class Moment(Struct, frozen=True):
+class EventTime(Struct, frozen=True):
     """A time as it was written: on the wall clock of a zone, or a whole day."""
 
     wall: datetime
@@ -44,9 +44,9 @@ class Moment(Struct, frozen=True):
         """The same in UTC."""
         return self.wall.replace(tzinfo=self.zone).astimezone(UTC)
 
-    def at(self, wall: datetime) -> "Moment":
+    def at(self, wall: datetime) -> "EventTime":
         """Give another time of the same kind."""
-        return Moment(wall, self.zone, self.is_day)
+        return EventTime(wall, self.zone, self.is_day)
 
 
 class Length(Struct, frozen=True):
@@ -55,12 +55,12 @@ class Length(Struct, frozen=True):
     days: int = 0
     elapsed: timedelta = timedelta()
 
-    def end_of(self, start: Moment) -> datetime:
+    def end_of(self, start: EventTime) -> datetime:
         """Tell the instant at which something ends that begins then."""
         return start.at(start.wall + timedelta(days=self.days)).instant + self.elapsed
 
 
-def between(start: Moment | None, end: Moment | None) -> Length | None:
+def between(start: EventTime | None, end: EventTime | None) -> Length | None:
     """Tell how long something lasts from its start and its end."""
     if start is None or end is None:
         return None
@@ -81,13 +81,13 @@ def read_length(text: str) -> Length | None:
     return Length(days=min(weeks * 7 + days, LONGEST.days), elapsed=min(elapsed, LONGEST))
 
 
-def find_moment(component: Component, name: str, lines: Lines, scope: Scope) -> Moment | None:
+def find_moment(component: Component, name: str, lines: Lines, scope: Scope) -> EventTime | None:
     """Find a property that is a time."""
     line = component.find(name)
     return read_moment(line.value, line.parameters.get("TZID"), lines, scope) if line else None
 
 
-def read_moments(line: Line, lines: Lines, scope: Scope) -> Iterator[Moment]:
+def read_moments(line: ContentLine, lines: Lines, scope: Scope) -> Iterator[EventTime]:
     """List the times of a property that may have several."""
     for text in line.value.split(",")[:MOST_DATES]:
         moment = read_moment(text, line.parameters.get("TZID"), lines, scope)
@@ -95,16 +95,16 @@ def read_moments(line: Line, lines: Lines, scope: Scope) -> Iterator[Moment]:
             yield moment
 
 
-def read_moment(text: str, zone: str | None, lines: Lines, scope: Scope) -> Moment | None:
+def read_moment(text: str, zone: str | None, lines: Lines, scope: Scope) -> EventTime | None:
     """Read a time; one without a zone is the host's."""
     moment = read_wall(text)
     if moment is None or moment.zone is UTC:
         return moment
     named = zone_of(zone, lines.zones, default=scope.zone, years=scope.years) if zone and not moment.is_day else None
-    return Moment(moment.wall, named or scope.zone, moment.is_day)
+    return EventTime(moment.wall, named or scope.zone, moment.is_day)
 
 
-def read_wall(text: str) -> Moment | None:
+def read_wall(text: str) -> EventTime | None:
     """Read a time as it is written; None where it is none."""
     found = WHEN.fullmatch(text.strip().upper())
     if found is None or not 1 < int(found[1]) < 9000:
@@ -115,10 +115,10 @@ def read_wall(text: str) -> Moment | None:
         wall = datetime(year, month, day, hour, minute, min(second, 59))  # noqa: DTZ001 - a wall clock's time
     except ValueError:
         return None
-    return Moment(wall, UTC if found[7] else ZoneInfo("UTC"), is_day=found[4] is None)
+    return EventTime(wall, UTC if found[7] else ZoneInfo("UTC"), is_day=found[4] is None)
 
 
-def find_until(rule: str, start: Moment) -> datetime | None:
+def find_until(rule: str, start: EventTime) -> datetime | None:
     """Read a rule's end on the wall clock of its start; a date includes its whole day."""
     found = re.search(r"UNTIL=([0-9TZ]+)", rule.upper())
     until = read_wall(found[1]) if found else None

@@ -19,7 +19,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import (
     CalDavWanted,
-    Connection,
+    CalendarConnection,
     ConnectionChanges,
     ConnectionRef,
     IcsWanted,
@@ -33,7 +33,7 @@ from tests.webhooks.conftest import work_off
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
-Connect = Callable[..., Awaitable[Connection]]
+Connect = Callable[..., Awaitable[CalendarConnection]]
 Book = Callable[..., Awaitable[Booking]]
 
 
@@ -73,7 +73,7 @@ async def work_calendar(radicale: Radicale) -> str:
 def connect(runtime: Runtime, user: User) -> Connect:
     """Connect a calendar by its verb and read it."""
 
-    async def do(url: str, *, username: str = USER, password: str = PASSWORD, owner: User = user) -> Connection:
+    async def do(url: str, *, username: str = USER, password: str = PASSWORD, owner: User = user) -> CalendarConnection:
         wanted = CalDavWanted(address=url, username=username, password=password)
         connection = await calendars.connect(runtime.work(OPERATOR), owner, wanted)
         await sync_connection(runtime, connection.id)
@@ -96,17 +96,17 @@ def book(runtime: Runtime, user: User) -> Book:
     return do
 
 
-async def get(runtime: Runtime, connection: Connection) -> Connection:
+async def get(runtime: Runtime, connection: CalendarConnection) -> CalendarConnection:
     """Read a connection as it is now."""
     return await calendars.get_connection(runtime.work(OPERATOR), ConnectionRef(connection.id))
 
 
-async def feed(runtime: Runtime, user: User, url: str) -> Connection:
+async def feed(runtime: Runtime, user: User, url: str) -> CalendarConnection:
     """Connect an ICS feed."""
     return await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(url))
 
 
-async def change(runtime: Runtime, connection: Connection, **changes: Any) -> Connection:
+async def change(runtime: Runtime, connection: CalendarConnection, **changes: Any) -> CalendarConnection:
     """Change a connection by its verb."""
     async with runtime.transaction(OPERATOR) as work:
         return await calendars.change_connection(work, ConnectionRef(connection.id), ConnectionChanges(**changes))

@@ -13,7 +13,7 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarUnreadable, ReadOnlyCalendar
 from openslot.integrations.calendars.ics_feed import read_url
 from openslot.integrations.calendars.jobs import plan_forgotten
-from openslot.integrations.calendars.models import Connection, ConnectionRef, IcsWanted
+from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef, IcsWanted
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
@@ -26,7 +26,7 @@ TEN = event("ten", start="20260316T100000Z", end="20260316T110000Z")
 TWO = event("two", start="20260316T140000Z", end="20260316T150000Z")
 
 
-async def connect(runtime: Runtime, user: User, feed: PublishedFeed) -> Connection:
+async def connect(runtime: Runtime, user: User, feed: PublishedFeed) -> CalendarConnection:
     connection = await calendars.connect(runtime.work(OPERATOR), user, IcsWanted(feed.url))
     await sync_connection(runtime, connection.id)
     return await get(runtime, connection)
