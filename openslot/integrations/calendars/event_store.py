@@ -141,6 +141,14 @@ async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarge
     )
 
 
+async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | None:
+    """Tell place and ETag of an event that a calendar has under a UID, whoever has put it there."""
+    row = await db.fetchrow(
+        "select href, etag from calendar_objects where calendar_id = $1 and uid = $2 limit 1", calendar_id, uid
+    )
+    return (row["href"], row["etag"]) if row else None
+
+
 async def keep_written(db: Db, written: WrittenEvent) -> None:
     """Write how a booking stands in a calendar now."""
     times = (written.starts_at, written.ends_at)

@@ -7,7 +7,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
 from openslot.bookings.links import manage_url
-from openslot.bookings.models import BookingDetails, BookingRef, Status
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.core.destinations import Destination
 from openslot.core.events import (
     Done,
@@ -88,14 +88,13 @@ async def write(work: Work, effect: Effect) -> Outcome:
 
 async def _put(work: Work, server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:
     booking = details.booking
-    href = target.written.href if target.written else server.place_for(target.url, str(booking.id))
+    href, replaces = await _find_place(work, server, target, booking)
     text = write_event(
         details,
         host_name=target.host_name,
         host_email=target.host_email,
         manage_url=manage_url(work.runtime, booking.id),
     )
-    replaces = target.written.etag if target.written and target.written.missing_since is None else None
     try:
         etag = await server.put(href, text, replaces=replaces)
     except (CalendarChanged, CalendarGone):
@@ -112,6 +111,19 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
         ends_at=booking.ends_at,
     )
     return Done(vendor_id=href[-200:], write=lambda work: event_store.keep_written(work.db, written))
+
+
+async def _find_place(
+    work: Work, server: CalendarServer, target: WriteTarget, booking: Booking
+) -> tuple[str, str | None]:
+    """Tell where a booking stands, or is to stand, and the ETag of what it replaces.
+
+    A host's mail program may have put the invitation into the same calendar: one UID has one place.
+    """
+    if target.written is not None:
+        return target.written.href, None if target.written.missing_since else target.written.etag
+    known = await event_store.find_place(work.db, target.calendar_id, booking.uid)
+    return known or (server.place_for(target.url, str(booking.id)), None)
 
 
 async def _remove(server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:

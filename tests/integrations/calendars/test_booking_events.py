@@ -24,6 +24,7 @@ from tests.integrations.calendars.conftest import (
     work_off,
 )
 from tests.integrations.calendars.radicale import Radicale, radicale_in
+from tests.integrations.calendars.writing import calendar, event
 
 
 async def shown(radicale: Radicale, place: str, booking: Booking) -> Any:
@@ -51,17 +52,17 @@ async def test_a_booking_is_written_moved_and_removed(
     booking = await book()
     await work_off(runtime, clock)
 
-    event = await shown(radicale, work_calendar, booking)
-    assert (event["UID"], event["SEQUENCE"]) == (booking.uid, 0)
-    assert (event["DTSTART"].dt, event["DTEND"].dt) == (booking.starts_at, booking.ends_at)
-    assert event["ORGANIZER"].params["SCHEDULE-AGENT"] == "CLIENT"
-    assert event["ATTENDEE"].params["SCHEDULE-AGENT"] == "CLIENT"
-    assert event["ATTENDEE"] == "mailto:jonas@okafor.example"
+    entry = await shown(radicale, work_calendar, booking)
+    assert (entry["UID"], entry["SEQUENCE"]) == (booking.uid, 0)
+    assert (entry["DTSTART"].dt, entry["DTEND"].dt) == (booking.starts_at, booking.ends_at)
+    assert entry["ORGANIZER"].params["SCHEDULE-AGENT"] == "CLIENT"
+    assert entry["ATTENDEE"].params["SCHEDULE-AGENT"] == "CLIENT"
+    assert entry["ATTENDEE"] == "mailto:jonas@okafor.example"
 
     await move(runtime, booking, 1)
     await work_off(runtime, clock)
-    event = await shown(radicale, work_calendar, booking)
-    assert (event["UID"], event["SEQUENCE"], event["DTSTART"].dt) == (booking.uid, 1, booking.starts_at + HOUR)
+    entry = await shown(radicale, work_calendar, booking)
+    assert (entry["UID"], entry["SEQUENCE"], entry["DTSTART"].dt) == (booking.uid, 1, booking.starts_at + HOUR)
     assert await radicale.names(work_calendar) == [f"{booking.id}.ics"]
 
     await cancel(runtime, booking)
@@ -118,8 +119,8 @@ async def test_a_worker_that_dies_between_writing_and_saying_so_doubles_nothing(
     await work_off(runtime, clock)
 
     assert await radicale.names(work_calendar) == [f"{booking.id}.ics"]
-    event = await shown(radicale, work_calendar, booking)
-    assert (event["SEQUENCE"], event["DTSTART"].dt) == (1, booking.starts_at + 2 * HOUR)
+    entry = await shown(radicale, work_calendar, booking)
+    assert (entry["SEQUENCE"], entry["DTSTART"].dt) == (1, booking.starts_at + 2 * HOUR)
 
 
 async def test_a_cancellation_removes_what_a_dead_worker_has_written(
@@ -220,3 +221,20 @@ async def test_a_calendar_that_was_disconnected_meanwhile_is_left_alone(
     assert await radicale.names(work_calendar) == []
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
     assert await events(runtime, "calendar.broken") == []
+
+
+async def test_an_invitation_that_the_hosts_mail_program_has_kept_is_taken_over(
+    runtime: Runtime, clock: MovingClock, radicale: Radicale, work_calendar: str, connect: Connect, book: Book
+) -> None:
+    connection = await connect(work_calendar)
+    booking = await book()
+    start = f"{booking.starts_at:%Y%m%dT%H%M%SZ}"
+    invitation = calendar(event(booking.uid, start=start, more=["DTSTAMP:20260101T000000Z", "DURATION:PT30M"]))
+    await radicale.put(f"{work_calendar}from-mail.ics", invitation)
+    await sync_connection(runtime, connection.id)
+    await work_off(runtime, clock)
+
+    assert await radicale.names(work_calendar) == ["from-mail.ics"]
+    await cancel(runtime, booking)
+    await work_off(runtime, clock)
+    assert await radicale.names(work_calendar) == []

@@ -68,6 +68,7 @@ async def test_a_repeating_event_reaches_days_that_come_into_sight_later(
 ) -> None:
     repeating = calendar(event("daily", start="20260302T100000Z", more=["DURATION:PT1H", "RRULE:FREQ=DAILY"]))
     await radicale.put(f"{work_calendar}daily.ics", repeating)
+    await radicale.put(f"{work_calendar}foreign.ics", MEETING)
     connection = await connect(work_calendar)
     first = await runtime.pool.fetchval("select max(end_second) from busy_spans")
     assert "10:00" not in await open_starts(runtime, user)
