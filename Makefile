@@ -44,6 +44,9 @@ check: setup ## Format, lint, types, import contracts
 unit: setup ## The tests alone; TEST_ARGS goes to pytest
 	@$(BIN)/pytest -n auto $(TEST_ARGS)
 
+prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST_ARGS goes to pytest
+	@OPENSLOT_LONG=1 $(BIN)/pytest -n auto $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
+
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python
 
@@ -65,4 +68,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit chromium bench record record-facts messages lock clean
+.PHONY: help setup run test check unit prove chromium bench record record-facts messages lock clean

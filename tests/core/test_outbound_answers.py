@@ -18,7 +18,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 def endless(start: bytes, again: bytes, *, pause: float = 0) -> Handler:
-    """OutboundResponse without end, as fast as the other side reads or with a pause between."""
+    """Answer without end, as fast as the other side reads or with a pause between."""
 
     async def handler(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(start)

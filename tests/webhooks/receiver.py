@@ -47,7 +47,7 @@ class Receiver:
         return f"http://127.0.0.1:{self.port}/hook"
 
     def answer(self, status: int, *headers: str, body: bytes = b"") -> None:
-        """OutboundResponse with this from now on."""
+        """Answer with this from now on."""
         self.behaviour = answering(status, *headers, body=body)
 
     async def meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -67,7 +67,7 @@ class Receiver:
 
 
 def answering(status: int, *headers: str, body: bytes = b"") -> Behaviour:
-    """OutboundResponse at once."""
+    """Answer at once."""
 
     async def behave(writer: asyncio.StreamWriter) -> None:
         head = "\r\n".join([f"HTTP/1.1 {status} Said", f"Content-Length: {len(body)}", *headers])

@@ -1,0 +1,211 @@
+"""Web and workers are killed while people book: every mail, webhook and calendar event arrives, none is doubled."""
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from typing import Any
+
+import httpx2
+import icalendar
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.availability import operations as availability
+from openslot.availability.models import BySlug
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Networks, Settings
+from openslot.core.instants import iso
+from openslot.core.work import Runtime
+from openslot.integrations.calendars import operations as calendars
+from openslot.integrations.calendars.models import CalDavWanted
+from openslot.runtime import open_runtime
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import EndpointWanted
+from tests.bookings.conftest import offer
+from tests.cli.installation import free_port
+from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
+from tests.live import connect
+from tests.webhooks.receiver import answering, receiving
+
+BOOKINGS, KILLS = 24, 6
+if os.environ.get("OPENSLOT_LONG"):
+    BOOKINGS, KILLS = 1000, 60
+
+# The next reading of the calendar and the reminders are always planned.
+LEFT = "select count(*) from effects where state in ('waiting', 'queued', 'running') and event_id is not null"
+TOLD = "select id::text from events where type like 'booking.%'"
+MAILED = """
+select v.id::text, m.recipient from mail_messages m join effects e on e.id = m.id join events v on v.id = e.event_id
+where m.status = 'sent' and v.type like 'booking.%'"""
+CONFIRMED = "select id, starts_at, sequence from bookings where status = 'CONFIRMED'"
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Give the settings of an operator who allows loopback."""
+    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
+
+
+@pytest.fixture
+async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+    """Open a runtime with what these settings allow."""
+    async with open_runtime(settings) as opened:
+        yield opened
+
+
+class Processes:
+    """One web process and two workers, of which any may be killed and is started again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.port = free_port()
+        self._settings = settings
+        self._running = {kind: self._start(kind.split()[0]) for kind in ("web", "worker 1", "worker 2")}
+
+    def _start(self, command: str) -> subprocess.Popen[bytes]:
+        environment = {
+            **os.environ,
+            "DATABASE_URL": self._settings.database_url or "",
+            "OPENSLOT_DATA_DIR": str(self._settings.data_dir),
+            "OPENSLOT_OUTBOUND_ALLOW": "127.0.0.0/8",
+            "OPENSLOT_LOG_LEVEL": "error",
+            "OPENSLOT_LIMIT_KEY": "1000000",
+            "OPENSLOT_PORT": str(self.port),
+        }
+        started = [sys.executable, "-m", "openslot", command]
+        return subprocess.Popen(started, env=environment, cwd=self._settings.data_dir)
+
+    async def kill_now_and_then(self) -> None:
+        """Kill one after the other without warning, and start it again."""
+        for _ in range(KILLS):
+            await asyncio.sleep(random.uniform(1.0, 3.0))
+            kind = random.choice(list(self._running))
+            self._running[kind].send_signal(signal.SIGKILL)
+            self._running[kind].wait()
+            self._running[kind] = self._start(kind.split()[0])
+
+    def stop(self) -> None:
+        """End all of them in order."""
+        for process in self._running.values():
+            process.terminate()
+        for process in self._running.values():
+            process.wait(30)
+
+
+@asynccontextmanager
+async def processes(settings: Settings) -> AsyncIterator[Processes]:
+    """Run them for the length of the `async with`."""
+    running = Processes(settings)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+async def ask(client: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any], *, key: str) -> Any:
+    """Send a request under one key until it is answered: the web process may be gone at any moment."""
+    while True:
+        try:
+            answer = await client.request(method, f"/api/v1{path}", json=body, headers={"Idempotency-Key": key})
+        except httpx2.TransportError:
+            await asyncio.sleep(0.1)
+            continue
+        if answer.status_code >= 500 or "in progress" in answer.text:
+            await asyncio.sleep(0.1)
+            continue
+        assert answer.is_success, answer.text
+        return answer.json()
+
+
+async def list_starts(runtime: Runtime, user: User) -> list[datetime]:
+    """List enough starts that are open, two for each booking."""
+    starts: list[datetime] = []
+    first = datetime.now(UTC).date() + timedelta(days=1)
+    while len(starts) < 2 * BOOKINGS:
+        _, slots, _ = await availability.list_open(
+            runtime.work(OPERATOR),
+            BySlug(user.id, "short"),
+            timezone="UTC",
+            first=first,
+            last=first + timedelta(days=6),
+        )
+        starts += [datetime.fromtimestamp(start, UTC) for start in slots.starts]
+        first += timedelta(days=7)
+    return starts[: 2 * BOOKINGS]
+
+
+async def book_all(client: httpx2.AsyncClient, starts: list[datetime]) -> None:
+    """Book; reschedule every third and cancel every fifth booking soon after."""
+    for number in range(BOOKINGS):
+        wanted = {
+            "eventTypeSlug": "short",
+            "startTime": iso(starts[2 * number]),
+            "inviteeName": f"Guest {number}",
+            "inviteeEmail": f"guest{number}@okafor.example",
+            "inviteeTimezone": "UTC",
+        }
+        booking = (await ask(client, "POST", "/bookings", wanted, key=f"book {number}"))["bookingId"]
+        await asyncio.sleep(random.uniform(0, 0.3))
+        if number % 3 == 0:
+            moved = {"newStartTime": iso(starts[2 * number + 1])}
+            await ask(client, "PATCH", f"/bookings/{booking}/reschedule", moved, key=f"move {number}")
+        if number % 5 == 0:
+            await ask(client, "POST", f"/bookings/{booking}/cancel", {}, key=f"cancel {number}")
+
+
+async def test_what_a_booking_sets_in_motion_arrives(
+    runtime: Runtime,
+    settings: Settings,
+    user: User,
+    bearer: dict[str, str],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    with radicale_in(tmp_path_factory.mktemp("killed")) as radicale:
+        place = await radicale.add_calendar()
+        await offer(runtime, user, "short", duration_minutes=10)
+        caldav = CalDavWanted(address=place, username=USER, password=PASSWORD)
+        await calendars.connect(runtime.work(OPERATOR), user, caldav)
+        starts = await list_starts(runtime, user)
+        async with receiving(answering(204)) as receiver:
+            async with runtime.transaction(OPERATOR) as work:
+                await webhooks.add_endpoint(work, user, EndpointWanted(url=receiver.url))
+            async with (
+                processes(settings) as running,
+                connect(f"http://127.0.0.1:{running.port}", headers=bearer, timeout=30) as client,
+            ):
+                killing = asyncio.create_task(running.kill_now_and_then())
+                await book_all(client, starts)
+                await killing
+                async with asyncio.timeout(120 + BOOKINGS):
+                    while await runtime.pool.fetchval(LEFT):
+                        await asyncio.sleep(0.5)
+        shown = await read_all(radicale, place)
+
+    told = {row["id"] for row in await runtime.pool.fetch(TOLD)}
+    assert len(told) == BOOKINGS + len(range(0, BOOKINGS, 3)) + len(range(0, BOOKINGS, 5))
+    assert {got.json["id"] for got in receiver.got if got.json["type"].startswith("booking.")} == told
+    mailed = [(row["id"], row["recipient"] == user.email) for row in await runtime.pool.fetch(MAILED)]
+    assert sorted(mailed) == sorted((event, is_host) for event in told for is_host in (True, False))
+    confirmed = {f"{row['id']}.ics": row for row in await runtime.pool.fetch(CONFIRMED)}
+    assert sorted(shown) == sorted(confirmed)
+    for name, row in confirmed.items():
+        assert (shown[name]["UID"], shown[name]["SEQUENCE"]) == (f"{row['id']}@openslot", row["sequence"])
+        assert shown[name]["DTSTART"].dt == row["starts_at"]
+    assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
+    assert await runtime.pool.fetchval("select count(*) from events where actor ->> 'agent' = 'calendar'") == 0
+
+
+async def read_all(radicale: Radicale, place: str) -> dict[str, Any]:
+    """Read every event of the calendar as another client, by the name of its file."""
+    found = {}
+    for name in await radicale.names(place):
+        text = (await radicale.send("GET", f"{place}{name}")).text
+        (found[name],) = icalendar.Calendar.from_ical(text).walk("VEVENT")
+    return found
