@@ -45,6 +45,7 @@ PLAIN = {
 SEALED_BY_DATA_KEYS = {
     "event_types.private_sealed",
     "idempotency.sealed",
+    "mail_messages.content",
     "webhook_deliveries.answer",
     "webhook_messages.sealed",
 }

@@ -83,8 +83,7 @@ def _write_event(entry: Entry, status: str) -> Event:
 
 def _write_address(address: Address) -> vCalAddress:
     written = vCalAddress(f"mailto:{one_line(address.email, most=254)}")
-    # A parameter's value has no way to write a quotation mark.
-    if name := one_line(address.name).replace('"', "'"):
+    if name := one_line(address.name):
         written.params["CN"] = vText(name)
     return written
 
