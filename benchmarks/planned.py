@@ -14,7 +14,7 @@ from benchmarks.stage import Stage, stage
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.migrate import migrate
-from openslot.core.planned import Plan, drop_planned, move_planned, plan_effect
+from openslot.core.planned import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.queue import ENTRYPOINT, PLANNED
 from openslot.core.work import Runtime
 from openslot.jobs.housekeeping import sweep_effects
@@ -88,7 +88,9 @@ async def _print_changes(runtime: Runtime) -> None:
 
     async def plan(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:
-            await plan_effect(work.db, Plan(reaction=REACTION, key=f"new {number}", due_at=later), now=work.now)
+            await plan_effect(
+                work.db, PlannedEffect(reaction=REACTION, key=f"new {number}", due_at=later), now=work.now
+            )
 
     async def move(number: int) -> None:
         async with runtime.transaction(SYSTEM) as work:

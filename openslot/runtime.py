@@ -1,6 +1,6 @@
 """Open the runtime: everything a process has one of, from its settings."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from openslot.accounts.store import has_users
@@ -11,20 +11,26 @@ from openslot.core.data_keys import load_data_keys
 from openslot.core.db import open_pool
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
-from openslot.core.outbound import Outbound
+from openslot.core.outbound import Outbound, Resolver
+from openslot.core.ports import NO_FAKES, open_ports
 from openslot.core.profiles import JOBS, ConnectionProfile
 from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
 from openslot.core.turns import Turns
 from openslot.core.work import Runtime
-from openslot.wiring import WIRING
+from openslot.wiring import PORTS, WIRING
 
 
 @asynccontextmanager
 async def open_runtime(
-    settings: Settings, *, wiring: Wiring = WIRING, clock: Clock = system_clock, profile: ConnectionProfile = JOBS
+    settings: Settings,
+    *,
+    wiring: Wiring = WIRING,
+    clock: Clock = system_clock,
+    profile: ConnectionProfile = JOBS,
+    fakes: Mapping[type, object] = NO_FAKES,
 ) -> AsyncIterator[Runtime]:
-    """Connect to a migrated database, and close everything in the end."""
+    """Connect to a migrated database, open what answers each port, and close everything in the end."""
     if settings.database_url is None:
         raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
     pool = await open_pool(
@@ -33,21 +39,25 @@ async def open_runtime(
         profile=profile,
         through_pooler=settings.database_pooler,
     )
-    outbound = Outbound(allow=settings.outbound_allow)
     try:
         secrets = load_secrets(settings.secret_key, settings.data_dir)
         data_keys = await load_data_keys(pool, secrets, is_in_use=has_users, now=clock())
-        yield Runtime(
-            settings=settings,
-            pool=pool,
-            wiring=wiring,
-            secrets=secrets,
-            signer=Signer(data_keys),
-            cipher=Cipher(data_keys),
-            clock=clock,
-            outbound=outbound,
-            turns=Turns(most=settings.database_connections // 2, wait_seconds=profile.lock),
-        )
+        async with open_ports(PORTS, settings, fakes=fakes) as ports:
+            outbound = Outbound(allow=settings.outbound_allow, resolver=ports.get(Resolver))
+            try:
+                yield Runtime(
+                    settings=settings,
+                    pool=pool,
+                    wiring=wiring,
+                    secrets=secrets,
+                    signer=Signer(data_keys),
+                    cipher=Cipher(data_keys),
+                    clock=clock,
+                    outbound=outbound,
+                    turns=Turns(most=settings.database_connections // 2, wait_seconds=profile.lock),
+                    ports=ports,
+                )
+            finally:
+                await outbound.close()
     finally:
-        await outbound.close()
         await pool.close()

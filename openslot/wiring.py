@@ -1,4 +1,6 @@
-"""All that is attached, in one readable list: events, consequences, reactions, periodic jobs and sealed columns."""
+"""All that is attached, in one readable list: events, consequences, reactions, periodic jobs, ports, sealed columns."""
+
+from collections.abc import Mapping
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
@@ -8,6 +10,8 @@ from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
+from openslot.core.outbound import Resolver, open_system_resolver
+from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.integrations.mail.jobs import MAIL_JOBS
@@ -15,6 +19,7 @@ from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
+from openslot.scim.reactions import SCIM_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
@@ -22,7 +27,7 @@ from openslot.webhooks.store import LOGGED_EVENT
 
 EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *SCIM_EVENTS)
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS)
+REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *SCIM_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
@@ -43,6 +48,9 @@ WIRING = Wiring(
     event_uses=EVENT_USES,
     migrations=known_migrations(),
 )
+
+# The adapter of each port; a test gives fakes to `open_runtime`.
+PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver}
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
 SEALED = (SealedColumn("webhook_endpoints", "secret"), SealedColumn("webhook_endpoints", "previous_secret"))

@@ -11,7 +11,7 @@ import uvicorn
 
 from openslot.core.config import Settings
 from openslot.http.protocol import protocol_for
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 
 
 class PromptServer(uvicorn.Server):
@@ -51,7 +51,7 @@ class PromptServer(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serving(app: Any, limits: Limits | None = None) -> AsyncIterator[str]:
+async def serving(app: Any, limits: ConnectionLimits | None = None) -> AsyncIterator[str]:
     """Serve an app on a free port, as a web process does, and tell its address."""
     listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(

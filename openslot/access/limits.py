@@ -57,7 +57,7 @@ with looked_at as (
 select count(*) as looked_at, max(bucket) as last, (select count(*) from gone) as deleted from looked_at"""
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class LimitVerdict(Struct, frozen=True, kw_only=True):
     """Whether one more is let in, and how the log stands."""
 
     taken: bool
@@ -79,10 +79,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
             raise TooMany(message, retry_after=self.retry_after, headers=self.headers())
 
 
-def read_verdict(row: Row, limit: int, *, turn: int = 1) -> Verdict:
+def read_verdict(row: Row, limit: int, *, turn: int = 1) -> LimitVerdict:
     """Read a row that has the verdict's columns and `now`, for who came as the first, second, … of those it counts."""
     given = row["taken"]
-    return Verdict(
+    return LimitVerdict(
         taken=turn <= given,
         limit=limit,
         used=row["used"] - max(0, given - turn),
@@ -95,7 +95,7 @@ def seconds_until(instant: int, now: int) -> int:
     return max(1, ceil((instant - now) / 1_000_000))
 
 
-async def take(db: Db, bucket: str, limit: int) -> Verdict:
+async def take(db: Db, bucket: str, limit: int) -> LimitVerdict:
     """Take a place in a bucket's log, if one is free."""
     row = await db.fetchrow(TAKE, bucket, limit)
     assert row is not None  # noqa: S101 - an insert that returns

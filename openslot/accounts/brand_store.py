@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.accounts.models import Brand
+from openslot.accounts.models import ChosenBrand
 from openslot.core.db import Db
 from openslot.core.ids import new_id
 
@@ -13,13 +13,13 @@ on conflict ({owner}) do update set name = excluded.name, colour = excluded.colo
     updated_at = excluded.updated_at"""
 
 
-async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> Brand | None:
+async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | None:
     """Look up the brand of a user (`user_id`) or an organization (`organization_id`)."""
     row = await db.fetchrow(f"select name, colour, logo_url from brands where {owner} = $1", owner_id)
-    return Brand(**row) if row else None
+    return ChosenBrand(**row) if row else None
 
 
-async def save_brand(db: Db, brand: Brand, *, owner: str, owner_id: UUID, now: datetime) -> None:
+async def save_brand(db: Db, brand: ChosenBrand, *, owner: str, owner_id: UUID, now: datetime) -> None:
     """Write a brand in place of the one before."""
     sql = SAVE.format(owner=owner)
     await db.execute(sql, new_id(), owner_id, brand.name, brand.colour, brand.logo_url, now)

@@ -3,7 +3,7 @@
 import re
 
 from openslot.accounts import brand_store as store
-from openslot.accounts.models import Brand, Organization, User
+from openslot.accounts.models import ChosenBrand, Organization, User
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.urls import is_web_url
@@ -14,19 +14,19 @@ LONGEST_NAME = 100
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
-async def get_brand(work: Work, owner: User | Organization) -> Brand:
+async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
     """Read what was chosen; what was not is empty."""
-    return await store.find_brand(work.db, owner=_column(owner), owner_id=owner.id) or Brand()
+    return await store.find_brand(work.db, owner=_column(owner), owner_id=owner.id) or ChosenBrand()
 
 
-async def set_brand(work: Work, owner: User | Organization, brand: Brand) -> Brand:
+async def set_brand(work: Work, owner: User | Organization, brand: ChosenBrand) -> ChosenBrand:
     """Choose name, colour and logo."""
     checked = check_brand(brand)
     await store.save_brand(work.db, checked, owner=_column(owner), owner_id=owner.id, now=work.now)
     return checked
 
 
-def check_brand(brand: Brand) -> Brand:
+def check_brand(brand: ChosenBrand) -> ChosenBrand:
     """Write a brand in its normal form, or name everything that is wrong with it."""
     name, colour, logo = (brand.name or "").strip(), (brand.colour or "").lower(), (brand.logo_url or "").strip()
     faults: dict[str, str] = {}
@@ -38,7 +38,7 @@ def check_brand(brand: Brand) -> Brand:
         faults["logo"] = Text("must be a link that begins with https://")
     if faults:
         raise Invalid(details=faults)
-    return Brand(name=name or None, colour=colour or None, logo_url=logo or None)
+    return ChosenBrand(name=name or None, colour=colour or None, logo_url=logo or None)
 
 
 def _column(owner: User | Organization) -> str:

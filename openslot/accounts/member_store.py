@@ -86,6 +86,17 @@ async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: i
     return [to_member(row, now=now) for row in rows]
 
 
+async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
+    """Name the active owners and administrators of an organization."""
+    rows = await db.fetch(
+        """select u.id from memberships m join users u on u.id = m.user_id
+        where m.organization_id = $1 and m.role in ('owner', 'admin') and m.active and u.disabled_at is null
+        order by u.id""",
+        organization_id,
+    )
+    return [row["id"] for row in rows]
+
+
 async def insert_membership(db: Db, membership: Membership) -> None:
     """Write a user's place in an organization."""
     await db.execute(

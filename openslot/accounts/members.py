@@ -88,6 +88,11 @@ async def list_members(work: Work, organization: Organization, *, page: int = 1,
     return await store.list_members(work.db, organization.id, now=work.now, limit=limit, offset=(page - 1) * limit)
 
 
+async def list_administrators(work: Work, organization: Organization) -> list[UUID]:
+    """Name the owners and administrators of an organization who can act."""
+    return await store.list_administrators(work.db, organization.id)
+
+
 async def describe_member(
     work: Work, member: Member, *, profile: dict[str, Any] | None, said_active: bool | None
 ) -> None:

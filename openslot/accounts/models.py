@@ -64,7 +64,7 @@ class Organization(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
-class Brand(Struct, frozen=True, kw_only=True):
+class ChosenBrand(Struct, frozen=True, kw_only=True):
     """What stands on the mail of a user or of an organization's members; None: nothing was chosen."""
 
     name: str | None = None

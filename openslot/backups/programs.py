@@ -21,7 +21,7 @@ class ServerKind(Struct, frozen=True):
     encrypted: bool
 
 
-class Address(Struct, frozen=True):
+class ProgramAddress(Struct, frozen=True):
     """A database's address for a program's arguments, and what must not be seen there."""
 
     url: str
@@ -64,7 +64,7 @@ def major_of(program: str) -> int:
     return int(found[1]) if found else 0
 
 
-def address(url: str) -> Address:
+def address(url: str) -> ProgramAddress:
     """Take the password out of an address: everyone on a machine can read a program's arguments."""
     parts = urlsplit(url)
     credentials, at, place = parts.netloc.rpartition("@")
@@ -73,4 +73,4 @@ def address(url: str) -> Address:
     password = unquote(password) or asked.pop("password", "")
     query = f"?{urlencode(asked, quote_via=quote, safe='/')}" if asked else ""
     shown = f"{parts.scheme}://{user}{at}{place}{parts.path}{query}"
-    return Address(shown, {**os.environ, **({"PGPASSWORD": password} if password else {})})
+    return ProgramAddress(shown, {**os.environ, **({"PGPASSWORD": password} if password else {})})

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts import brands
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import Brand, Organization, User
+from openslot.accounts.models import ChosenBrand, Organization, User
 from openslot.cli.output import AsJson, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
@@ -31,7 +31,7 @@ class ShownBrand(Struct, frozen=True, kw_only=True, rename="camel"):
 def show_brand(user: OfUser = None, organization: OfOrganization = None, as_json: AsJson = False) -> None:
     """Show a brand."""
 
-    async def do(work: Work) -> Brand:
+    async def do(work: Work) -> ChosenBrand:
         return await brands.get_brand(work, await _get_owner(work, user, organization))
 
     _show(with_work(do), as_json=as_json)
@@ -49,10 +49,10 @@ def set_brand(
 ) -> None:
     """Change a brand; what is not given stays as it is."""
 
-    async def do(work: Work) -> Brand:
+    async def do(work: Work) -> ChosenBrand:
         owner = await _get_owner(work, user, organization)
         before = await brands.get_brand(work, owner)
-        changed = Brand(
+        changed = ChosenBrand(
             name=before.name if name is None else name,
             colour=before.colour if colour is None else colour,
             logo_url=before.logo_url if logo is None else logo,
@@ -70,7 +70,7 @@ async def _get_owner(work: Work, user: str | None, organization: str | None) -> 
     return await accounts.get_organization(work, organization or "")
 
 
-def _show(brand: Brand, *, as_json: bool) -> None:
+def _show(brand: ChosenBrand, *, as_json: bool) -> None:
     if as_json:
         print_json(ShownBrand(name=brand.name, colour=brand.colour, logo_url=brand.logo_url))
         return

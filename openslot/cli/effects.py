@@ -14,7 +14,7 @@ from openslot.cli.running import with_runtime, with_work
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
-from openslot.core.revivals import Revival, Verdict, revive_effects
+from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.health import UnfinishedState, list_unfinished
 
@@ -93,18 +93,20 @@ class ShownRevivals(Struct, frozen=True, kw_only=True, rename="camel"):
 def _show_revivals(revivals: list[Revival]) -> ShownRevivals:
     verdicts = Counter(revival.verdict for revival in revivals)
     return ShownRevivals(
-        revived=verdicts[Verdict.QUEUED],
-        skipped=verdicts[Verdict.SKIPPED],
-        left=verdicts[Verdict.LEFT],
+        revived=verdicts[RevivalVerdict.QUEUED],
+        skipped=verdicts[RevivalVerdict.SKIPPED],
+        left=verdicts[RevivalVerdict.LEFT],
         reasons=dict(Counter(revival.reason for revival in revivals if revival.reason is not None)),
     )
 
 
 def _describe_revivals(revivals: list[Revival]) -> Iterator[str]:
     by_outcome = Counter((revival.verdict, revival.reason) for revival in revivals)
-    yield f"{_effects(by_outcome.pop((Verdict.QUEUED, None), 0))} will be tried again."
+    yield f"{_effects(by_outcome.pop((RevivalVerdict.QUEUED, None), 0))} will be tried again."
     for (verdict, reason), count in by_outcome.items():
-        outcome = "skipped" if verdict is Verdict.SKIPPED else "left as they are" if count > 1 else "left as it is"
+        outcome = (
+            "skipped" if verdict is RevivalVerdict.SKIPPED else "left as they are" if count > 1 else "left as it is"
+        )
         yield f"{_effects(count)} {'was' if count == 1 else 'were'} {outcome}: {reason}."
 
 

@@ -57,7 +57,7 @@ delete from effects where id = any(array(
     select id from effects where event_id is null and finished_at < $1 order by finished_at limit $2))"""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class PlannedEffect(Struct, frozen=True, kw_only=True):
     """What is to be done and when; the reaction and the key say which plan it is."""
 
     reaction: str
@@ -68,7 +68,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     target: str | None = None
 
 
-async def plan_effect(db: Db, plan: Plan, *, now: datetime) -> None:
+async def plan_effect(db: Db, plan: PlannedEffect, *, now: datetime) -> None:
     """Plan an effect, or move the one that waits under the same key; a try under way is its last."""
     row = await db.fetchrow(
         PLAN,

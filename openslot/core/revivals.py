@@ -56,7 +56,7 @@ TOO_OLD = "its event is older than events are kept"
 UNDER_WAY = "a later change is being carried out at this moment"
 
 
-class Verdict(StrEnum):
+class RevivalVerdict(StrEnum):
     """What becomes of a dead effect that is to be tried again."""
 
     QUEUED = "queued"
@@ -68,11 +68,11 @@ class Revival(Struct, frozen=True):
     """What became of one dead effect, and why it is not tried again."""
 
     effect_id: UUID
-    verdict: Verdict
+    verdict: RevivalVerdict
     reason: str | None = None
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class LaneEntry(Struct, frozen=True, kw_only=True):
     """An effect in a lane, or in the lane that repeats it, as far as order is concerned."""
 
     id: UUID
@@ -91,7 +91,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return self.state in UNFINISHED
 
 
-def judge(dead: Entry, others: Collection[Entry], *, collapses: bool, kept_since: datetime) -> Revival:
+def judge(dead: LaneEntry, others: Collection[LaneEntry], *, collapses: bool, kept_since: datetime) -> Revival:
     """Decide whether a dead effect can still happen without coming after what followed it.
 
     What was done is compared by the events, since a lane that repeats may carry older ones; what is unfinished stands
@@ -100,15 +100,15 @@ def judge(dead: Entry, others: Collection[Entry], *, collapses: bool, kept_since
     newer = [each for each in others if (each.event_no, each.no) > (dead.event_no, dead.no)]
     behind = [each for each in others if each.lane == dead.lane and each.no > dead.no]
     if dead.event_at < kept_since:
-        return Revival(dead.id, Verdict.SKIPPED, TOO_OLD)
+        return Revival(dead.id, RevivalVerdict.SKIPPED, TOO_OLD)
     if any(each.state == "done" for each in newer):
-        return Revival(dead.id, Verdict.SKIPPED, DONE_SINCE)
+        return Revival(dead.id, RevivalVerdict.SKIPPED, DONE_SINCE)
     if collapses and any(each.is_unfinished or each.state == "dead" for each in behind):
-        return Revival(dead.id, Verdict.SKIPPED, REPLACED)
+        return Revival(dead.id, RevivalVerdict.SKIPPED, REPLACED)
     elsewhere = [each for each in newer if each.lane != dead.lane]
     if any(each.is_unfinished and not each.is_planned for each in [*behind, *elsewhere]):
-        return Revival(dead.id, Verdict.LEFT, UNDER_WAY)
-    return Revival(dead.id, Verdict.QUEUED)
+        return Revival(dead.id, RevivalVerdict.LEFT, UNDER_WAY)
+    return Revival(dead.id, RevivalVerdict.QUEUED)
 
 
 async def revive_effects(work: Work, effect_ids: Sequence[UUID] | None) -> list[Revival]:
@@ -136,22 +136,24 @@ async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> l
     since = kept_since(work.runtime.settings, now=work.now)
     told = [judge(each, entries, collapses=_collapses(work, each), kept_since=since) for each in dead]
     for revival in told:
-        if revival.verdict is Verdict.SKIPPED:
+        if revival.verdict is RevivalVerdict.SKIPPED:
             await work.db.execute(SKIP, [revival.effect_id], revival.reason, work.now)
-    queued = {revival.effect_id for revival in told if revival.verdict is Verdict.QUEUED}
+    queued = {revival.effect_id for revival in told if revival.verdict is RevivalVerdict.QUEUED}
     if queued:
         own = [entry for entry in entries if entry.lane == lane]
         await _line_up(work, lane, own, queued, unfinished=unfinished)
     return told
 
 
-async def _read_lanes(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[Entry]:
+async def _read_lanes(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[LaneEntry]:
     planned = {row["id"] for row in await work.db.fetch(LOCK_PLANNED, effect_ids, [lane])}
     rows = await work.db.fetch(READ, effect_ids, [lane, replay_lane(lane)])
-    return [Entry(**row, is_planned=row["id"] in planned) for row in rows]
+    return [LaneEntry(**row, is_planned=row["id"] in planned) for row in rows]
 
 
-async def _line_up(work: Work, lane: str, own: Sequence[Entry], queued: AbstractSet[UUID], *, unfinished: int) -> None:
+async def _line_up(
+    work: Work, lane: str, own: Sequence[LaneEntry], queued: AbstractSet[UUID], *, unfinished: int
+) -> None:
     """Let revived effects and all that is planned behind them wait in line, and the first of them go."""
     first = min(entry.no for entry in own if entry.id in queued)
     line = [entry for entry in own if entry.id in queued or (entry.is_planned and entry.no > first)]
@@ -172,15 +174,15 @@ async def _queue_alone(work: Work, effect_ids: Sequence[UUID]) -> list[Revival]:
     await enqueue(work.db, jobs)
     skipped = await work.db.fetch(SKIP, effect_ids, TOO_OLD, work.now)
     return [
-        *(Revival(row["id"], Verdict.QUEUED) for row in queued),
-        *(Revival(row["id"], Verdict.SKIPPED, TOO_OLD) for row in skipped),
+        *(Revival(row["id"], RevivalVerdict.QUEUED) for row in queued),
+        *(Revival(row["id"], RevivalVerdict.SKIPPED, TOO_OLD) for row in skipped),
     ]
 
 
-def _collapses(work: Work, entry: Entry) -> bool:
+def _collapses(work: Work, entry: LaneEntry) -> bool:
     reaction = _reaction(work, entry)
     return reaction is not None and reaction.collapses
 
 
-def _reaction(work: Work, entry: Entry) -> Reaction | None:
+def _reaction(work: Work, entry: LaneEntry) -> Reaction | None:
     return work.runtime.wiring.reaction(entry.reaction)

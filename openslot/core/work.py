@@ -20,7 +20,8 @@ from openslot.core.effects import NewEffect, insert_events
 from openslot.core.events import Event, Wiring
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
-from openslot.core.planned import Plan, drop_planned, move_planned, plan_effect
+from openslot.core.planned import PlannedEffect, drop_planned, move_planned, plan_effect
+from openslot.core.ports import Ports
 from openslot.core.secrets import Secrets
 from openslot.core.signing import Signer
 from openslot.core.turns import Turns
@@ -32,7 +33,19 @@ Result = TypeVar("Result")
 class Runtime:
     """What a process has one of, and all of its work shares."""
 
-    __slots__ = ("_batchers", "cipher", "clock", "outbound", "pool", "secrets", "settings", "signer", "turns", "wiring")
+    __slots__ = (
+        "_batchers",
+        "cipher",
+        "clock",
+        "outbound",
+        "pool",
+        "ports",
+        "secrets",
+        "settings",
+        "signer",
+        "turns",
+        "wiring",
+    )
 
     def __init__(
         self,
@@ -45,6 +58,7 @@ class Runtime:
         cipher: Cipher,
         clock: Clock,
         outbound: Outbound,
+        ports: Ports,
         turns: Turns,
     ) -> None:
         self.settings = settings
@@ -55,6 +69,7 @@ class Runtime:
         self.cipher = cipher
         self.clock = clock
         self.outbound = outbound
+        self.ports = ports
         self.turns = turns
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
 
@@ -165,7 +180,9 @@ class Work:
         """
         if self.runtime.wiring.reaction(reaction) is None:
             raise LookupError(f"no reaction is named {reaction}")
-        plan = Plan(reaction=reaction, key=key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target)
+        plan = PlannedEffect(
+            reaction=reaction, key=key, due_at=due_at, payload=payload, tenant_id=tenant_id, target=target
+        )
         await plan_effect(self.db, plan, now=self.now)
 
     async def move_planned(self, reaction: str, key: str, *, due_at: datetime) -> bool:

@@ -9,21 +9,21 @@ from openslot.scim.attributes import CORE, Attribute
 from openslot.scim.errors import InvalidValue, NoTarget, NotMutable
 from openslot.scim.filters import And, Comparison, Filter
 from openslot.scim.matching import is_match, part_of
-from openslot.scim.paths import Target
+from openslot.scim.paths import PathTarget
 from openslot.scim.resources import MOST_VALUES, Resource, read_extension, read_one, read_value, without_empty
 
 Kind = Literal["add", "replace", "remove"]
 
 
-class Operation(Struct, frozen=True):
+class PatchOperation(Struct, frozen=True):
     """One change."""
 
     kind: Kind
-    target: Target
+    target: PathTarget
     value: Any
 
 
-def apply(resource: Resource, operation: Operation) -> None:
+def apply(resource: Resource, operation: PatchOperation) -> None:
     """Change a user in place."""
     target = operation.target
     if target.attribute is None:
@@ -42,7 +42,7 @@ def apply(resource: Resource, operation: Operation) -> None:
     _drop_if_empty(resource, target.schema)
 
 
-def _apply_to_schema(resource: Resource, operation: Operation) -> None:
+def _apply_to_schema(resource: Resource, operation: PatchOperation) -> None:
     if operation.kind == "remove":
         if operation.target.schema == CORE:
             raise NotMutable("userName is required")
@@ -54,7 +54,7 @@ def _apply_to_schema(resource: Resource, operation: Operation) -> None:
     _drop_if_empty(resource, operation.target.schema)
 
 
-def _apply_to_one(holder: Resource, operation: Operation, attribute: Attribute) -> None:
+def _apply_to_one(holder: Resource, operation: PatchOperation, attribute: Attribute) -> None:
     if operation.kind == "remove":
         holder.pop(attribute.name, None)
         return
@@ -74,14 +74,14 @@ def _nulls_of(attribute: Attribute, value: object) -> set[str]:
     return {part.name for part in parts if part is not None}
 
 
-def _apply_to_part(holder: Resource, operation: Operation, part: Attribute) -> None:
+def _apply_to_part(holder: Resource, operation: PatchOperation, part: Attribute) -> None:
     if operation.kind == "remove":
         holder.pop(part.name, None)
     else:
         holder[part.name] = read_one(part, operation.value)
 
 
-def _apply_to_values(holder: Resource, operation: Operation, attribute: Attribute) -> None:
+def _apply_to_values(holder: Resource, operation: PatchOperation, attribute: Attribute) -> None:
     values: list[Resource] = holder.setdefault(attribute.name, [])
     if operation.target.filter is None and operation.target.part is None:
         holder[attribute.name] = _changed_list(values, operation, attribute)
@@ -91,7 +91,7 @@ def _apply_to_values(holder: Resource, operation: Operation, attribute: Attribut
         raise InvalidValue(f"{attribute.name} must have at most {MOST_VALUES} values")
 
 
-def _changed_list(values: list[Resource], operation: Operation, attribute: Attribute) -> list[Resource]:
+def _changed_list(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
     if operation.kind == "remove":
         if operation.value is None:
             return []
@@ -104,7 +104,7 @@ def _changed_list(values: list[Resource], operation: Operation, attribute: Attri
     return _with_new_primary(values, added)
 
 
-def _changed_elements(values: list[Resource], operation: Operation, attribute: Attribute) -> list[Resource]:
+def _changed_elements(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
     """Change the elements that the path chooses; where there are none, make the one that it describes."""
     chosen = operation.target.filter
     places = [place for place, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
@@ -123,7 +123,7 @@ def _changed_elements(values: list[Resource], operation: Operation, attribute: A
     return [changed.get(place, each) for place, each in enumerate(values)]
 
 
-def _change(element: Resource, operation: Operation, attribute: Attribute) -> Resource:
+def _change(element: Resource, operation: PatchOperation, attribute: Attribute) -> Resource:
     part = operation.target.part
     if part is not None:
         return {**element, part.name: read_one(part, operation.value)}

@@ -17,6 +17,7 @@ from openslot.scim import store
 from openslot.scim.errors import HeldDepartureNotFound
 from openslot.scim.events import DepartureDecided, DepartureHeld
 from openslot.scim.models import HeldDeparture, Preview
+from openslot.scim.reactions import plan_report
 
 WITHIN = timedelta(hours=1)
 ALWAYS_PASS = 5
@@ -79,6 +80,7 @@ async def _is_held(work: Work, organization: Organization, member: Member, *, re
         members=before,
     )
     await work.record(held)
+    await plan_report(work, organization)
     return True
 
 

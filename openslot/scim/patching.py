@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from openslot.scim.applying import Kind, Operation, apply
+from openslot.scim.applying import Kind, PatchOperation, apply
 from openslot.scim.attributes import CORE
 from openslot.scim.errors import InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
-from openslot.scim.paths import Target, parse_path
+from openslot.scim.paths import PathTarget, parse_path
 from openslot.scim.resources import Resource, check_user, is_empty, without_empty
 
 MOST_OPERATIONS = 100
@@ -22,7 +22,7 @@ def patch(resource: Resource, body: Mapping[str, Any]) -> Resource:
     return check_user(without_empty(changed))
 
 
-def read_operations(body: Mapping[str, Any]) -> Iterator[Operation]:
+def read_operations(body: Mapping[str, Any]) -> Iterator[PatchOperation]:
     """Read a message's operations in their order; those on attributes that we do not keep are passed over."""
     sent = _get(body, "Operations")
     if not isinstance(sent, list) or not sent:
@@ -35,7 +35,7 @@ def read_operations(body: Mapping[str, Any]) -> Iterator[Operation]:
         yield from _read_operation(each)
 
 
-def _read_operation(sent: Mapping[str, Any]) -> Iterator[Operation]:
+def _read_operation(sent: Mapping[str, Any]) -> Iterator[PatchOperation]:
     op, path, value = (_get(sent, name) for name in ("op", "path", "value"))
     kind = _KINDS.get(op.lower()) if isinstance(op, str) else None
     if kind is None:
@@ -55,7 +55,7 @@ def _read_operation(sent: Mapping[str, Any]) -> Iterator[Operation]:
     yield from _with_value(kind, target, value)
 
 
-def _read_without_path(kind: Kind, value: object) -> Iterator[Operation]:
+def _read_without_path(kind: Kind, value: object) -> Iterator[PatchOperation]:
     if kind == "remove":
         raise NoTarget("path is required to remove something")
     if not isinstance(value, Mapping):
@@ -67,14 +67,14 @@ def _read_without_path(kind: Kind, value: object) -> Iterator[Operation]:
             yield from _with_value(kind, target, inner)
 
 
-def _with_value(kind: Kind, target: Target, value: object) -> Iterator[Operation]:
+def _with_value(kind: Kind, target: PathTarget, value: object) -> Iterator[PatchOperation]:
     """Turn an operation on a whole schema into one for each of its attributes; a null removes."""
     if target.attribute is None and target.schema == CORE and kind != "remove":
         yield from _read_without_path(kind, value)
     elif kind != "remove" and is_empty(value):
-        yield Operation("remove", target, None)
+        yield PatchOperation("remove", target, None)
     else:
-        yield Operation(kind, target, value)
+        yield PatchOperation(kind, target, value)
 
 
 def _get(sent: Mapping[str, Any], name: str) -> Any:

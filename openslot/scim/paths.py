@@ -12,7 +12,7 @@ LONGEST = 1000
 _SHAPE = re.compile(r"(?P<head>[^\[\]]+)(?:\[(?P<filter>.*)\](?:\.(?P<part>[A-Za-z$][\w$-]*))?)?", re.ASCII | re.DOTALL)
 
 
-class Target(Struct, frozen=True, kw_only=True):
+class PathTarget(Struct, frozen=True, kw_only=True):
     """What an operation changes."""
 
     schema: str
@@ -27,14 +27,14 @@ class Target(Struct, frozen=True, kw_only=True):
         return self.attribute is not None and self.attribute.mutability == "readOnly"
 
 
-def parse_path(text: str) -> Target | None:
+def parse_path(text: str) -> PathTarget | None:
     """Read a path; None where it names an attribute that we do not keep."""
     shape = _SHAPE.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if shape is None:
         raise InvalidPath(f"{text[:100]} is not a path")
     split = split_schema(shape["head"])
     if split is not None and not split[1]:
-        return Target(schema=split[0], attribute=None)
+        return PathTarget(schema=split[0], attribute=None)
     path = parse_attribute_path(shape["head"])
     if path is None or (path.part and shape["filter"] is not None):
         raise InvalidPath(f"{text[:100]} is not a path")
@@ -48,4 +48,4 @@ def parse_path(text: str) -> Target | None:
     part = attribute.part(part_name) if part_name else None
     if part_name and part is None:
         return None
-    return Target(schema=path.schema or CORE, attribute=attribute, filter=wanted, part=part)
+    return PathTarget(schema=path.schema or CORE, attribute=attribute, filter=wanted, part=part)

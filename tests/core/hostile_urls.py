@@ -1,12 +1,12 @@
 """URLs that must never lead to a connection, by the rule that stops each."""
 
-from openslot.core.outbound import Reason
+from openslot.core.outbound import OutboundReason
 
 PORT = "{port}"
 """Stands for the canary's own port, so that a slip would reach it."""
 
-HOSTILE: dict[Reason, tuple[str, ...]] = {
-    Reason.ADDRESS: (
+HOSTILE: dict[OutboundReason, tuple[str, ...]] = {
+    OutboundReason.ADDRESS: (
         # loopback
         f"https://127.0.0.1:{PORT}/",
         f"https://127.1.2.3:{PORT}/",
@@ -78,7 +78,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         "https://[2001:0:4136:e378:8000:63bf:80ff:fffe]/",
         "https://[fe80::5efe:127.0.0.1]/",
     ),
-    Reason.NUMBER: (
+    OutboundReason.NUMBER: (
         f"https://2130706433:{PORT}/",
         f"https://017700000001:{PORT}/",
         f"https://0x7f000001:{PORT}/",
@@ -100,7 +100,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         "https://2852039166/",
         "https://example.org.1/",
     ),
-    Reason.NAME: (
+    OutboundReason.NAME: (
         f"https://localhost:{PORT}/",
         f"https://LOCALHOST:{PORT}/",
         f"https://api.localhost:{PORT}/",
@@ -114,7 +114,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         "https://postgres/",
         "https://metadata/",
     ),
-    Reason.HOST: (
+    OutboundReason.HOST: (
         "https://",
         "https:///",
         "https:///127.0.0.1/",
@@ -148,7 +148,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         "https://orgxn--_.example/",
         "https://{127.0.0.1}/",
     ),
-    Reason.USERINFO: (
+    OutboundReason.USERINFO: (
         f"https://example.org@127.0.0.1:{PORT}/",
         f"https://user:secret@127.0.0.1:{PORT}/",
         f"https://example.org:443@127.0.0.1:{PORT}/",
@@ -157,7 +157,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         f"https://example.org%40127.0.0.1@127.0.0.1:{PORT}/",
         f"https://a@b@127.0.0.1:{PORT}/",
     ),
-    Reason.PORT: (
+    OutboundReason.PORT: (
         "https://example.org:0/",
         "https://example.org:65536/",
         "https://example.org:999999/",
@@ -185,7 +185,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         "https://example.org:11211/",
         "https://example.org:27017/",
     ),
-    Reason.CHARACTERS: (
+    OutboundReason.CHARACTERS: (
         f"https://example.org\\@127.0.0.1:{PORT}/",
         f"https:\\\\127.0.0.1:{PORT}\\",
         f"https://127.0.0.1\\.example.org:{PORT}/",
@@ -208,7 +208,7 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         f"https://local\u200bhost:{PORT}/",
         "https://example.org\u2044@127.0.0.1/",
     ),
-    Reason.SCHEME: (
+    OutboundReason.SCHEME: (
         "",
         "127.0.0.1",
         "//127.0.0.1/",
@@ -225,13 +225,13 @@ HOSTILE: dict[Reason, tuple[str, ...]] = {
         f"jar:https://127.0.0.1:{PORT}/!/",
         f"url:https://127.0.0.1:{PORT}/",
     ),
-    Reason.INSECURE: (
+    OutboundReason.INSECURE: (
         "http://example.org/",
         "http://example.org:8080/",
         "HTTP://example.org/",
         "http://8.8.8.8/",
     ),
-    Reason.TOO_LONG: (
+    OutboundReason.TOO_LONG: (
         f"https://127.0.0.1:{PORT}/{'a' * 2048}",
         f"https://{'a.' * 4096}org/",
     ),

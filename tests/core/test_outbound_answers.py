@@ -9,7 +9,7 @@ from ipaddress import ip_network
 import httpcore2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, OutboundResponse, Reason
+from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, OutboundResponse
 from tests.core.test_outbound_peers import OK, PUBLIC, Handler, Names, Peer, serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -223,7 +223,7 @@ async def test_a_header_that_would_change_the_connection_is_refused(name: str, v
     async with serve(OK) as peer:
         with pytest.raises(OutboundRefused) as refused:
             await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{peer.port}/", headers={name: value})
-        assert (refused.value.reason, peer.connections) == (Reason.HEADERS, 0)
+        assert (refused.value.reason, peer.connections) == (OutboundReason.HEADERS, 0)
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "get", "", "GET / HTTP/1.1\r\nX: y\r\n\r\nGET", "GÉT"])
@@ -231,7 +231,7 @@ async def test_a_method_that_is_no_plain_request_is_refused(method: str) -> None
     async with serve(OK) as peer:
         with pytest.raises(OutboundRefused) as refused:
             await send(peer, method=method)
-        assert (refused.value.reason, peer.connections) == (Reason.METHOD, 0)
+        assert (refused.value.reason, peer.connections) == (OutboundReason.METHOD, 0)
 
 
 async def test_closing_ends_the_calls_under_way() -> None:

@@ -12,7 +12,7 @@ import httpcore2
 import httpx2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, Reason, RequestLimits
+from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from tests.core.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.core.small_internet import HERE, HERE_ADDRESS, Site, small_internet
 from tests.core.test_outbound_answers import HEAD, endless
@@ -45,7 +45,7 @@ async def test_a_harmless_name_with_a_private_address_is_refused(tmp_path: Path)
             world.name("harmless.example.org", [HERE_ADDRESS, address])
             with pytest.raises(OutboundRefused) as refused:
                 await client.get("https://harmless.example.org/")
-            assert refused.value.reason is Reason.ADDRESS
+            assert refused.value.reason is OutboundReason.ADDRESS
         assert world.connected == []
 
 
@@ -97,7 +97,7 @@ async def test_a_header_that_would_change_the_connection_is_refused(
     async with small_internet(tmp_path) as (outbound, world), outbound.client() as client:
         with pytest.raises(OutboundRefused) as refused:
             await client.post(HOME, content=b"ab", headers=headers)
-        assert (refused.value.reason, world.looked_up) == (Reason.HEADERS, [])
+        assert (refused.value.reason, world.looked_up) == (OutboundReason.HEADERS, [])
 
 
 @pytest.mark.parametrize("method", ["CONNECT", "TRACE", "GET / HTTP/1.1\r\nX: y\r\n\r\nGET", "A-", "X" * 21])
@@ -105,7 +105,7 @@ async def test_a_method_that_is_no_plain_request_is_refused(tmp_path: Path, meth
     async with small_internet(tmp_path) as (outbound, world), outbound.client() as client:
         with pytest.raises(OutboundRefused) as refused:
             await client.request(method, HOME)
-        assert (refused.value.reason, world.looked_up) == (Reason.METHOD, [])
+        assert (refused.value.reason, world.looked_up) == (OutboundReason.METHOD, [])
 
 
 async def test_a_url_of_a_servers_own_making_may_be_longer_than_a_users(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ async def test_a_url_of_a_servers_own_making_may_be_longer_than_a_users(tmp_path
         assert (await client.get(f"{HOME}?page={'t' * 8000}")).status_code == 200
         with pytest.raises(OutboundRefused) as refused:
             await client.get(f"{HOME}?page={'t' * 8200}")
-        assert (refused.value.reason, len(world.here.requests)) == (Reason.TOO_LONG, 1)
+        assert (refused.value.reason, len(world.here.requests)) == (OutboundReason.TOO_LONG, 1)
 
 
 @pytest.mark.parametrize("length", [0, 999, 1000])

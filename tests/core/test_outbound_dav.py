@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, Reason, RequestLimits
+from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 USER, PASSWORD = "host", "correct horse"
@@ -155,4 +155,4 @@ async def test_a_server_outside_the_allowed_networks_is_not_asked(server: str) -
     async with Outbound().client() as client:
         with pytest.raises(OutboundRefused) as refused:
             await client.request("PROPFIND", f"{server}/{USER}/")
-    assert refused.value.reason is Reason.ADDRESS
+    assert refused.value.reason is OutboundReason.ADDRESS

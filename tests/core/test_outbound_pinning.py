@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, Reason
+from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
 from openslot.core.outbound.resolver import SystemResolver
 from tests.core.test_outbound_peers import OK, PUBLIC, PUBLIC_V6, Internet, Names, serve
 
@@ -120,7 +120,7 @@ async def test_one_private_address_among_public_ones_is_enough_to_refuse(
     async with world(identity, Names(addresses)) as (outbound, internet):
         with pytest.raises(OutboundRefused) as refused:
             await outbound.send("GET", f"https://{NAME}/")
-        assert refused.value.reason is Reason.ADDRESS
+        assert refused.value.reason is OutboundReason.ADDRESS
         assert (internet.asked, counted(internet)) == ([], (0, 0))
 
 
@@ -194,15 +194,15 @@ async def test_the_allow_list_lets_plain_http_through_to_its_networks(host: str)
 @pytest.mark.parametrize(
     ("url", "addresses", "reason"),
     [
-        (f"http://{NAME}/", [PUBLIC], Reason.INSECURE),
-        (f"http://{NAME}/", ["127.0.0.1", PUBLIC], Reason.INSECURE),
-        (f"https://{NAME}:22/", [PUBLIC], Reason.PORT),
-        ("https://wiki.internal/", [PUBLIC], Reason.NAME),
-        (f"https://{NAME}/", ["127.0.0.1", "10.0.0.1"], Reason.ADDRESS),
+        (f"http://{NAME}/", [PUBLIC], OutboundReason.INSECURE),
+        (f"http://{NAME}/", ["127.0.0.1", PUBLIC], OutboundReason.INSECURE),
+        (f"https://{NAME}:22/", [PUBLIC], OutboundReason.PORT),
+        ("https://wiki.internal/", [PUBLIC], OutboundReason.NAME),
+        (f"https://{NAME}/", ["127.0.0.1", "10.0.0.1"], OutboundReason.ADDRESS),
     ],
 )
 async def test_the_allow_list_loosens_nothing_for_addresses_outside_it(
-    url: str, addresses: list[str], reason: Reason
+    url: str, addresses: list[str], reason: OutboundReason
 ) -> None:
     async with serve() as canary:
         internet = Internet(canary=canary)

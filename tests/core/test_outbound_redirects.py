@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, Reason, RequestLimits
+from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from openslot.core.outbound.client import MOST_REDIRECTS
 from tests.core.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.core.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet
@@ -41,22 +41,24 @@ async def test_a_redirect_is_not_followed_unless_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("https://127.0.0.1:8443/", Reason.ADDRESS),
-        ("https://[::1]/", Reason.ADDRESS),
-        ("//169.254.169.254/latest/meta-data/", Reason.ADDRESS),
-        ("https://10.0.0.1/", Reason.ADDRESS),
-        ("https://private.example.org/", Reason.ADDRESS),
-        ("https://localhost/", Reason.NAME),
-        ("https://2130706433/", Reason.NUMBER),
-        (f"http://{THERE}/", Reason.INSECURE),
-        (f"ftp://{THERE}/", Reason.SCHEME),
-        ("file:///etc/passwd", Reason.SCHEME),
-        (f"gopher://{THERE}/", Reason.SCHEME),
-        (f"https://user:secret@{THERE}/", Reason.USERINFO),
-        (f"https://{THERE}:6379/", Reason.PORT),
+        ("https://127.0.0.1:8443/", OutboundReason.ADDRESS),
+        ("https://[::1]/", OutboundReason.ADDRESS),
+        ("//169.254.169.254/latest/meta-data/", OutboundReason.ADDRESS),
+        ("https://10.0.0.1/", OutboundReason.ADDRESS),
+        ("https://private.example.org/", OutboundReason.ADDRESS),
+        ("https://localhost/", OutboundReason.NAME),
+        ("https://2130706433/", OutboundReason.NUMBER),
+        (f"http://{THERE}/", OutboundReason.INSECURE),
+        (f"ftp://{THERE}/", OutboundReason.SCHEME),
+        ("file:///etc/passwd", OutboundReason.SCHEME),
+        (f"gopher://{THERE}/", OutboundReason.SCHEME),
+        (f"https://user:secret@{THERE}/", OutboundReason.USERINFO),
+        (f"https://{THERE}:6379/", OutboundReason.PORT),
     ],
 )
-async def test_a_redirect_is_refused_where_a_request_would_be(tmp_path: Path, place: str, reason: Reason) -> None:
+async def test_a_redirect_is_refused_where_a_request_would_be(
+    tmp_path: Path, place: str, reason: OutboundReason
+) -> None:
     site = Site()
     async with small_internet(tmp_path, here=site) as (outbound, world):
         for status in (301, 302, 303, 307, 308):
@@ -97,7 +99,7 @@ async def test_a_redirect_to_a_name_with_a_private_address_is_refused(tmp_path: 
             world.name("moved.example.org", [address])
             with pytest.raises(OutboundRefused) as refused:
                 await follow(outbound)
-            assert refused.value.reason is Reason.ADDRESS
+            assert refused.value.reason is OutboundReason.ADDRESS
         assert set(world.connected) == {HERE_ADDRESS}
 
 
@@ -190,4 +192,4 @@ async def test_plain_http_is_followed_within_the_allowed_networks_only() -> None
         async with serve(redirect(f"http://[::1]:{end.port}/")) as start:
             with pytest.raises(OutboundRefused) as refused:
                 await follow(Outbound(allow=LOOPBACK), f"http://127.0.0.1:{start.port}/")
-            assert (refused.value.reason, end.connections) == (Reason.ADDRESS, 1)
+            assert (refused.value.reason, end.connections) == (OutboundReason.ADDRESS, 1)

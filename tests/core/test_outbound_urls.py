@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
-from openslot.core.outbound import Outbound, OutboundRefused, Reason, check_url
+from openslot.core.outbound import Outbound, OutboundReason, OutboundRefused, check_url
 from openslot.core.outbound.addresses import is_public
 from openslot.core.outbound.errors import SENTENCES
 from openslot.core.outbound.targets import get_target
@@ -23,7 +23,7 @@ def test_the_table_is_large_and_has_no_shape_twice() -> None:
 
 
 @pytest.mark.parametrize(("reason", "url"), SHAPES)
-def test_a_hostile_url_is_refused_when_it_is_saved(reason: Reason, url: str) -> None:
+def test_a_hostile_url_is_refused_when_it_is_saved(reason: OutboundReason, url: str) -> None:
     with pytest.raises(OutboundRefused) as refused:
         check_url(url.replace("{port}", "8443"))
     assert refused.value.reason is reason
@@ -54,11 +54,11 @@ async def test_no_hostile_url_reaches_the_canary_over_real_sockets() -> None:
 async def test_the_same_addresses_do_reach_the_canary_once_the_operator_allows_them() -> None:
     async with serve() as canary:
         outbound = Outbound(allow=ANYWHERE, connector=Internet(canary=canary))
-        for url in HOSTILE[Reason.ADDRESS]:
+        for url in HOSTILE[OutboundReason.ADDRESS]:
             plain = url.lower().replace("https:", "http:", 1).replace("{port}", str(canary.port))
             assert (await outbound.send("GET", plain)).status == 200
         await outbound.close()
-        assert canary.connections == len(HOSTILE[Reason.ADDRESS])
+        assert canary.connections == len(HOSTILE[OutboundReason.ADDRESS])
 
 
 @pytest.mark.parametrize("address", PRIVATE_ADDRESSES)
@@ -68,7 +68,7 @@ async def test_a_harmless_name_with_a_private_address_is_not_connected_to(addres
         outbound = Outbound(resolver=Names([address]), connector=internet)
         with pytest.raises(OutboundRefused) as refused:
             await outbound.send("GET", "https://hooks.example.org/")
-        assert refused.value.reason is Reason.ADDRESS
+        assert refused.value.reason is OutboundReason.ADDRESS
         assert address not in refused.value.message
         assert (canary.connections, internet.asked) == (0, [])
 
@@ -131,7 +131,7 @@ def test_an_allowed_network_opens_nothing_beside_itself(url: str) -> None:
 
 
 def test_every_reason_has_its_sentence() -> None:
-    assert set(SENTENCES) == set(Reason)
-    refused = OutboundRefused(Reason.ADDRESS)
+    assert set(SENTENCES) == set(OutboundReason)
+    refused = OutboundRefused(OutboundReason.ADDRESS)
     assert isinstance(refused, Refusal)
     assert (refused.code, refused.status) == ("outbound_refused", 400)

@@ -147,6 +147,6 @@ async def test_every_tarpit_has_its_try_and_those_that_wait_lose_none(
         await until(lambda: len(pit.asked) == 4 * TARPITS_EACH)
         # Whoever was turned away has not lost a try by it.
         tries = """
-            select count(*) from effects f where reaction = 'webhooks.deliver' and state = 'queued' and attempts <>
+            select count(*) from effects f where reaction = 'webhooks.send' and state = 'queued' and attempts <>
                 (select count(*) from webhook_deliveries d where d.effect_id = f.id)"""
         assert await runtime.pool.fetchval(tries) == 0

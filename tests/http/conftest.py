@@ -21,7 +21,7 @@ from tests.conftest import TEMPLATE, database_at
 from tests.http.probes import PROBES
 from tests.live import connect, serving
 
-METRICS_TOKEN = "the token of a metrics reader".replace(" ", "-")
+METRICS_TOKEN = "the token of a reader of the metrics".replace(" ", "-")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 from tests.live import serving
 
 Scope = dict[str, Any]
@@ -36,7 +36,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(handler: Handler, limits: Limits | None = None) -> AsyncIterator[Talk]:
+async def talking(handler: Handler, limits: ConnectionLimits | None = None) -> AsyncIterator[Talk]:
     """Serve one handler, and connect to it."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,7 +47,7 @@ async def talking(handler: Handler, limits: Limits | None = None) -> AsyncIterat
             await receive()
             await send({"type": f"lifespan.{step}.complete"})
 
-    async with serving(app, limits or Limits()) as url:
+    async with serving(app, limits or ConnectionLimits()) as url:
         host, _, port = url.removeprefix("http://").partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         yield Talk(reader, writer)

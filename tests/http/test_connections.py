@@ -9,7 +9,7 @@ from openslot.access.addresses import client_address
 from openslot.core.config import Networks, Settings
 from openslot.core.errors import Refusal
 from openslot.http.protocol.connections import UNCOUNTED, Connections, counted_address
-from openslot.http.protocol.limits import Limits, connections_within, limits_of
+from openslot.http.protocol.limits import ConnectionLimits, connections_within, limits_of
 
 NOBODY = Networks()
 PROXIES = Networks.parse("10.0.0.0/8, fd00::/8")
@@ -27,7 +27,7 @@ class Caller:
         raise AssertionError(f"expired at {now}")
 
 
-def admitted(limits: Limits, peers: list[str], trusted: Networks = NOBODY) -> list[int]:
+def admitted(limits: ConnectionLimits, peers: list[str], trusted: Networks = NOBODY) -> list[int]:
     """Let them come one after the other; tell the status of each refusal, 0 where there is none."""
     connections, loop, told = Connections(limits), asyncio.new_event_loop(), []
     for peer in peers:
@@ -52,19 +52,19 @@ def admitted(limits: Limits, peers: list[str], trusted: Networks = NOBODY) -> li
     ],
 )
 def test_an_address_is_an_ipv4_one_or_the_64_of_an_ipv6_one(peers: list[str], statuses: list[int]) -> None:
-    assert admitted(Limits(connections_per_address=2), peers) == statuses
+    assert admitted(ConnectionLimits(connections_per_address=2), peers) == statuses
 
 
 @pytest.mark.parametrize("peer", ["10.1.2.3", "fd00::1", "::ffff:10.1.2.3"])
 def test_a_trusted_proxy_is_not_counted(peer: str) -> None:
-    limits = Limits(connections_per_address=2)
+    limits = ConnectionLimits(connections_per_address=2)
 
     assert admitted(limits, [peer] * 5, PROXIES) == [0] * 5
     assert admitted(limits, [peer] * 3) == [0, 0, 429]
 
 
 def test_all_together_have_their_limit_proxies_among_them() -> None:
-    limits = Limits(connections_per_address=2, connections=3)
+    limits = ConnectionLimits(connections_per_address=2, connections=3)
 
     assert admitted(limits, ["10.0.0.1", "192.0.2.1", "192.0.2.2", "10.0.0.1", "192.0.2.3"], PROXIES) == [
         0, 0, 0, 503, 503,
@@ -77,7 +77,7 @@ def test_a_connection_without_an_address_is_not_counted() -> None:
 
 
 def test_one_that_has_gone_makes_room_and_only_once() -> None:
-    connections, loop = Connections(Limits(connections_per_address=1)), asyncio.new_event_loop()
+    connections, loop = Connections(ConnectionLimits(connections_per_address=1)), asyncio.new_event_loop()
     first, second = Caller("192.0.2.1"), Caller("192.0.2.1")
     connections.add(first, loop)
     with pytest.raises(Refusal):

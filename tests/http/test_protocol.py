@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 from tests.http.talking import GET, LAST, Receive, Scope, Send, answer, read_body, talking
 
 
@@ -98,7 +98,7 @@ async def test_a_large_body_waits_until_the_app_asks_for_it() -> None:
         await answer(send, b"")
 
     size = 50_000_000
-    async with talking(late, Limits(body_seconds=0.3, body_bytes_a_second=size)) as talk:
+    async with talking(late, ConnectionLimits(body_seconds=0.3, body_bytes_a_second=size)) as talk:
         talk.writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % size)
         talk.writer.write(bytes(size))
         # Longer than a body may take: it is the app that makes the client wait.
@@ -116,7 +116,7 @@ async def test_the_time_in_which_the_app_reads_nothing_is_not_the_clients() -> N
         await asyncio.sleep(2.2)
         await answer(send, b"<%d>" % len(await read_body(receive)))
 
-    async with talking(late, Limits(body_seconds=2, body_bytes_a_second=10**9)) as talk:
+    async with talking(late, ConnectionLimits(body_seconds=2, body_bytes_a_second=10**9)) as talk:
         await talk.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000001\r\n\r\n" + bytes(1_000_000))
         await asyncio.sleep(2.7)
         await talk.send(b"a")
@@ -154,7 +154,7 @@ async def test_an_answer_that_nobody_takes_is_given_up() -> None:
             await send({"type": "http.response.body", "body": bytes(100_000), "more_body": True})
         learned.set_result((await receive())["type"])
 
-    async with talking(pour, Limits(send_seconds=0.3)) as talk:
+    async with talking(pour, ConnectionLimits(send_seconds=0.3)) as talk:
         cast("asyncio.Transport", talk.writer.transport).pause_reading()
         await talk.send(GET)
 
@@ -233,7 +233,7 @@ async def test_an_app_that_reads_on_after_its_answer_learns_that_it_is_over() ->
 
 
 async def test_an_idle_connection_is_kept_for_a_while_and_ended_without_a_word() -> None:
-    async with talking(tell_path, Limits(head_seconds=0.5, keep_alive_seconds=2.5)) as talk:
+    async with talking(tell_path, ConnectionLimits(head_seconds=0.5, keep_alive_seconds=2.5)) as talk:
         for pause in (1, 0):
             await talk.send(GET)
             await talk.read(b">")
@@ -248,7 +248,7 @@ async def test_a_slow_app_is_waited_for() -> None:
         await asyncio.sleep(1)
         await answer(send, b"<>")
 
-    async with talking(slow, Limits(body_seconds=0.1, send_seconds=0.1)) as talk:
+    async with talking(slow, ConnectionLimits(body_seconds=0.1, send_seconds=0.1)) as talk:
         await talk.send(GET)
 
         assert await talk.read(b">")

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
 from tests.hostile.malformed import MALFORMED
 
-SMALL = Limits(head_bytes=400, fields=8, framing_bytes=100)
+SMALL = ConnectionLimits(head_bytes=400, fields=8, framing_bytes=100)
 GOOD = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"\r\nGET /?a=b HTTP/1.1\r\nHost: x\r\nA:\r\nB: c  \r\n\r\n",

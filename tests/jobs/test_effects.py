@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.effects import enqueue_due, release_held
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, Wiring
 from openslot.core.ids import new_id
-from openslot.core.revivals import Verdict, revive_effects
+from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
@@ -103,7 +103,7 @@ async def test_after_the_last_try_an_effect_is_kept_as_dead_and_can_be_revived(s
 
         (revival,) = await revive_effects(runtime.work(SYSTEM), [row["id"]])
 
-        assert revival.verdict is Verdict.QUEUED
+        assert revival.verdict is RevivalVerdict.QUEUED
 
         assert await settled(runtime) == ["done"]
 

@@ -11,7 +11,7 @@ from openslot.core.effects import NewEffect, enqueue_due, insert_effects
 from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Target, Wiring
 from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, PLANNED, Job
-from openslot.core.revivals import Verdict, revive_effects
+from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Work
 from openslot.jobs.effects import run_effect
 from openslot.jobs.periodic import run_job
@@ -152,7 +152,7 @@ async def test_a_failed_try_is_made_again_and_the_last_one_leaves_it_dead(settin
         assert (row["state"], row["attempts"], row["last_error"]) == ("dead", 2, "no stamps")
 
         (revival,) = await revive_effects(runtime.work(SYSTEM), None)
-        assert revival.verdict is Verdict.QUEUED
+        assert revival.verdict is RevivalVerdict.QUEUED
         for _ in range(2):
             await run_due(runtime, clock)
             clock.pass_time(hours=2)
@@ -169,7 +169,7 @@ async def test_a_dead_one_is_revived_however_long_ago_it_was_planned(settings: S
             clock.pass_time(hours=2)
 
         (revival,) = await revive_effects(runtime.work(SYSTEM), None)
-        assert revival.verdict is Verdict.QUEUED
+        assert revival.verdict is RevivalVerdict.QUEUED
 
 
 async def test_what_waits_for_its_next_try_is_moved_with_all_of_its_tries(settings: Settings) -> None:

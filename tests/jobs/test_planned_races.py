@@ -202,6 +202,7 @@ async def test_plan_and_plan_leave_one_and_the_last_one_counts(
 
         (row,) = await rows(runtime)
         assert (row["state"], row["next_try_at"]) == ("queued", clock.now + 2 * HOUR)
+        assert row["round"] == is_planned + commits, "a job for an earlier time finds nothing to do"
         clock.pass_time(hours=2)
         await run_due(runtime, clock)
         assert reminders.sent == ["second"]

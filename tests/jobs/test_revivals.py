@@ -16,7 +16,16 @@ from openslot.core.effects import NewEffect, finish_effect, insert_effects, rele
 from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
-from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, Entry, Verdict, judge, revive_effects
+from openslot.core.revivals import (
+    DONE_SINCE,
+    REPLACED,
+    TOO_OLD,
+    UNDER_WAY,
+    LaneEntry,
+    RevivalVerdict,
+    judge,
+    revive_effects,
+)
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
@@ -27,8 +36,8 @@ NOW = datetime(2026, 3, 16, 12, tzinfo=UTC)
 LANE = "thing:1"
 
 
-def entry(no: int, state: str, *, event: int | None = None, lane: str = LANE, planned: bool | None = None) -> Entry:
-    return Entry(
+def entry(no: int, state: str, *, event: int | None = None, lane: str = LANE, planned: bool | None = None) -> LaneEntry:
+    return LaneEntry(
         id=UUID(int=no),
         no=no,
         event_no=event or no,
@@ -66,11 +75,13 @@ AGAIN = replay_lane(LANE)
         ([entry(9, "dead", lane=AGAIN)], None),
     ],
 )
-def test_what_came_after_it_decides(others: list[Entry], reason: str | None) -> None:
+def test_what_came_after_it_decides(others: list[LaneEntry], reason: str | None) -> None:
     revival = judge(entry(5, "dead"), others, collapses=False, kept_since=NOW)
 
     assert revival.reason == reason
-    assert revival.verdict is {None: Verdict.QUEUED, UNDER_WAY: Verdict.LEFT}.get(reason, Verdict.SKIPPED)
+    assert revival.verdict is {None: RevivalVerdict.QUEUED, UNDER_WAY: RevivalVerdict.LEFT}.get(
+        reason, RevivalVerdict.SKIPPED
+    )
 
 
 @pytest.mark.parametrize("state", ["waiting", "queued", "running", "dead"])
@@ -157,7 +168,7 @@ async def run_all(runtime: Runtime) -> None:
             await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
 
 
-async def retry(runtime: Runtime, *notes: str) -> list[tuple[Verdict, str | None]]:
+async def retry(runtime: Runtime, *notes: str) -> list[tuple[RevivalVerdict, str | None]]:
     """Retry some, or all."""
     chosen = [(await job_of(runtime, note)).effect_id for note in notes] or None
     told = await revive_effects(runtime.work(OPERATOR), chosen)
@@ -191,7 +202,7 @@ async def test_a_created_behind_a_cancelled_that_is_done_is_skipped_with_the_rea
     assert await effects(runtime) == {"created": "dead", "cancelled": "done"}
     target.refuses = set()
 
-    assert await retry(runtime, *which) == [(Verdict.SKIPPED, DONE_SINCE)]
+    assert await retry(runtime, *which) == [(RevivalVerdict.SKIPPED, DONE_SINCE)]
     await run_all(runtime)
     assert await effects(runtime) == {"created": "skipped", "cancelled": "done"}
     assert await error_of(runtime, "created") == f"{DONE_SINCE}; it had failed: RuntimeError: no created, thanks"
@@ -208,7 +219,7 @@ async def test_several_dead_ones_of_a_lane_come_back_in_their_order(runtime: Run
     assert set((await effects(runtime)).values()) == {"dead"}
     target.refuses = set()
 
-    assert await retry(runtime) == [(Verdict.QUEUED, None)] * 6
+    assert await retry(runtime) == [(RevivalVerdict.QUEUED, None)] * 6
     assert sorted((await effects(runtime)).values()) == ["queued"] * 2 + ["waiting"] * 4
     assert await is_counted_right(runtime)
     await run_all(runtime)
@@ -235,7 +246,7 @@ async def test_a_revived_one_goes_before_what_is_planned_behind_it(
     outdated = await job_of(runtime, "moved")
     target.refuses = set()
 
-    assert await retry(runtime) == [(Verdict.QUEUED, None)]
+    assert await retry(runtime) == [(RevivalVerdict.QUEUED, None)]
     assert await effects(runtime) == {"created": "queued", "moved": "waiting", "cancelled": "waiting"}
     await run_effect(runtime, outdated)
     assert target.got == [], "the job that carried it before leaves it alone"
@@ -274,7 +285,7 @@ async def test_a_revived_one_waits_for_what_came_before_it(runtime: Runtime, tar
     assert await effects(runtime) == {"created": "running", "moved": "dead", "cancelled": "queued"}
     target.refuses = set()
 
-    assert await retry(runtime) == [(Verdict.QUEUED, None)]
+    assert await retry(runtime) == [(RevivalVerdict.QUEUED, None)]
     assert await effects(runtime) == {"created": "running", "moved": "waiting", "cancelled": "waiting"}
     await run(runtime, "created")
     await run_all(runtime)
@@ -290,10 +301,10 @@ async def test_while_a_later_one_is_carried_out_a_dead_one_is_left(runtime: Runt
     await run(runtime, "created")
     await start_effect(runtime.pool, await job_of(runtime, "cancelled"), now=runtime.clock())
 
-    assert await retry(runtime) == [(Verdict.LEFT, UNDER_WAY)]
+    assert await retry(runtime) == [(RevivalVerdict.LEFT, UNDER_WAY)]
     assert await effects(runtime) == {"created": "dead", "cancelled": "running"}
     await run(runtime, "cancelled")
-    assert await retry(runtime) == [(Verdict.SKIPPED, DONE_SINCE)]
+    assert await retry(runtime) == [(RevivalVerdict.SKIPPED, DONE_SINCE)]
 
 
 async def test_a_later_one_that_is_being_taken_up_is_not_waited_for_and_not_overtaken(
@@ -308,7 +319,7 @@ async def test_a_later_one_that_is_being_taken_up_is_not_waited_for_and_not_over
     async with runtime.transaction(SYSTEM) as worker:
         assert await start_effect(worker.db, await job_of(runtime, "cancelled"), now=runtime.clock())
         async with asyncio.timeout(5):
-            assert await retry(runtime) == [(Verdict.LEFT, UNDER_WAY)]
+            assert await retry(runtime) == [(RevivalVerdict.LEFT, UNDER_WAY)]
     assert await effects(runtime) == {"created": "dead", "cancelled": "running"}
 
 
@@ -333,7 +344,7 @@ async def test_a_later_one_that_is_finished_at_the_same_moment_is_seen(runtime: 
         retrying = asyncio.create_task(retry(runtime))
         await asyncio.sleep(0.3)
         assert not retrying.done()
-    assert await retrying == [(Verdict.SKIPPED, DONE_SINCE)]
+    assert await retrying == [(RevivalVerdict.SKIPPED, DONE_SINCE)]
 
 
 async def test_an_earlier_one_that_is_finished_at_the_same_moment_leaves_nobody_waiting(
@@ -352,7 +363,7 @@ async def test_an_earlier_one_that_is_finished_at_the_same_moment_leaves_nobody_
         await finishing(runtime, stack, "created")
         retrying = asyncio.create_task(retry(runtime))
         await asyncio.sleep(0.3)
-    assert await retrying == [(Verdict.QUEUED, None)]
+    assert await retrying == [(RevivalVerdict.QUEUED, None)]
     assert (await effects(runtime))["moved"] == "queued"
     await run_all(runtime)
     assert target.got == ["moved"]
@@ -382,7 +393,7 @@ async def test_in_a_collapsing_lane_only_the_newest_dead_one_comes_back(settings
             await run_all(runtime)
         target.refuses = set()
 
-        assert await retry(runtime) == [(Verdict.SKIPPED, REPLACED)] * 2 + [(Verdict.QUEUED, None)]
+        assert await retry(runtime) == [(RevivalVerdict.SKIPPED, REPLACED)] * 2 + [(RevivalVerdict.QUEUED, None)]
         await run_all(runtime)
         assert target.got == ["cancelled"]
         assert await is_counted_right(runtime)
@@ -401,12 +412,12 @@ async def repeat_in_replay_lane(runtime: Runtime, note: str) -> None:
 @pytest.mark.parametrize(
     ("repeated", "expected"),
     [
-        ("created", [(Verdict.SKIPPED, DONE_SINCE), (Verdict.QUEUED, None)]),
-        ("cancelled", [(Verdict.SKIPPED, DONE_SINCE)] * 2),
+        ("created", [(RevivalVerdict.SKIPPED, DONE_SINCE), (RevivalVerdict.QUEUED, None)]),
+        ("cancelled", [(RevivalVerdict.SKIPPED, DONE_SINCE)] * 2),
     ],
 )
 async def test_what_a_replay_has_brought_since_is_known(
-    runtime: Runtime, target: Receiver, repeated: str, expected: list[tuple[Verdict, str | None]]
+    runtime: Runtime, target: Receiver, repeated: str, expected: list[tuple[RevivalVerdict, str | None]]
 ) -> None:
     thing = new_id()
     target.refuses = {"created", "cancelled"}
@@ -432,7 +443,7 @@ async def test_a_dead_replay_is_compared_with_its_own_lane_alone(runtime: Runtim
     await run_all(runtime)
     target.refuses = set()
 
-    assert await retry(runtime) == [(Verdict.QUEUED, None)]
+    assert await retry(runtime) == [(RevivalVerdict.QUEUED, None)]
     await run_all(runtime)
     assert target.got == ["created", "cancelled", "created"]
 
@@ -458,7 +469,7 @@ async def test_a_revived_fan_out_does_not_overtake_and_is_not_overtaken(settings
         await run(runtime, "cancelled")
         broken.clear()
 
-        assert sorted(await retry(runtime)) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, DONE_SINCE)]
+        assert sorted(await retry(runtime)) == [(RevivalVerdict.QUEUED, None), (RevivalVerdict.SKIPPED, DONE_SINCE)]
         await run_all(runtime)
     assert [note for note in target.got if note != "cancelled"] == ["created", "moved"]
 
@@ -474,7 +485,10 @@ async def test_effects_without_a_lane_are_simply_tried_again(settings: Settings,
         )
         target.refuses = set()
 
-        assert sorted(await retry(runtime), key=str) == [(Verdict.QUEUED, None), (Verdict.SKIPPED, TOO_OLD)]
+        assert sorted(await retry(runtime), key=str) == [
+            (RevivalVerdict.QUEUED, None),
+            (RevivalVerdict.SKIPPED, TOO_OLD),
+        ]
         await run_all(runtime)
     assert target.got == ["young"]
 

@@ -15,7 +15,7 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.live import serving
+from tests.live import connect, serving
 
 BASE = "/api/scim/v2"
 DOMAIN = "harbor.example"
@@ -104,7 +104,7 @@ def token(harbor: tuple[Organization, str]) -> str:
 @pytest.fixture
 async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """An HTTP client of a live server with these settings."""
-    async with serving(create_app(settings)) as url, httpx2.AsyncClient(base_url=url, timeout=60) as opened:
+    async with serving(create_app(settings)) as url, connect(url, timeout=60) as opened:
         yield opened
 
 

@@ -16,7 +16,7 @@ from openslot.http.router import read_mounts
 from openslot.web.api_docs.examples import as_json, example_of
 from openslot.web.api_docs.fields import FieldRow, field_row, rows_inside
 from openslot.web.api_docs.prose import paragraphs, sentences
-from openslot.web.api_docs.reference import Entry, Reference, make_reference
+from openslot.web.api_docs.reference import Reference, ReferenceEntry, make_reference
 from openslot.web.api_docs.spec import Schema, Schemas, read_schema
 from tests.web.rich_api import MOUNTS, SCHEMAS
 
@@ -49,7 +49,7 @@ def reference() -> Reference:
     return make_reference(operations, "https://slots.example/")
 
 
-def entry(reference: Reference, anchor: str) -> Entry:
+def entry(reference: Reference, anchor: str) -> ReferenceEntry:
     return next(one for group in reference.groups for one in group.entries if one.anchor == anchor)
 
 

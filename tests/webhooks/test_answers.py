@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from openslot.accounts.models import User
+from openslot.contacts import operations as contacts
+from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
-from openslot.core.outbound import Outbound, OutboundRefused
+from openslot.core.config import Settings
+from openslot.core.outbound import Outbound, OutboundRefused, Resolver
+from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
+from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
-from openslot.webhooks.models import EndpointChanges, EndpointRef
+from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
 from tests.bookings.conftest import MovingClock
 from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
 from tests.core.test_outbound_pinning import Identity
@@ -119,21 +125,25 @@ async def test_one_who_never_ends_and_one_who_never_begins_have_failed_after_15_
     assert await states(runtime) == ["queued", "queued"]
 
 
-async def test_a_name_that_nobody_knows_has_failed(
-    runtime: Runtime, clock: MovingClock, add: Add, happen: Happen
-) -> None:
-    class Nobody(Names):
-        async def resolve(self, host: str) -> tuple[()]:
-            raise OSError(f"no {host}")
+class Nobody:
+    """A resolver that knows no name."""
 
-    runtime.outbound = Outbound(resolver=Nobody())
-    await add("https://hooks.example.org/")
-    await happen()
-    await work_off(runtime, clock)
+    async def resolve(self, host: str) -> tuple[()]:
+        """Know nothing."""
+        raise OSError(f"no {host}")
 
-    (tried,) = await deliveries(runtime)
-    assert (tried["status"], tried["error"]) == (None, "hooks.example.org could not be resolved.")
-    assert await states(runtime) == ["queued"]
+
+async def test_a_name_that_nobody_knows_has_failed(settings: Settings, clock: MovingClock, user: User) -> None:
+    async with open_runtime(settings, clock=clock, fakes={Resolver: Nobody()}) as runtime:
+        async with runtime.transaction(OPERATOR) as work:
+            await webhooks.add_endpoint(work, user, EndpointWanted(url="https://hooks.example.org/"))
+            wanted = ContactWanted(name=Name("Noor Haddad"), email=EmailAddress("noor@haddad.example"))
+            await contacts.add_contact(work, user, wanted)
+        await work_off(runtime, clock)
+
+        (tried,) = await deliveries(runtime)
+        assert (tried["status"], tried["error"]) == (None, "hooks.example.org could not be resolved.")
+        assert await states(runtime) == ["queued"]
 
 
 async def test_a_certificate_that_nobody_vouches_for_has_failed(

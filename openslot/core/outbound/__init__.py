@@ -1,8 +1,8 @@
 """The one guarded client for every outgoing URL that a user gave."""
 
 from openslot.core.outbound.client import Outbound, OutboundResponse
-from openslot.core.outbound.errors import Kind, OutboundFailed, OutboundRefused, Reason
-from openslot.core.outbound.resolver import Resolver
+from openslot.core.outbound.errors import Kind, OutboundFailed, OutboundReason, OutboundRefused
+from openslot.core.outbound.resolver import Resolver, open_system_resolver
 from openslot.core.outbound.targets import check_url
 from openslot.core.outbound.transport import GuardedTransport, RequestLimits
 
@@ -11,10 +11,11 @@ __all__ = [
     "Kind",
     "Outbound",
     "OutboundFailed",
+    "OutboundReason",
     "OutboundRefused",
     "OutboundResponse",
-    "Reason",
     "RequestLimits",
     "Resolver",
     "check_url",
+    "open_system_resolver",
 ]

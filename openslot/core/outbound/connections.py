@@ -8,16 +8,16 @@ import httpcore2
 from openslot.core.outbound.addresses import Address
 from openslot.core.outbound.errors import Kind, OutboundFailed
 from openslot.core.outbound.streams import MeteredStream
-from openslot.core.outbound.targets import Target
+from openslot.core.outbound.targets import OutboundTarget
 
 MOST_ADDRESSES_TRIED = 4
 IDLE_SECONDS = 5.0
 
 
-class Connection:
+class OutboundConnection:
     """One HTTP/1.1 connection to one address under one scheme, host and port."""
 
-    def __init__(self, target: Target, address: Address, stream: httpcore2.AsyncNetworkStream) -> None:
+    def __init__(self, target: OutboundTarget, address: Address, stream: httpcore2.AsyncNetworkStream) -> None:
         self.stream = MeteredStream(stream)
         self._pinned_to = (target.scheme, target.host, target.port)
         self._address = address
@@ -29,7 +29,7 @@ class Connection:
         """Tell whether an exchange is over and the connection still open for the next."""
         return self._http.is_idle() and not self._http.has_expired()
 
-    def leads_to(self, target: Target, addresses: tuple[Address, ...]) -> bool:
+    def leads_to(self, target: OutboundTarget, addresses: tuple[Address, ...]) -> bool:
         """Tell whether it was opened under the target's scheme, host and port to one of the addresses."""
         return self._pinned_to == (target.scheme, target.host, target.port) and self._address in addresses
 
@@ -44,13 +44,13 @@ class Connection:
 
 
 async def open_connection(
-    target: Target,
+    target: OutboundTarget,
     addresses: tuple[Address, ...],
     *,
     connector: httpcore2.AsyncNetworkBackend,
     tls: ssl.SSLContext,
     within: float,
-) -> Connection:
+) -> OutboundConnection:
     """Connect to the first of the addresses that answers, and let it prove the target's name if TLS is spoken."""
     connect_by = time.monotonic() + within
     address, stream = await _connect(target, addresses[:MOST_ADDRESSES_TRIED], connector, connect_by=connect_by)
@@ -60,11 +60,15 @@ async def open_connection(
     except BaseException:
         await stream.aclose()
         raise
-    return Connection(target, address, stream)
+    return OutboundConnection(target, address, stream)
 
 
 async def _connect(
-    target: Target, addresses: tuple[Address, ...], connector: httpcore2.AsyncNetworkBackend, *, connect_by: float
+    target: OutboundTarget,
+    addresses: tuple[Address, ...],
+    connector: httpcore2.AsyncNetworkBackend,
+    *,
+    connect_by: float,
 ) -> tuple[Address, httpcore2.AsyncNetworkStream]:
     """Try the addresses in turn, each for its share of the time left."""
     first, *others = addresses

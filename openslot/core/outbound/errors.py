@@ -7,7 +7,7 @@ import httpx2
 from openslot.core.errors import Refusal
 
 
-class Reason(StrEnum):
+class OutboundReason(StrEnum):
     """The rule that an outgoing call breaks."""
 
     TOO_LONG = "too_long"
@@ -25,19 +25,19 @@ class Reason(StrEnum):
 
 
 SENTENCES = {
-    Reason.TOO_LONG: "The URL is longer than 2048 characters.",
-    Reason.CHARACTERS: "The URL may hold printable ASCII only, without spaces or backslashes.",
-    Reason.SCHEME: "The URL must begin with https://.",
-    Reason.USERINFO: "The URL must not hold a user name or password.",
-    Reason.HOST: "The URL's host is not a full domain name or an IP address.",
-    Reason.PORT: "The URL's port is not open to outgoing calls.",
-    Reason.NUMBER: "The URL's IPv4 address must be four decimal numbers, such as 192.0.2.1.",
-    Reason.NAME: "The URL's host is a name of a private network.",
-    Reason.INSECURE: "The URL must begin with https://; http:// is for networks that the operator allows.",
+    OutboundReason.TOO_LONG: "The URL is longer than 2048 characters.",
+    OutboundReason.CHARACTERS: "The URL may hold printable ASCII only, without spaces or backslashes.",
+    OutboundReason.SCHEME: "The URL must begin with https://.",
+    OutboundReason.USERINFO: "The URL must not hold a user name or password.",
+    OutboundReason.HOST: "The URL's host is not a full domain name or an IP address.",
+    OutboundReason.PORT: "The URL's port is not open to outgoing calls.",
+    OutboundReason.NUMBER: "The URL's IPv4 address must be four decimal numbers, such as 192.0.2.1.",
+    OutboundReason.NAME: "The URL's host is a name of a private network.",
+    OutboundReason.INSECURE: "The URL must begin with https://; http:// is for networks that the operator allows.",
     # Says nothing of the address found: it would let strangers read the inner DNS.
-    Reason.ADDRESS: "The URL leads to an address that is not public.",
-    Reason.METHOD: "The method is not open to outgoing calls.",
-    Reason.HEADERS: "A header is not well formed, or belongs to the connection.",
+    OutboundReason.ADDRESS: "The URL leads to an address that is not public.",
+    OutboundReason.METHOD: "The method is not open to outgoing calls.",
+    OutboundReason.HEADERS: "A header is not well formed, or belongs to the connection.",
 }
 
 
@@ -47,7 +47,7 @@ class OutboundRefused(Refusal):
     code = "outbound_refused"
     status = 400
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: OutboundReason) -> None:
         super().__init__(SENTENCES[reason])
         self.reason = reason
 

@@ -4,7 +4,7 @@ from openslot.core.config import Network
 from openslot.core.outbound.addresses import Address
 from openslot.core.outbound.errors import Kind, OutboundFailed
 from openslot.core.outbound.resolver import Resolver
-from openslot.core.outbound.targets import LONGEST_URL, Target, check_addresses, get_target
+from openslot.core.outbound.targets import LONGEST_URL, OutboundTarget, check_addresses, get_target
 
 
 class Guard:
@@ -14,11 +14,11 @@ class Guard:
         self._allow = allow
         self._resolver = resolver
 
-    def get_target(self, url: str, *, at_most: int = LONGEST_URL) -> Target:
+    def get_target(self, url: str, *, at_most: int = LONGEST_URL) -> OutboundTarget:
         """Read where the URL leads, or refuse it if no look-up could make it acceptable."""
         return get_target(url, allow=self._allow, at_most=at_most)
 
-    async def get_addresses(self, target: Target) -> tuple[Address, ...]:
+    async def get_addresses(self, target: OutboundTarget) -> tuple[Address, ...]:
         """Give the target's addresses, or refuse it unless each of them is public or allowed."""
         addresses = (target.address,) if target.address is not None else await self._look_up(target.host)
         check_addresses(target, addresses, allow=self._allow)

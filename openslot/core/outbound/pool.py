@@ -3,14 +3,14 @@
 from weakref import WeakSet
 
 from openslot.core.outbound.addresses import Address
-from openslot.core.outbound.connections import Connection
+from openslot.core.outbound.connections import OutboundConnection
 from openslot.core.outbound.errors import Kind, OutboundFailed
-from openslot.core.outbound.targets import Target
+from openslot.core.outbound.targets import OutboundTarget
 
 MOST_IDLE = 10
 
 
-class ConnectionPool:
+class OutboundPool:
     """Gives an idle connection to a request that would be allowed to open the very same one.
 
     A request's host is looked up and checked before the pool is asked, and the pool gives only a connection that was
@@ -19,12 +19,12 @@ class ConnectionPool:
     """
 
     def __init__(self) -> None:
-        self._idle: list[Connection] = []
+        self._idle: list[OutboundConnection] = []
         # Weakly: a response that nobody closed must not keep its connection open for as long as the client lives.
-        self._busy: WeakSet[Connection] = WeakSet()
+        self._busy: WeakSet[OutboundConnection] = WeakSet()
         self._is_closed = False
 
-    def find(self, target: Target, addresses: tuple[Address, ...]) -> Connection | None:
+    def find(self, target: OutboundTarget, addresses: tuple[Address, ...]) -> OutboundConnection | None:
         """Take out an idle connection to one of the addresses, the last used first."""
         for connection in reversed(self._idle):
             if connection.leads_to(target, addresses) and connection.is_idle:
@@ -32,13 +32,13 @@ class ConnectionPool:
                 return connection
         return None
 
-    def use(self, connection: Connection) -> None:
+    def use(self, connection: OutboundConnection) -> None:
         """Know of a connection from now until it is released."""
         if self._is_closed:
             raise OutboundFailed(Kind.CONNECT, "The client is closed.")
         self._busy.add(connection)
 
-    async def release(self, connection: Connection) -> None:
+    async def release(self, connection: OutboundConnection) -> None:
         """Keep the connection if it can be used again, and close those that are too old or too many."""
         if connection not in self._busy:
             return

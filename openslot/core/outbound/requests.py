@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import httpcore2
 import httpx2
 
-from openslot.core.outbound.errors import OutboundRefused, Reason
-from openslot.core.outbound.targets import Target
+from openslot.core.outbound.errors import OutboundReason, OutboundRefused
+from openslot.core.outbound.targets import OutboundTarget
 
 METHOD = re.compile(r"[A-Z]+(?:-[A-Z]+)*")
 LONGEST_METHOD = 20
@@ -23,18 +23,18 @@ CLOSED_HEADERS = frozenset({"expect", "upgrade", "te", "keep-alive", "proxy-conn
 def check_method(method: str) -> None:
     """Refuse a method that is no plain request."""
     if len(method) > LONGEST_METHOD or not METHOD.fullmatch(method) or method in CLOSED_METHODS:
-        raise OutboundRefused(Reason.METHOD)
+        raise OutboundRefused(OutboundReason.METHOD)
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
     """Refuse a header of the caller that is malformed or says how the request is sent."""
     for name, value in headers.items():
         if name.lower() in OWN_HEADERS | FRAMING_HEADERS:
-            raise OutboundRefused(Reason.HEADERS)
+            raise OutboundRefused(OutboundReason.HEADERS)
         _check_header(name, value)
 
 
-def build_request(request: httpx2.Request, target: Target, *, connection: str) -> httpcore2.Request:
+def build_request(request: httpx2.Request, target: OutboundTarget, *, connection: str) -> httpcore2.Request:
     """Write the request for its target, with the headers of the connection that are ours to say."""
     check_method(request.method)
     # What else extensions can say (another name for TLS, another request line) is not for the caller to decide.
@@ -63,10 +63,10 @@ def _read_headers(request: httpx2.Request) -> list[tuple[str, str]]:
         _check_header(name, value)
     # A body with two lengths ends at one place for us and perhaps at another for the server.
     if sum(name.lower() in FRAMING_HEADERS for name, _ in headers) > 1:
-        raise OutboundRefused(Reason.HEADERS)
+        raise OutboundRefused(OutboundReason.HEADERS)
     return headers
 
 
 def _check_header(name: str, value: str) -> None:
     if name.lower() in CLOSED_HEADERS or not HEADER_NAME.fullmatch(name) or not HEADER_VALUE.fullmatch(value):
-        raise OutboundRefused(Reason.HEADERS)
+        raise OutboundRefused(OutboundReason.HEADERS)

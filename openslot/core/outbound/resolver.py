@@ -2,10 +2,13 @@
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from typing import Protocol
 
+from openslot.core.config import Settings
 from openslot.core.outbound.addresses import Address
 
 
@@ -31,6 +34,16 @@ class SystemResolver:
     def close(self) -> None:
         """Take no more questions."""
         self._threads.shutdown(wait=False)
+
+
+@asynccontextmanager
+async def open_system_resolver(_: Settings) -> AsyncIterator[SystemResolver]:
+    """Open the adapter of the port `Resolver`."""
+    resolver = SystemResolver()
+    try:
+        yield resolver
+    finally:
+        resolver.close()
 
 
 def _look_up(host: str) -> tuple[Address, ...]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from openslot.core.config import Network
 from openslot.core.outbound.addresses import Address, is_inside, is_public
-from openslot.core.outbound.errors import OutboundRefused, Reason
+from openslot.core.outbound.errors import OutboundReason, OutboundRefused
 
 LONGEST_URL = 2048
 LONGEST_NAME = 253
@@ -36,7 +36,7 @@ NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 PORT = re.compile(r"[0-9]{1,5}")
 
 
-class Target(Struct, frozen=True):
+class OutboundTarget(Struct, frozen=True):
     """Where a URL leads, before any look-up."""
 
     scheme: str
@@ -44,7 +44,7 @@ class Target(Struct, frozen=True):
     port: int
     path: str
     address: Address | None
-    only_allowed: Reason | None
+    only_allowed: OutboundReason | None
     """Set if nothing but an address that the operator allows will do."""
 
     @property
@@ -59,10 +59,10 @@ def check_url(url: str, *, allow: Iterable[Network] = ()) -> None:
     get_target(url, allow=tuple(allow))
 
 
-def get_target(url: str, *, allow: tuple[Network, ...], at_most: int = LONGEST_URL) -> Target:
+def get_target(url: str, *, allow: tuple[Network, ...], at_most: int = LONGEST_URL) -> OutboundTarget:
     """Read where the URL leads, or refuse it."""
     if len(url) > at_most:
-        raise OutboundRefused(Reason.TOO_LONG)
+        raise OutboundRefused(OutboundReason.TOO_LONG)
     target = _read(url)
     if target.address is not None:
         check_addresses(target, (target.address,), allow=allow)
@@ -71,38 +71,38 @@ def get_target(url: str, *, allow: tuple[Network, ...], at_most: int = LONGEST_U
     return target
 
 
-def check_addresses(target: Target, addresses: Iterable[Address], *, allow: tuple[Network, ...]) -> None:
+def check_addresses(target: OutboundTarget, addresses: Iterable[Address], *, allow: tuple[Network, ...]) -> None:
     """Refuse the target unless every address is public or allowed."""
     for address in addresses:
         if is_inside(address, allow):
             continue
         if not is_public(address):
-            raise OutboundRefused(Reason.ADDRESS)
+            raise OutboundRefused(OutboundReason.ADDRESS)
         if target.only_allowed is not None:
             raise OutboundRefused(target.only_allowed)
 
 
-def _read(url: str) -> Target:
+def _read(url: str) -> OutboundTarget:
     if not CHARACTERS.fullmatch(url):
-        raise OutboundRefused(Reason.CHARACTERS)
+        raise OutboundRefused(OutboundReason.CHARACTERS)
     scheme, _, rest = url.partition(":")
     scheme = scheme.lower()
     if scheme not in DEFAULT_PORTS:
-        raise OutboundRefused(Reason.SCHEME)
+        raise OutboundRefused(OutboundReason.SCHEME)
     parts = AFTER_SCHEME.fullmatch(rest)
     if parts is None:
-        raise OutboundRefused(Reason.HOST)
+        raise OutboundRefused(OutboundReason.HOST)
     host, address, port = _read_authority(parts["authority"], default_port=DEFAULT_PORTS[scheme])
     path = parts["path"] if parts["path"].startswith("/") else f"/{parts['path']}"
-    return Target(scheme, host, port, path, address, _find_need(scheme, host, port, address))
+    return OutboundTarget(scheme, host, port, path, address, _find_need(scheme, host, port, address))
 
 
 def _read_authority(authority: str, *, default_port: int) -> tuple[str, Address | None, int]:
     if "@" in authority:
-        raise OutboundRefused(Reason.USERINFO)
+        raise OutboundRefused(OutboundReason.USERINFO)
     found = AUTHORITY.fullmatch(authority)
     if found is None:
-        raise OutboundRefused(Reason.HOST)
+        raise OutboundRefused(OutboundReason.HOST)
     port = _read_port(found["port"], default_port=default_port)
     if found["v6"] is not None:
         address = _read_v6(found["v6"])
@@ -115,7 +115,7 @@ def _read_port(text: str | None, *, default_port: int) -> int:
     if text is None:
         return default_port
     if not PORT.fullmatch(text) or not 1 <= int(text) <= 65535:
-        raise OutboundRefused(Reason.PORT)
+        raise OutboundRefused(OutboundReason.PORT)
     return int(text)
 
 
@@ -123,7 +123,7 @@ def _read_v6(text: str) -> IPv6Address:
     try:
         return IPv6Address(text)
     except AddressValueError:
-        raise OutboundRefused(Reason.HOST) from None
+        raise OutboundRefused(OutboundReason.HOST) from None
 
 
 def _find_v4(name: str) -> IPv4Address | None:
@@ -133,9 +133,9 @@ def _find_v4(name: str) -> IPv4Address | None:
         try:
             return IPv4Address(name)
         except AddressValueError:
-            raise OutboundRefused(Reason.NUMBER) from None
+            raise OutboundRefused(OutboundReason.NUMBER) from None
     if len(name) > LONGEST_NAME or not all(LABEL.fullmatch(label) for label in labels) or not _is_readable(name):
-        raise OutboundRefused(Reason.HOST)
+        raise OutboundRefused(OutboundReason.HOST)
     return None
 
 
@@ -147,11 +147,11 @@ def _is_readable(name: str) -> bool:
         return False
 
 
-def _find_need(scheme: str, host: str, port: int, address: Address | None) -> Reason | None:
+def _find_need(scheme: str, host: str, port: int, address: Address | None) -> OutboundReason | None:
     if address is None and ("." not in host or f".{host}".endswith(tuple(f".{end}" for end in PRIVATE_SUFFIXES))):
-        return Reason.NAME
+        return OutboundReason.NAME
     if scheme == "http":
-        return Reason.INSECURE
+        return OutboundReason.INSECURE
     if port in CLOSED_PORTS or (port < 1024 and port not in DEFAULT_PORTS.values()):
-        return Reason.PORT
+        return OutboundReason.PORT
     return None

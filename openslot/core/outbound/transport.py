@@ -10,14 +10,14 @@ import httpcore2
 import httpx2
 from msgspec import Struct
 
-from openslot.core.outbound.connections import Connection, open_connection
+from openslot.core.outbound.connections import OutboundConnection, open_connection
 from openslot.core.outbound.errors import Kind, OutboundFailed
 from openslot.core.outbound.failures import told_as_failures
 from openslot.core.outbound.guard import Guard
-from openslot.core.outbound.pool import ConnectionPool
+from openslot.core.outbound.pool import OutboundPool
 from openslot.core.outbound.requests import build_request
 from openslot.core.outbound.responses import BoundedStream, build_response
-from openslot.core.outbound.targets import Target
+from openslot.core.outbound.targets import OutboundTarget
 
 # Servers give longer ones than users do: page tokens and sync tokens are part of them.
 LONGEST_REQUEST_URL = 8192
@@ -56,7 +56,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._limits = limits
         self._connection = connection
         self._packed_bodies = packed_bodies
-        self._pool = ConnectionPool()
+        self._pool = OutboundPool()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request, follow no redirect, and give a response that must be read or closed."""
@@ -84,7 +84,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         """End the requests under way and close every connection."""
         await self._pool.aclose()
 
-    async def _connect(self, target: Target, *, within: float) -> Connection:
+    async def _connect(self, target: OutboundTarget, *, within: float) -> OutboundConnection:
         try:
             async with asyncio.timeout(within):
                 addresses = await self._guard.get_addresses(target)
@@ -94,7 +94,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         except (TimeoutError, httpcore2.ConnectTimeout) as fault:
             raise OutboundFailed(Kind.TIMEOUT, f"{target.host} took too long to connect.") from fault
 
-    async def _exchange(self, connection: Connection, message: httpcore2.Request) -> httpcore2.Response:
+    async def _exchange(self, connection: OutboundConnection, message: httpcore2.Request) -> httpcore2.Response:
         try:
             self._pool.use(connection)
             return await connection.send(message)

@@ -7,11 +7,11 @@ from typing import cast
 from openslot.core.config import Settings
 from openslot.http.protocol.connection import Connection
 from openslot.http.protocol.connections import Connections
-from openslot.http.protocol.limits import Limits, limits_of
+from openslot.http.protocol.limits import ConnectionLimits, limits_of
 from openslot.http.security import api_headers
 
 
-def protocol_for(settings: Settings, limits: Limits | None = None) -> type[asyncio.Protocol]:
+def protocol_for(settings: Settings, limits: ConnectionLimits | None = None) -> type[asyncio.Protocol]:
     """Make what uvicorn calls for each connection of one server."""
     chosen = limits or limits_of(settings)
     made = partial(Connection, limits=chosen, connections=Connections(chosen), refusal_headers=api_headers(settings))

@@ -16,7 +16,7 @@ from openslot.http.protocol.connections import Connections, counted_address
 from openslot.http.protocol.cycle import App, Cycle
 from openslot.http.protocol.errors import RequestTimeout
 from openslot.http.protocol.heads import read_target
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
 
 # So much of a body waits for the app before no more is read.
@@ -44,7 +44,7 @@ class Connection(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
         *,
-        limits: Limits,
+        limits: ConnectionLimits,
         connections: Connections,
         refusal_headers: tuple[Header, ...],
     ) -> None:

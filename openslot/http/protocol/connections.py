@@ -7,7 +7,7 @@ from typing import Protocol
 from openslot.access.addresses import client_address, is_trusted
 from openslot.core.config import Networks
 from openslot.core.errors import Refusal, TooMany, Unavailable
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 
 LOOK_EVERY = 0.25
 RETRY_AFTER = 10
@@ -27,7 +27,7 @@ class Late(Protocol):
 class Connections:
     """Counts connections by address, and looks after their deadlines."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._open: set[Late] = set()
         self._counts: Counter[str] = Counter()

@@ -11,7 +11,7 @@ SPARE_DESCRIPTORS = 128
 MOST_CONNECTIONS = 65_536
 
 
-class Limits(Struct, frozen=True, kw_only=True):
+class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """What a connection may take."""
 
     head_bytes: int = 32 * 1024
@@ -36,10 +36,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Their connections are many people's, and not counted by address."""
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ConnectionLimits:
     """Read the bounds from the settings, and from how many descriptors the process may have."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return Limits(
+    return ConnectionLimits(
         head_seconds=settings.head_timeout,
         body_seconds=settings.body_timeout,
         send_seconds=settings.body_timeout,

@@ -5,7 +5,7 @@ import httptools
 from openslot.core.errors import Invalid
 from openslot.http.protocol.errors import HeadTooLarge
 from openslot.http.protocol.heads import Fields, check_fields
-from openslot.http.protocol.limits import Limits
+from openslot.http.protocol.limits import ConnectionLimits
 
 END = b"\r\n\r\n"
 # A chunk of one byte costs five more.
@@ -20,7 +20,7 @@ class RequestReader:
         "head_bytes", "is_whole", "keeps_alive", "method", "received", "target", "version",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
         self._parser = httptools.HttpRequestParser(self)
         self.keeps_alive = True

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
-from openslot.integrations.mail.calendar_entry import Entry
+from openslot.integrations.mail.calendar_entry import CalendarEntry
 
 GOOGLE = "https://calendar.google.com/calendar/render"
 OUTLOOK = "https://outlook.live.com/calendar/0/deeplink/compose"
@@ -11,7 +11,7 @@ OUTLOOK = "https://outlook.live.com/calendar/0/deeplink/compose"
 LONGEST_DETAILS = 500
 
 
-def google_url(entry: Entry) -> str:
+def google_url(entry: CalendarEntry) -> str:
     """Write the link that opens a new entry in Google Calendar."""
     return _url(
         GOOGLE,
@@ -25,7 +25,7 @@ def google_url(entry: Entry) -> str:
     )
 
 
-def outlook_url(entry: Entry) -> str:
+def outlook_url(entry: CalendarEntry) -> str:
     """Write the link that opens a new entry in Outlook on the web."""
     return _url(
         OUTLOOK,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
 from msgspec import Struct
 
-from openslot.integrations.mail.models import Address, Attachment, Method
+from openslot.integrations.mail.models import Attachment, MailAddress, Method
 from openslot.integrations.mail.plain import one_line, paragraph
 
 PRODUCT = "-//Openslot//Openslot//EN"
@@ -15,12 +15,12 @@ STATUS = {Method.REQUEST: "CONFIRMED", Method.CANCEL: "CANCELLED"}
 class Attendee(Struct, frozen=True, kw_only=True):
     """Who takes part, and whether an answer is expected."""
 
-    address: Address
+    address: MailAddress
     is_chair: bool = False
     is_asked: bool = False
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class CalendarEntry(Struct, frozen=True, kw_only=True):
     """One meeting in a calendar."""
 
     uid: str
@@ -31,18 +31,18 @@ class Entry(Struct, frozen=True, kw_only=True):
     description: str
     location: str
     url: str | None
-    organizer: Address
+    organizer: MailAddress
     attendees: tuple[Attendee, ...]
     created_at: datetime
     changed_at: datetime
 
 
-def attach(entry: Entry, method: Method) -> Attachment:
+def attach(entry: CalendarEntry, method: Method) -> Attachment:
     """Write an entry as the part of a mail that asks for it or takes it back."""
     return Attachment(method=method, content=write_calendar(entry, method))
 
 
-def write_calendar(entry: Entry, method: Method | None) -> bytes:
+def write_calendar(entry: CalendarEntry, method: Method | None) -> bytes:
     """Write an entry as a calendar; without a method it is a file that anyone may keep.
 
     Times are in UTC: a single meeting needs no rules of a zone, and every client shows it in its owner's own.
@@ -57,7 +57,7 @@ def write_calendar(entry: Entry, method: Method | None) -> bytes:
     return bytes(calendar.to_ical())
 
 
-def _write_event(entry: Entry, status: str) -> Event:
+def _write_event(entry: CalendarEntry, status: str) -> Event:
     event = Event()
     event.add("uid", entry.uid)
     event.add("sequence", entry.sequence)
@@ -81,7 +81,7 @@ def _write_event(entry: Entry, status: str) -> Event:
     return event
 
 
-def _write_address(address: Address) -> vCalAddress:
+def _write_address(address: MailAddress) -> vCalAddress:
     written = vCalAddress(f"mailto:{one_line(address.email, most=254)}")
     if name := one_line(address.name):
         written.params["CN"] = vText(name)

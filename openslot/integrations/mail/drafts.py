@@ -11,8 +11,8 @@ from openslot.core.work import Runtime
 from openslot.i18n.localization import localize
 from openslot.integrations.mail.calendar_entry import attach
 from openslot.integrations.mail.letters import say_description, say_title, write_letter
-from openslot.integrations.mail.meetings import Host, Meeting, list_recipients, write_entry
-from openslot.integrations.mail.models import Address, MailKind, Method, Recipient, Role
+from openslot.integrations.mail.meetings import MailedMeeting, MailHost, list_recipients, write_entry
+from openslot.integrations.mail.models import MailAddress, MailKind, Method, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 
 KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
@@ -32,19 +32,21 @@ def name_recipient(recipient: Recipient) -> str:
     return f"{recipient.role}:{recipient.email}"
 
 
-def find_recipient(booking: Booking, host: Host, target: str | None) -> Recipient | None:
+def find_recipient(booking: Booking, host: MailHost, target: str | None) -> Recipient | None:
     """Find who is meant: a host or invitee by the part they have, so that a changed address is found too."""
     recipients = list_recipients(booking, host)
     role = (target or "").partition(":")[0]
     return next((each for each in recipients if name_recipient(each) == target), None) or next(
-        (each for each in recipients if each.role == role and each.role is not Role.GUEST), None
+        (each for each in recipients if each.role == role and each.role is not RecipientRole.GUEST), None
     )
 
 
-def read_meeting(runtime: Runtime, told: BookingEvent | BookingDetails, host: Host, *, cause: Actor) -> Meeting:
+def read_meeting(
+    runtime: Runtime, told: BookingEvent | BookingDetails, host: MailHost, *, cause: Actor
+) -> MailedMeeting:
     """Read a meeting as it was when something happened to it, or as it is."""
     booking = told.booking
-    meeting = Meeting(
+    meeting = MailedMeeting(
         booking=booking,
         event_type=told.event_type,
         host=host,
@@ -62,7 +64,7 @@ def read_meeting(runtime: Runtime, told: BookingEvent | BookingDetails, host: Ho
     return replace(meeting, reason=booking.cancel_reason) if isinstance(told, BookingCancelled) else meeting
 
 
-def write_draft(meeting: Meeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
+def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, effect: Effect, cause: Actor) -> Draft:
     """Write what one person is told of a meeting, with the calendar entry that goes with it."""
     locale = choose_locale(recipient.locale, meeting.host.locale)
     entry = write_entry(
@@ -73,8 +75,8 @@ def write_draft(meeting: Meeting, kind: MailKind, recipient: Recipient, effect: 
         changed_at=meeting.booking.updated_at,
     )
     method = Method.CANCEL if kind is MailKind.CANCELLATION else Method.REQUEST
-    is_host = recipient.role is Role.HOST
-    invitee = Address(meeting.booking.invitee_email, meeting.booking.invitee_name)
+    is_host = recipient.role is RecipientRole.HOST
+    invitee = MailAddress(meeting.booking.invitee_email, meeting.booking.invitee_name)
     return Draft(
         id=effect.id,
         kind=kind,
@@ -84,7 +86,7 @@ def write_draft(meeting: Meeting, kind: MailKind, recipient: Recipient, effect: 
         locale=locale,
         host_id=meeting.booking.host_id,
         booking_id=meeting.booking.id,
-        reply_to=invitee if is_host else Address(meeting.host.email, meeting.host.name),
+        reply_to=invitee if is_host else MailAddress(meeting.host.email, meeting.host.name),
         # A reminder changes nothing in a calendar.
         calendar=None if kind is MailKind.REMINDER else attach(entry, method),
         is_public=cause.kind is ActorKind.PUBLIC and not is_host,

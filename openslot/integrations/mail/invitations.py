@@ -8,7 +8,7 @@ from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
-from openslot.integrations.mail.models import Brand, Letter, Link, MailKind, Recipient, Role
+from openslot.integrations.mail.models import Brand, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import DEFAULT_COLOUR, Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 
@@ -27,7 +27,9 @@ async def invite(work: Work, effect: Effect) -> Outcome:
         id=effect.id,
         kind=MailKind.INVITATION,
         letter=write_invitation(event, invitations.invitation_url(work.runtime, event.invitation_id)),
-        recipient=Recipient(role=Role.HOST, email=user.email, name=user.name, zone=user.zone, locale=user.locale),
+        recipient=Recipient(
+            role=RecipientRole.HOST, email=user.email, name=user.name, zone=user.zone, locale=user.locale
+        ),
         brand=await _find_brand(work, event),
         locale=choose_locale(user.locale),
         host_id=user.id,

@@ -6,9 +6,9 @@ from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.integrations.mail.add_links import google_url, outlook_url
-from openslot.integrations.mail.calendar_entry import Entry
-from openslot.integrations.mail.meetings import Meeting, say_place
-from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, Role
+from openslot.integrations.mail.calendar_entry import CalendarEntry
+from openslot.integrations.mail.meetings import MailedMeeting, say_place
+from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.moments import say_day, say_hours, say_short, say_zone
 from openslot.integrations.mail.plain import one_line, paragraph
 
@@ -26,30 +26,32 @@ HEADINGS = {
 }
 HOST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You have a new booking")}
 GUEST_HEADINGS = {**HEADINGS, MailKind.CONFIRMATION: Text("You are invited to a meeting")}
-BY_ROLE = {Role.INVITEE: HEADINGS, Role.GUEST: GUEST_HEADINGS, Role.HOST: HOST_HEADINGS}
+BY_ROLE = {RecipientRole.INVITEE: HEADINGS, RecipientRole.GUEST: GUEST_HEADINGS, RecipientRole.HOST: HOST_HEADINGS}
 
 
-def say_title(meeting: Meeting, recipient: Recipient) -> Text:
+def say_title(meeting: MailedMeeting, recipient: Recipient) -> Text:
     """Name the meeting as its reader's calendar should: with whom it is."""
-    other = meeting.invitee_name if recipient.role is Role.HOST else meeting.host.name
+    other = meeting.invitee_name if recipient.role is RecipientRole.HOST else meeting.host.name
     return Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=one_line(other))
 
 
-def say_description(meeting: Meeting, recipient: Recipient) -> Text | str:
+def say_description(meeting: MailedMeeting, recipient: Recipient) -> Text | str:
     """Write what stands inside the calendar entry."""
-    if recipient.role is Role.INVITEE:
+    if recipient.role is RecipientRole.INVITEE:
         return Text("Reschedule or cancel: %(link)s", link=meeting.manage_url)
-    if recipient.role is Role.HOST and meeting.booking.notes:
+    if recipient.role is RecipientRole.HOST and meeting.booking.notes:
         return paragraph(meeting.booking.notes)
     return ""
 
 
-def write_letter(meeting: Meeting, kind: MailKind, recipient: Recipient, entry: Entry, locale: Locale) -> Letter:
+def write_letter(
+    meeting: MailedMeeting, kind: MailKind, recipient: Recipient, entry: CalendarEntry, locale: Locale
+) -> Letter:
     """Write one letter about a meeting."""
     title = say_title(meeting, recipient)
     when = say_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
-    may_change = is_on and recipient.role is Role.INVITEE
+    may_change = is_on and recipient.role is RecipientRole.INVITEE
     return Letter(
         subject=SUBJECTS[kind](title=title, when=when),
         heading=BY_ROLE[recipient.role][kind],
@@ -58,23 +60,23 @@ def write_letter(meeting: Meeting, kind: MailKind, recipient: Recipient, entry: 
         quote=_find_quote(meeting, recipient),
         button=Link(label=Text("Reschedule or cancel"), url=meeting.manage_url) if may_change else None,
         links_label=Text("Add to your calendar"),
-        links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not Role.HOST else (),
+        links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not RecipientRole.HOST else (),
         footer=(_say_reason_for_mail(meeting, recipient),),
     )
 
 
-def _write_paragraphs(meeting: Meeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
+def _write_paragraphs(meeting: MailedMeeting, kind: MailKind, recipient: Recipient) -> tuple[str, ...]:
     names = {"host": one_line(meeting.host.name), "invitee": meeting.invitee_name}
-    if recipient.role is Role.GUEST and kind is MailKind.CONFIRMATION:
+    if recipient.role is RecipientRole.GUEST and kind is MailKind.CONFIRMATION:
         return (Text("%(invitee)s has booked a meeting with %(host)s and would like you to join.", **names),)
-    if recipient.role is Role.HOST and kind is MailKind.CONFIRMATION:
+    if recipient.role is RecipientRole.HOST and kind is MailKind.CONFIRMATION:
         return (Text("%(invitee)s has booked a meeting with you.", **names),)
     if kind is MailKind.CANCELLATION:
         return (Text("The meeting will not take place. There is nothing you need to do."),)
     return ()
 
 
-def _write_facts(meeting: Meeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
+def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> tuple[Fact, ...]:
     booking = meeting.booking
     when = Fact(
         label=Text("When"),
@@ -91,17 +93,17 @@ def _write_facts(meeting: Meeting, recipient: Recipient, locale: Locale) -> tupl
     return (what, when, *_write_previous(meeting, recipient, locale), *where, *_write_people(meeting, recipient))
 
 
-def _write_previous(meeting: Meeting, recipient: Recipient, locale: Locale) -> list[Fact]:
+def _write_previous(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -> list[Fact]:
     if meeting.previous_starts_at is None or meeting.previous_ends_at is None:
         return []
     hours = say_hours(meeting.previous_starts_at, meeting.previous_ends_at, recipient.zone, locale)
     return [Fact(label=Text("Previously"), lines=(say_day(meeting.previous_starts_at, recipient.zone, locale), hours))]
 
 
-def _write_people(meeting: Meeting, recipient: Recipient) -> list[Fact]:
+def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
     """Tell who takes part; what an invitee has typed goes to the host alone, so that it can't be mailed to others."""
     booking = meeting.booking
-    if recipient.role is not Role.HOST:
+    if recipient.role is not RecipientRole.HOST:
         return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]
     labels = {question.key: question.label for question in meeting.event_type.questions}
     answers = [
@@ -119,25 +121,25 @@ def _say_answer(answer: str | bool) -> list[str]:
     return paragraph(answer).split("\n")
 
 
-def _find_quote(meeting: Meeting, recipient: Recipient) -> str | None:
+def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
     """Find what a person has written to this one: the host's words reach all, an invitee's only the host."""
     words = meeting.reason or (None if meeting.previous_starts_at else meeting.booking.notes)
     is_of_host = bool(meeting.reason) and meeting.is_reason_of_host
-    return paragraph(words) if words and (is_of_host or recipient.role is Role.HOST) else None
+    return paragraph(words) if words and (is_of_host or recipient.role is RecipientRole.HOST) else None
 
 
-def _write_links(meeting: Meeting, recipient: Recipient, entry: Entry) -> tuple[Link, ...]:
+def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEntry) -> tuple[Link, ...]:
     # The file's address names the manage link: who is only a guest can't change the meeting.
     file = Link(label=Text("Calendar file"), url=meeting.calendar_url)
     online = (Link(label="Google", url=google_url(entry)), Link(label="Outlook", url=outlook_url(entry)))
-    return (*online, file) if recipient.role is Role.INVITEE else online
+    return (*online, file) if recipient.role is RecipientRole.INVITEE else online
 
 
-def _say_reason_for_mail(meeting: Meeting, recipient: Recipient) -> Text:
+def _say_reason_for_mail(meeting: MailedMeeting, recipient: Recipient) -> Text:
     host = one_line(meeting.host.name)
-    if recipient.role is Role.HOST:
+    if recipient.role is RecipientRole.HOST:
         return Text("You received this email because people can book meetings with you.")
-    if recipient.role is Role.GUEST:
+    if recipient.role is RecipientRole.GUEST:
         return Text(
             "You received this email because %(invitee)s added %(email)s as a guest to a meeting with %(host)s. "
             "If you don't know them, you can ignore it.",

@@ -9,7 +9,7 @@ from openslot.i18n.localization import localize
 from openslot.integrations.mail import operations
 from openslot.integrations.mail.calendar_entry import write_calendar
 from openslot.integrations.mail.letters import say_description, say_title
-from openslot.integrations.mail.meetings import Meeting, list_recipients, write_entry
+from openslot.integrations.mail.meetings import MailedMeeting, list_recipients, write_entry
 from openslot.integrations.mail.models import Method
 
 
@@ -20,7 +20,7 @@ async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
     host = await operations.find_host(work, booking.host_id)
     if host is None:
         raise BookingNotFound
-    meeting = Meeting(
+    meeting = MailedMeeting(
         booking=booking,
         event_type=details.event_type,
         host=host,

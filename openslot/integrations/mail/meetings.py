@@ -7,12 +7,12 @@ from msgspec import Struct
 from openslot.bookings.models import Booking
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.i18n import Text
-from openslot.integrations.mail.calendar_entry import Attendee, Entry
-from openslot.integrations.mail.models import Address, Brand, Recipient, Role
+from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry
+from openslot.integrations.mail.models import Brand, MailAddress, Recipient, RecipientRole
 from openslot.integrations.mail.plain import find_name, one_line
 
 
-class Host(Struct, frozen=True, kw_only=True):
+class MailHost(Struct, frozen=True, kw_only=True):
     """Whose meeting it is, as mail knows them."""
 
     name: str
@@ -22,12 +22,12 @@ class Host(Struct, frozen=True, kw_only=True):
     brand: Brand
 
 
-class Meeting(Struct, frozen=True, kw_only=True):
+class MailedMeeting(Struct, frozen=True, kw_only=True):
     """A booking with all that its mails tell, as it was when something happened to it."""
 
     booking: Booking
     event_type: EventType
-    host: Host
+    host: MailHost
     manage_url: str
     calendar_url: str
     previous_starts_at: datetime | None = None
@@ -41,34 +41,34 @@ class Meeting(Struct, frozen=True, kw_only=True):
         return find_name(self.booking.invitee_name) or self.booking.invitee_email
 
 
-def list_recipients(booking: Booking, host: Host) -> tuple[Recipient, ...]:
+def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
     """Name everyone who is told of a booking, each once: the invitee, the guests, the host."""
     locale = booking.invitee_locale or host.locale
     invitee = Recipient(
-        role=Role.INVITEE,
+        role=RecipientRole.INVITEE,
         email=booking.invitee_email,
         name=find_name(booking.invitee_name),
         zone=booking.invitee_zone,
         locale=locale,
     )
     guests = [
-        Recipient(role=Role.GUEST, email=guest, name=None, zone=booking.invitee_zone, locale=locale)
+        Recipient(role=RecipientRole.GUEST, email=guest, name=None, zone=booking.invitee_zone, locale=locale)
         for guest in booking.guests
     ]
-    as_host = Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale)
+    as_host = Recipient(role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale)
     by_address = {each.email.casefold(): each for each in reversed((invitee, as_host, *guests))}
     return tuple(each for each in (invitee, *guests, as_host) if by_address[each.email.casefold()] is each)
 
 
 def write_entry(
-    meeting: Meeting, recipient: Recipient, *, summary: str, description: str, changed_at: datetime
-) -> Entry:
+    meeting: MailedMeeting, recipient: Recipient, *, summary: str, description: str, changed_at: datetime
+) -> CalendarEntry:
     """Write the meeting as a calendar entry, the same for everyone but for what only some may see."""
     booking = meeting.booking
-    invitee = Attendee(address=Address(booking.invitee_email, find_name(booking.invitee_name) or ""))
-    guests = (Attendee(address=Address(guest), is_asked=True) for guest in booking.guests)
-    chair = Attendee(address=Address(meeting.host.email, meeting.host.name), is_chair=True)
-    return Entry(
+    invitee = Attendee(address=MailAddress(booking.invitee_email, find_name(booking.invitee_name) or ""))
+    guests = (Attendee(address=MailAddress(guest), is_asked=True) for guest in booking.guests)
+    chair = Attendee(address=MailAddress(meeting.host.email, meeting.host.name), is_chair=True)
+    return CalendarEntry(
         uid=booking.uid,
         sequence=booking.sequence,
         starts_at=booking.starts_at,
@@ -76,8 +76,8 @@ def write_entry(
         summary=summary,
         description=description,
         location=one_line(booking.location.value, most=500),
-        url=meeting.manage_url if recipient.role is Role.INVITEE else None,
-        organizer=Address(meeting.host.email, meeting.host.name),
+        url=meeting.manage_url if recipient.role is RecipientRole.INVITEE else None,
+        organizer=MailAddress(meeting.host.email, meeting.host.name),
         attendees=(chair, invitee, *guests),
         created_at=booking.created_at,
         changed_at=changed_at,

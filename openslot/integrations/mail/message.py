@@ -6,7 +6,7 @@ from email.message import EmailMessage
 
 from email_validator import validate_email
 
-from openslot.integrations.mail.models import Address, Attachment, Mail
+from openslot.integrations.mail.models import Attachment, Mail, MailAddress
 from openslot.integrations.mail.plain import LONGEST_LINE, one_line
 
 HEADER_POLICY = policy.SMTP
@@ -36,7 +36,7 @@ def write_message(mail: Mail) -> bytes:
     return message.as_bytes()
 
 
-def needs_utf8(address: Address) -> bool:
+def needs_utf8(address: MailAddress) -> bool:
     """Tell whether an address can be written only where the server knows letters beyond ASCII."""
     return not address.email.rpartition("@")[0].isascii()
 
@@ -50,7 +50,7 @@ def ascii_address(email: str) -> str:
     return f"{local}@{validate_email(line, check_deliverability=False).ascii_domain}"
 
 
-def _header_address(address: Address) -> HeaderAddress:
+def _header_address(address: MailAddress) -> HeaderAddress:
     local, _, domain = ascii_address(address.email).rpartition("@")
     return HeaderAddress(_header_text(address.name, most=100), local, domain)
 

@@ -18,7 +18,7 @@ class MailKind(StrEnum):
     INVITATION = "invitation"
 
 
-class Role(StrEnum):
+class RecipientRole(StrEnum):
     """What a recipient is in a meeting."""
 
     INVITEE = "invitee"
@@ -29,7 +29,7 @@ class Role(StrEnum):
 class Recipient(Struct, frozen=True, kw_only=True):
     """Who is written to, in which language and zone."""
 
-    role: Role
+    role: RecipientRole
     email: str
     name: str | None
     zone: str
@@ -91,7 +91,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
     content: bytes
 
 
-class Address(Struct, frozen=True):
+class MailAddress(Struct, frozen=True):
     """An e-mail address, and whose it is."""
 
     email: str
@@ -102,9 +102,9 @@ class Mail(Struct, frozen=True, kw_only=True):
     """A mail, ready to be written as a message."""
 
     id: UUID
-    sender: Address
-    to: Address
-    reply_to: Address | None
+    sender: MailAddress
+    to: MailAddress
+    reply_to: MailAddress | None
     subject: str
     text: str
     html: str
@@ -116,7 +116,7 @@ class Mail(Struct, frozen=True, kw_only=True):
     calendar: Attachment | None = None
 
 
-class Status(StrEnum):
+class MailStatus(StrEnum):
     """How far a mail has come."""
 
     SENDING = "sending"
@@ -129,10 +129,10 @@ class KeptMail(Struct, frozen=True, kw_only=True):
 
     id: UUID
     kind: MailKind
-    role: Role | None
+    role: RecipientRole | None
     recipient: str
     subject: str
-    status: Status
+    status: MailStatus
     transport: str | None
     booking_id: UUID | None
     host_id: UUID | None

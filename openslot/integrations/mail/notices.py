@@ -1,4 +1,4 @@
-"""What a host is told when something of theirs stops working: one entry a notice."""
+"""What someone is told about their account, by one mail a notice: one entry each."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
-from openslot.integrations.mail.meetings import Host
-from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, Role
+from openslot.integrations.mail.meetings import MailHost
+from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.webhooks.events import WebhookDisabled
@@ -39,16 +39,18 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
     )
 
 
-def write_notice(notice: Notice, host: Host, effect: Effect) -> Draft:
-    """Write a notice to the host that it is about."""
+def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) -> Draft:
+    """Write a notice to the person that it is about."""
     return Draft(
         id=effect.id,
         kind=MailKind.NOTICE,
-        letter=notice.write(effect),
-        recipient=Recipient(role=Role.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale),
+        letter=letter,
+        recipient=Recipient(
+            role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale
+        ),
         brand=host.brand,
         locale=choose_locale(host.locale),
-        host_id=notice.host_of(effect),
+        host_id=host_id,
     )
 
 

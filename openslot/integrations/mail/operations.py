@@ -15,9 +15,18 @@ from openslot.i18n.negotiation import find_locale
 from openslot.integrations.mail import rules, store
 from openslot.integrations.mail.errors import MailNotFound
 from openslot.integrations.mail.mailbox import Mailbox, open_content
-from openslot.integrations.mail.meetings import Host
+from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message
-from openslot.integrations.mail.models import Address, Attachment, Brand, KeptMail, Letter, Mail, MailKind, Recipient
+from openslot.integrations.mail.models import (
+    Attachment,
+    Brand,
+    KeptMail,
+    Letter,
+    Mail,
+    MailAddress,
+    MailKind,
+    Recipient,
+)
 from openslot.integrations.mail.ports import Mailer, OutgoingMail
 from openslot.integrations.mail.rendering import render
 from openslot.integrations.mail.smtp import SmtpMailer
@@ -39,18 +48,18 @@ class Draft(Struct, frozen=True, kw_only=True):
     locale: Locale
     host_id: UUID | None
     booking_id: UUID | None = None
-    reply_to: Address | None = None
+    reply_to: MailAddress | None = None
     calendar: Attachment | None = None
     is_public: bool = False
 
 
-async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> Host | None:
+async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) -> MailHost | None:
     """Read a host with the brand of their mail: their own, their organization's, or their name in this colour."""
     row = await store.find_host(work.db, host_id)
     if row is None:
         return None
     brand = Brand(name=row["brand_name"] or row["name"], colour=row["colour"] or colour, logo_url=row["logo_url"])
-    return Host(name=row["name"], email=row["email"], zone=row["zone"], locale=row["locale"], brand=brand)
+    return MailHost(name=row["name"], email=row["email"], zone=row["zone"], locale=row["locale"], brand=brand)
 
 
 async def find_cause(work: Work, event_id: UUID) -> Actor:
@@ -96,7 +105,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
     if kept is None:
         return None
     sender = _sender(work.runtime, draft.brand)
-    to = Address(draft.recipient.email, draft.recipient.name or "")
+    to = MailAddress(draft.recipient.email, draft.recipient.name or "")
     mail = Mail(
         id=draft.id,
         sender=sender,
@@ -181,8 +190,8 @@ def _greeting(host: str) -> str:
     return f"[{'IPv6:' if address.version == 6 else ''}{address}]"
 
 
-def _sender(runtime: Runtime, brand: Brand) -> Address:
+def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
     chosen = runtime.settings.mail_from
     if chosen is None:
-        return Address("openslot@localhost", brand.name)
-    return Address(chosen.email, chosen.name or brand.name)
+        return MailAddress("openslot@localhost", brand.name)
+    return MailAddress(chosen.email, chosen.name or brand.name)

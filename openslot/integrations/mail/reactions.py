@@ -62,13 +62,14 @@ async def send(work: Work, effect: Effect) -> Outcome:
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
-    """Tell a host that something of theirs needs a look."""
+    """Tell someone about their account."""
     notice = NOTICES[effect.event_type]
-    host = await operations.find_host(work, notice.host_of(effect))
+    host_id = notice.host_of(effect)
+    host = await operations.find_host(work, host_id)
     if host is None:
         return Skipped(NO_HOST)
     cause = await operations.find_cause(work, effect.event_id)
-    return await deliver(work, effect, write_notice(notice, host, effect), cause)
+    return await deliver(work, effect, write_notice(effect, notice.write(effect), host, host_id), cause)
 
 
 def _target(booking: Booking, recipient: Recipient) -> Target:

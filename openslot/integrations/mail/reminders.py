@@ -14,8 +14,8 @@ from openslot.core.work import Work
 from openslot.integrations.mail import operations, rules
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.drafts import find_recipient, name_recipient, read_meeting, write_draft
-from openslot.integrations.mail.meetings import Host, list_recipients
-from openslot.integrations.mail.models import MailKind, Recipient, Role
+from openslot.integrations.mail.meetings import MailHost, list_recipients
+from openslot.integrations.mail.models import MailKind, Recipient, RecipientRole
 
 REMIND = "mail.remind"
 CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
@@ -31,7 +31,7 @@ class Reminder(Struct, frozen=True, kw_only=True):
     cause: Actor
 
 
-async def plan_reminders(work: Work, booking: Booking, host: Host, cause: Actor) -> None:
+async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> None:
     """Plan the reminders of a booking as it is now, and drop those that it no longer has.
 
     The host has a calendar: reminders are for the invitee and the guests.
@@ -87,6 +87,6 @@ async def _find_booking(work: Work, booking_id: UUID) -> BookingDetails | None:
         return None
 
 
-def _list_all(booking: Booking, host: Host, wanted: tuple[int, ...]) -> Iterator[tuple[int, Recipient]]:
-    reminded = [each for each in list_recipients(booking, host) if each.role is not Role.HOST]
+def _list_all(booking: Booking, host: MailHost, wanted: tuple[int, ...]) -> Iterator[tuple[int, Recipient]]:
+    reminded = [each for each in list_recipients(booking, host) if each.role is not RecipientRole.HOST]
     return ((minutes, recipient) for minutes in wanted for recipient in reminded)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
-from openslot.integrations.mail.models import KeptMail, MailKind, Role, Status
+from openslot.integrations.mail.models import KeptMail, MailKind, MailStatus, RecipientRole
 
 COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
 # The first of the two numbers of an advisory lock.
@@ -72,7 +72,7 @@ class NewMail(Struct, frozen=True, kw_only=True):
 
     id: UUID
     kind: MailKind
-    role: Role
+    role: RecipientRole
     host_id: UUID | None
     booking_id: UUID | None
     recipient: str
@@ -192,8 +192,8 @@ def to_mail(row: Row) -> KeptMail:
         **{
             **fields,
             "kind": MailKind(fields["kind"]),
-            "role": Role(fields["role"]) if fields["role"] else None,
-            "status": Status(fields["status"]),
+            "role": RecipientRole(fields["role"]) if fields["role"] else None,
+            "status": MailStatus(fields["status"]),
         }
     )
 

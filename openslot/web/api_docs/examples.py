@@ -23,7 +23,7 @@ UNKNOWN = "…"
 KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
-class Parameter(Struct, frozen=True, kw_only=True):
+class ExampleParameter(Struct, frozen=True, kw_only=True):
     """What an address carries, in its path or its query."""
 
     name: str
@@ -47,7 +47,7 @@ def example_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...
     return _made(plain, schemas, trail)
 
 
-def parameter_example(parameter: Parameter, schemas: Schemas) -> str:
+def parameter_example(parameter: ExampleParameter, schemas: Schemas) -> str:
     """Write a parameter's value as it stands in an address; one that can't be known is named in capitals."""
     value = example_of(parameter.schema, schemas)
     if value is None or value == UNKNOWN:
@@ -61,7 +61,7 @@ def as_json(value: object) -> str:
 
 
 def curl(
-    method: str, url: str, parameters: Sequence[Parameter], schemas: Schemas, *, with_key: bool, body: str | None
+    method: str, url: str, parameters: Sequence[ExampleParameter], schemas: Schemas, *, with_key: bool, body: str | None
 ) -> str:
     """Write the command that tries an operation, with its required parameters and this body."""
     values = [(each, parameter_example(each, schemas)) for each in parameters if each.required]

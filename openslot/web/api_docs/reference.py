@@ -10,12 +10,12 @@ from msgspec import Struct
 from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
 from openslot.http.doors import JSON
 from openslot.http.openapi import DESCRIPTION, TITLE
-from openslot.web.api_docs.examples import Parameter, as_json, curl, example_of
+from openslot.web.api_docs.examples import ExampleParameter, as_json, curl, example_of
 from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside
 from openslot.web.api_docs.spec import Schema, Schemas, read_schema
 
 
-class Body(Struct, frozen=True, kw_only=True):
+class BodyReference(Struct, frozen=True, kw_only=True):
     """What is sent or comes back."""
 
     kind: str
@@ -29,7 +29,7 @@ class AnswerRow(Struct, frozen=True, kw_only=True):
 
     status: int
     phrase: str
-    body: Body
+    body: BodyReference
 
 
 class ErrorRow(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ class ErrorRow(Struct, frozen=True, kw_only=True):
     description: str
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class ReferenceEntry(Struct, frozen=True, kw_only=True):
     """One operation."""
 
     anchor: str
@@ -48,7 +48,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     title: str
     description: str
     parameters: tuple[FieldRow, ...]
-    body: Body | None
+    body: BodyReference | None
     answer: AnswerRow
     errors: tuple[ErrorRow, ...]
     command: str
@@ -59,7 +59,7 @@ class Group(Struct, frozen=True, kw_only=True):
 
     name: str
     anchor: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ReferenceEntry, ...]
 
 
 class Reference(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def make_reference(operations: Sequence[Operation], public_url: str) -> Referenc
     """Make the reference out of what the handlers declare."""
     shapes = Shapes(kinds_of(operations))
     schemas = {name: read_schema(schema) for name, schema in shapes.named.items()}
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[ReferenceEntry]] = {}
     for operation in operations:
         groups.setdefault(operation.tag, []).append(_entry(operation, shapes, schemas, public_url.rstrip("/")))
     return Reference(
@@ -88,10 +88,10 @@ def make_reference(operations: Sequence[Operation], public_url: str) -> Referenc
     )
 
 
-def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> Entry:
+def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> ReferenceEntry:
     parameters = _parameters(operation, shapes)
     sent = None if operation.body is None else _body(operation.body, JSON, shapes, schemas)
-    return Entry(
+    return ReferenceEntry(
         anchor=operation.operation_id,
         method=operation.method,
         path=operation.path,
@@ -119,13 +119,13 @@ def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> 
     )
 
 
-def _parameters(operation: Operation, shapes: Shapes) -> list[Parameter]:
+def _parameters(operation: Operation, shapes: Shapes) -> list[ExampleParameter]:
     in_path = [
-        Parameter(name=name, place="path", required=True, schema=Schema(type="string"))
+        ExampleParameter(name=name, place="path", required=True, schema=Schema(type="string"))
         for name in operation.path_values
     ]
     in_query = [
-        Parameter(
+        ExampleParameter(
             name=each.name,
             place="query",
             required=each.is_required,
@@ -136,9 +136,9 @@ def _parameters(operation: Operation, shapes: Shapes) -> list[Parameter]:
     return in_path + sorted(in_query, key=lambda each: not each.required)
 
 
-def _body(kind: Any, media_type: str, shapes: Shapes, schemas: Schemas) -> Body:
+def _body(kind: Any, media_type: str, shapes: Shapes, schemas: Schemas) -> BodyReference:
     schema = read_schema(shapes.of(kind))
-    return Body(
+    return BodyReference(
         kind=kind_of(schema, schemas),
         media_type=media_type,
         fields=rows_inside(schema, schemas),

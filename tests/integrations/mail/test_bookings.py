@@ -14,7 +14,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.queue import Job
 from openslot.core.work import Runtime
-from openslot.integrations.mail.models import MailKind, Status
+from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.jobs.effects import run_effect
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import (
@@ -48,7 +48,7 @@ async def test_a_booking_is_told_to_invitee_guests_and_host(runtime: Runtime, cl
     await work_off(runtime, clock)
     assert {each.recipient for each in await mails(runtime)} == {JONAS, LI, "ewa@nowak.example", MARA}
     assert {each.kind for each in await mails(runtime)} == {MailKind.CONFIRMATION}
-    assert {each.status for each in await mails(runtime)} == {Status.SENT}
+    assert {each.status for each in await mails(runtime)} == {MailStatus.SENT}
 
 
 async def test_one_uid_and_a_sequence_that_grows(runtime: Runtime, clock: MovingClock, book: Book) -> None:
@@ -155,8 +155,8 @@ async def test_a_meeting_that_is_over_needs_no_confirmation(runtime: Runtime, cl
     await work_off(runtime, clock)
     assert await runtime.pool.fetchval(sends) == 0
     await book(clock.now + timedelta(hours=15))
-    row = await runtime.pool.fetchrow("select id from effects where reaction = 'mail.fan_out' and state = 'queued'")
-    await run_effect(runtime, Job(effect_id=row["id"], round=0))
+    fan_out = "select id from effects where reaction = 'mail.fan_out' and state = 'queued'"
+    await run_effect(runtime, Job(effect_id=await runtime.pool.fetchval(fan_out), round=0))
     assert await runtime.pool.fetchval(sends) == 2
     clock.pass_time(hours=16)
     await work_off(runtime, clock)

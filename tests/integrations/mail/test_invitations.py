@@ -6,7 +6,7 @@ import pytest
 
 from openslot.accounts import brands, invitations, members
 from openslot.accounts import organizations as accounts
-from openslot.accounts.models import Brand, User
+from openslot.accounts.models import ChosenBrand, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind
@@ -21,7 +21,7 @@ async def invite(runtime: Runtime, user: User) -> str:
     async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
         await members.add_member(work, organization, user)
-        await brands.set_brand(work, organization, Brand(colour="#0f766e"))
+        await brands.set_brand(work, organization, ChosenBrand(colour="#0f766e"))
         return invitations.invitation_url(work.runtime, await invitations.invite(work, organization, user))
 
 

@@ -12,7 +12,7 @@ from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
 from openslot.integrations.mail.letters import BY_ROLE
 from openslot.integrations.mail.meeting_files import write_calendar_file
-from openslot.integrations.mail.models import Role
+from openslot.integrations.mail.models import RecipientRole
 from openslot.integrations.mail.operations import choose_locale
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import ELEVEN, Book, cancel, messages, move, part, work_off
@@ -48,7 +48,11 @@ async def test_every_mail_is_written_in_its_readers_language(
     await cancel(runtime, booking, actor=OPERATOR, reason="x")
     await work_off(runtime, clock)
     catalog = get_catalog(language)
-    for address, role, count in ((JONAS, Role.INVITEE, 4), (LI, Role.GUEST, 4), (MARA, Role.HOST, 3)):
+    for address, role, count in (
+        (JONAS, RecipientRole.INVITEE, 4),
+        (LI, RecipientRole.GUEST, 4),
+        (MARA, RecipientRole.HOST, 3),
+    ):
         sent = await messages(runtime, address)
         assert len(sent) == count
         for message in sent:

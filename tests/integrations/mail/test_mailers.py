@@ -12,7 +12,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations, store
 from openslot.integrations.mail.fake import FakeMailer
 from openslot.integrations.mail.mailbox import Mailbox
-from openslot.integrations.mail.models import MailKind, Role
+from openslot.integrations.mail.models import MailKind, RecipientRole
 from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
 from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.mail.store import NewMail
@@ -60,7 +60,7 @@ async def begin(runtime: Runtime) -> OutgoingMail:
     new = NewMail(
         id=new_id(),
         kind=MailKind.NOTICE,
-        role=Role.HOST,
+        role=RecipientRole.HOST,
         host_id=None,
         booking_id=None,
         recipient="mara@lindqvist.example",

@@ -11,14 +11,14 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.integrations.mail.add_links import google_url, outlook_url
-from openslot.integrations.mail.calendar_entry import Attendee, Entry, attach, write_calendar
+from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry, attach, write_calendar
 from openslot.integrations.mail.message import write_message
-from openslot.integrations.mail.models import Address, Mail, Method
+from openslot.integrations.mail.models import Mail, MailAddress, Method
 from openslot.integrations.mail.plain import find_name, one_line, paragraph
 
 ID = UUID("01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
 NOW = datetime(2026, 3, 16, 9, 0, 0, 123456, tzinfo=UTC)
-ENTRY = Entry(
+ENTRY = CalendarEntry(
     uid="01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1@openslot",
     sequence=2,
     starts_at=datetime(2026, 3, 20, 9, 0, tzinfo=UTC),
@@ -27,19 +27,19 @@ ENTRY = Entry(
     description="First line\nSecond; line, with marks",
     location="Sveavägen 1, Stockholm",
     url="https://book.example/manage/x",
-    organizer=Address("mara@lindqvist.example", "Mara Lindqvist"),
+    organizer=MailAddress("mara@lindqvist.example", "Mara Lindqvist"),
     attendees=(
-        Attendee(address=Address("jonas@okafor.example", "Jonas Okafor")),
-        Attendee(address=Address("li@okafor.example"), is_asked=True),
+        Attendee(address=MailAddress("jonas@okafor.example", "Jonas Okafor")),
+        Attendee(address=MailAddress("li@okafor.example"), is_asked=True),
     ),
     created_at=NOW,
     changed_at=NOW,
 )
 MAIL = Mail(
     id=ID,
-    sender=Address("bookings@here.example", "Mara Lindqvist"),
-    to=Address("jonas@okafor.example", "Jonas Okafor"),
-    reply_to=Address("mara@lindqvist.example", "Mara Lindqvist"),
+    sender=MailAddress("bookings@here.example", "Mara Lindqvist"),
+    to=MailAddress("jonas@okafor.example", "Jonas Okafor"),
+    reply_to=MailAddress("mara@lindqvist.example", "Mara Lindqvist"),
     subject="Confirmed: Intro call",
     text="It is confirmed.",
     html="<p>It is confirmed.</p>",
@@ -123,9 +123,9 @@ def test_its_id_is_fixed_and_no_machine_answers_it() -> None:
 def test_no_text_becomes_a_header(text: str) -> None:
     hostile = replace(
         MAIL,
-        sender=Address("bookings@here.example", text),
-        to=Address("jonas@okafor.example", text),
-        reply_to=Address("mara@lindqvist.example", text),
+        sender=MailAddress("bookings@here.example", text),
+        to=MailAddress("jonas@okafor.example", text),
+        reply_to=MailAddress("mara@lindqvist.example", text),
         subject=text,
     )
     content = write_message(hostile)
@@ -148,8 +148,8 @@ def test_no_text_becomes_a_line_of_the_calendar(text: str) -> None:
         summary=text,
         description=text,
         location=text,
-        organizer=Address("mara@lindqvist.example", text),
-        attendees=(Attendee(address=Address("jonas@okafor.example", text)),),
+        organizer=MailAddress("mara@lindqvist.example", text),
+        attendees=(Attendee(address=MailAddress("jonas@okafor.example", text)),),
     )
     plain, written = read_calendar(write_calendar(ENTRY, Method.REQUEST)), write_calendar(hostile, Method.REQUEST)
     event = read_calendar(written)
@@ -180,9 +180,9 @@ def test_a_cancellation_takes_the_entry_back() -> None:
 
 
 def test_addresses_beyond_ascii_are_written_as_the_network_knows_them() -> None:
-    domain = read(write_message(replace(MAIL, to=Address("jonas@bücher.example"))))
+    domain = read(write_message(replace(MAIL, to=MailAddress("jonas@bücher.example"))))
     assert domain["To"].addresses[0].addr_spec == "jonas@xn--bcher-kva.example"
-    local = write_message(replace(MAIL, to=Address("jörg@okafor.example")))
+    local = write_message(replace(MAIL, to=MailAddress("jörg@okafor.example")))
     assert "jörg@okafor.example".encode() in local.partition(b"\r\n\r\n")[0]
 
 

@@ -9,7 +9,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.effects import enqueue_due
 from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.models import MailKind, Status
+from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.integrations.mail.rules import find_lost_meaning, plan_reminders
 from tests.bookings.conftest import MONDAY, MovingClock
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
@@ -19,7 +19,7 @@ WEDNESDAY = MONDAY.replace(hour=10) + timedelta(days=2)
 
 
 async def reminders(runtime: Runtime, to: str = JONAS) -> int:
-    return sum(each.kind is MailKind.REMINDER and each.status is Status.SENT for each in await mails(runtime, to))
+    return sum(each.kind is MailKind.REMINDER and each.status is MailStatus.SENT for each in await mails(runtime, to))
 
 
 async def planned(runtime: Runtime) -> list[str]:

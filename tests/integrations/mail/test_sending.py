@@ -25,7 +25,7 @@ from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.fake import FakeMailer
 from openslot.integrations.mail.jobs import tidy_mail
-from openslot.integrations.mail.models import Brand, Letter, MailKind, Recipient, Role, Status
+from openslot.integrations.mail.models import Brand, Letter, MailKind, MailStatus, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft
 from openslot.integrations.mail.ports import OutgoingMail
 from openslot.integrations.mail.rules import DELAYS
@@ -90,7 +90,7 @@ async def test_mail_goes_to_the_server_and_its_bytes_are_not_kept(
     await work_off(runtime, clock)
     assert recipients(server) == [JONAS, MARA]
     assert {each.sender for each in server.received} == {"bookings@here.example"}
-    assert {(each.status, each.transport) for each in await mails(runtime)} == {(Status.SENT, "smtp")}
+    assert {(each.status, each.transport) for each in await mails(runtime)} == {(MailStatus.SENT, "smtp")}
     assert await messages(runtime, JONAS) == []
     arrived = next(read_message(each.content) for each in server.received if each.recipient == JONAS)
     assert arrived["From"] == "Mara Lindqvist <bookings@here.example>"
@@ -105,11 +105,11 @@ async def test_a_4xx_is_tried_again_until_it_is_taken(
     booking = await book()
     await work_off(runtime, clock)
     assert server.received == []
-    assert {each.status for each in await mails(runtime)} == {Status.SENDING}
+    assert {each.status for each in await mails(runtime)} == {MailStatus.SENDING}
     assert await bookings.list_emails(runtime.work(OPERATOR), BookingRef(booking.id, None)) == []
     await work_until_settled(runtime, clock)
     assert recipients(server) == [JONAS, MARA]
-    assert {each.status for each in await mails(runtime, booking_id=booking.id)} == {Status.SENT}
+    assert {each.status for each in await mails(runtime, booking_id=booking.id)} == {MailStatus.SENT}
 
 
 async def test_each_try_is_the_same_message(
@@ -158,7 +158,7 @@ async def test_a_server_that_stays_away_fails_a_mail_after_a_day(
     started = clock.now
     await book(starts_at=clock.now + timedelta(days=2, hours=3))
     await work_until_settled(runtime, clock)
-    assert {each.status for each in await mails(runtime)} == {Status.FAILED}
+    assert {each.status for each in await mails(runtime)} == {MailStatus.FAILED}
     assert {each.error for each in await mails(runtime)} == {"The mail server answered 450: Busy"}
     assert server.connections == 2 * (len(DELAYS) + 1)
     assert timedelta(hours=20) < clock.now - started < timedelta(hours=30)
@@ -173,7 +173,7 @@ async def test_a_failed_mail_can_be_tried_again(
     await revive_effects(runtime.work(OPERATOR), None)
     await work_until_settled(runtime, clock)
     assert recipients(server) == [JONAS, MARA]
-    assert {(each.status, each.error) for each in await mails(runtime)} == {(Status.SENT, None)}
+    assert {(each.status, each.error) for each in await mails(runtime)} == {(MailStatus.SENT, None)}
 
 
 async def test_a_cancellation_waits_behind_a_confirmation_that_fails(
@@ -197,7 +197,7 @@ async def test_guests_are_no_cannon_at_one_address(
     for number in range(5):
         await book(clock.now + timedelta(hours=3 + number / 2), email=f"booker{number}@okafor.example", guests=(LI,))
         await work_off(runtime, clock)
-    refused = [each for each in await mails(runtime, LI) if each.status is Status.FAILED]
+    refused = [each for each in await mails(runtime, LI) if each.status is MailStatus.FAILED]
     assert len(refused) == 5 - recipients(server).count(LI)
     assert recipients(server).count(LI) == 3
     assert all("3 mails to this address" in (each.error or "") for each in refused)
@@ -272,7 +272,7 @@ async def test_a_mail_whose_worker_died_too_often_has_failed(
     await work_off(runtime, clock)
     await runtime.pool.execute("update effects set state = 'dead', last_error = 'it died' where state = 'queued'")
     await tidy_mail(runtime.work(OPERATOR))
-    assert {(each.status, each.error) for each in await mails(runtime)} == {(Status.FAILED, "it died")}
+    assert {(each.status, each.error) for each in await mails(runtime)} == {(MailStatus.FAILED, "it died")}
 
 
 async def test_old_mail_is_removed(runtime: Runtime, clock: MovingClock, book: Book) -> None:
@@ -298,7 +298,7 @@ async def test_a_reminder_is_tried_until_the_meeting_begins(
     clock.now = starts_at - timedelta(hours=1)
     await work_until_settled(runtime, clock)
     reminder = (await mails(runtime, JONAS))[-1]
-    assert (reminder.kind, reminder.status) == (MailKind.REMINDER, Status.FAILED)
+    assert (reminder.kind, reminder.status) == (MailKind.REMINDER, MailStatus.FAILED)
     assert reminder.error == "not sent: the meeting has begun"
     assert clock.now < starts_at + timedelta(hours=3)
 
@@ -329,7 +329,7 @@ def draft_of(user: User) -> Draft:
         id=new_id(),
         kind=MailKind.CONFIRMATION,
         letter=Letter(subject="Hello", heading="Hello"),
-        recipient=Recipient(role=Role.GUEST, email=LI, name=None, zone="UTC", locale=None),
+        recipient=Recipient(role=RecipientRole.GUEST, email=LI, name=None, zone="UTC", locale=None),
         brand=Brand(name="Mara", colour="#3155d9"),
         locale=DEFAULT,
         host_id=user.id,

@@ -1,0 +1,40 @@
+"""Outside services that the code asks for by what they can do: each port is a Protocol with one adapter per process."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
+from typing import TypeVar, cast
+
+from openslot.core.config import Settings
+
+P = TypeVar("P")
+
+OpenAdapter = Callable[[Settings], AbstractAsyncContextManager[object]]
+NO_FAKES: Mapping[type, object] = MappingProxyType({})
+
+
+class Ports:
+    """The adapters of one process, each by the Protocol that it answers."""
+
+    def __init__(self, adapters: Mapping[type, object]) -> None:
+        self._adapters = dict(adapters)
+
+    def get(self, port: type[P]) -> P:
+        """Give the adapter of a port."""
+        if port not in self._adapters:
+            raise LookupError(f"no adapter is wired for the port {port.__name__}")
+        return cast("P", self._adapters[port])
+
+
+@asynccontextmanager
+async def open_ports(
+    adapters: Mapping[type, OpenAdapter], settings: Settings, *, fakes: Mapping[type, object] = NO_FAKES
+) -> AsyncIterator[Ports]:
+    """Open the adapter of each port that has no fake, and close them in the end."""
+    async with AsyncExitStack() as stack:
+        opened = {
+            port: await stack.enter_async_context(open_adapter(settings))
+            for port, open_adapter in adapters.items()
+            if port not in fakes
+        }
+        yield Ports({**opened, **fakes})

@@ -1,0 +1,87 @@
+"""What follows when departures wait: the organization's administrators are told, by one mail for many."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts import members
+from openslot.accounts.models import Organization
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Effect, Outcome, Reaction, Skipped
+from openslot.core.work import Work
+from openslot.i18n import PluralText, Text
+from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.deliveries import deliver, mail_server
+from openslot.integrations.mail.models import Fact, Letter
+from openslot.integrations.mail.notices import write_notice
+from openslot.integrations.mail.plain import one_line
+from openslot.integrations.mail.rules import DELAYS
+from openslot.scim import store
+from openslot.scim.models import HeldDeparture
+
+REPORT_HELD = "scim.report_held"
+GATHERED_FOR = timedelta(minutes=5)
+MOST_NAMED = 10
+
+
+class HeldReport(Struct, frozen=True, kw_only=True):
+    """Which administrator is told about which organization."""
+
+    organization_id: UUID
+    organization_name: str
+    administrator_id: UUID
+
+
+async def plan_report(work: Work, organization: Organization) -> None:
+    """Have every administrator told within five minutes; what is held until then is in the same mail."""
+    for administrator_id in await members.list_administrators(work, organization):
+        report = HeldReport(
+            organization_id=organization.id, organization_name=organization.name, administrator_id=administrator_id
+        )
+        key = f"{organization.id}:{administrator_id}"
+        await work.plan(REPORT_HELD, key, due_at=_next_report(work.now), payload=report, tenant_id=administrator_id)
+
+
+async def report_held(work: Work, effect: Effect) -> Outcome:
+    """Tell one administrator which departures wait, unless they were decided meanwhile."""
+    report = effect.plan(HeldReport)
+    held = await store.list_held(work.db, report.organization_id, now=work.now)
+    administrator = await mail.find_host(work, report.administrator_id)
+    if not held or administrator is None:
+        return Skipped("no departure waits, or the administrator is gone")
+    letter = _write_letter(one_line(report.organization_name), held)
+    return await deliver(work, effect, write_notice(effect, letter, administrator, report.administrator_id), SYSTEM)
+
+
+def _next_report(now: datetime) -> datetime:
+    """Give everything within the same five minutes one time, so that a long row of departures can't push it back."""
+    step = GATHERED_FOR.total_seconds()
+    return datetime.fromtimestamp((now.timestamp() // step + 1) * step, UTC)
+
+
+def _write_letter(organization: str, held: list[HeldDeparture]) -> Letter:
+    subject = PluralText(
+        "%(count)s departure from %(organization)s waits for your decision",
+        "%(count)s departures from %(organization)s wait for your decision",
+        count=len(held),
+        organization=organization,
+    )
+    return Letter(
+        subject=subject,
+        heading=subject,
+        paragraphs=(
+            Text("Your identity provider has suspended or removed many members within an hour. That may be a mistake."),
+            Text("These people can no longer sign in. Their upcoming bookings are kept until you approve or reject."),
+        ),
+        facts=(Fact(label=Text("Members"), lines=tuple(one_line(each.email) for each in held[:MOST_NAMED])),),
+        footer=(
+            Text(
+                "You received this email because you are an administrator of %(organization)s.",
+                organization=organization,
+            ),
+        ),
+    )
+
+
+SCIM_REACTIONS = (Reaction(name=REPORT_HELD, run=report_held, delays=DELAYS, destination=mail_server),)
