@@ -40,6 +40,7 @@ PLAIN = {
     "sessions.hash": "a fingerprint",
     "setup_links.hash": "a fingerprint",
     "webhook_messages.body": "what a process of 0.1.0 has kept",
+    "wrong_passwords.subject": "a fingerprint",
 }
 # They outlive the secret key: what they seal needs none of it.
 SEALED_BY_DATA_KEYS = {
