@@ -42,11 +42,13 @@ PLAIN = {
     "sessions.hash": "a fingerprint",
     "setup_links.hash": "a fingerprint",
     "webhook_messages.body": "what a process of 0.1.0 has kept",
+    "wrong_passwords.subject": "a fingerprint",
 }
 # They outlive the secret key: what they seal needs none of it.
 SEALED_BY_DATA_KEYS = {
     "event_types.private_sealed",
     "idempotency.sealed",
+    "mail_messages.content",
     "webhook_deliveries.answer",
     "webhook_messages.sealed",
 }

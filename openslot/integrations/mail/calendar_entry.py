@@ -83,8 +83,7 @@ def _write_event(entry: CalendarEntry, status: str) -> Event:
 
 def _write_address(address: MailAddress) -> vCalAddress:
     written = vCalAddress(f"mailto:{one_line(address.email, most=254)}")
-    # A parameter's value has no way to write a quotation mark.
-    if name := one_line(address.name).replace('"', "'"):
+    if name := one_line(address.name):
         written.params["CN"] = vText(name)
     return written
 

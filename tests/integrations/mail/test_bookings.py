@@ -12,8 +12,10 @@ from openslot.app import create_app
 from openslot.bookings.links import calendar_url
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
+from openslot.core.queue import Job
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, MailStatus
+from openslot.jobs.effects import run_effect
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import (
     ELEVEN,
@@ -147,8 +149,16 @@ async def test_nobody_gets_the_same_news_twice(runtime: Runtime, clock: MovingCl
 
 
 async def test_a_meeting_that_is_over_needs_no_confirmation(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    sends = "select count(*) from effects where reaction = 'mail.send'"
     await book()
     clock.pass_time(hours=12)
+    await work_off(runtime, clock)
+    assert await runtime.pool.fetchval(sends) == 0
+    await book(clock.now + timedelta(hours=15))
+    fan_out = "select id from effects where reaction = 'mail.fan_out' and state = 'queued'"
+    await run_effect(runtime, Job(effect_id=await runtime.pool.fetchval(fan_out), round=0))
+    assert await runtime.pool.fetchval(sends) == 2
+    clock.pass_time(hours=16)
     await work_off(runtime, clock)
     assert await mails(runtime) == []
 

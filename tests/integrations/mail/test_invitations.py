@@ -48,3 +48,4 @@ async def test_an_invitation_that_is_no_longer_valid_is_not_sent(
     clock.now += invitations.LASTS + timedelta(seconds=1)
     await work_off(runtime, clock)
     assert await mails(runtime) == []
+    assert await runtime.pool.fetchval("select state from effects where reaction = 'mail.invite'") == "skipped"

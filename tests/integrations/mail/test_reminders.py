@@ -87,6 +87,26 @@ async def test_a_reminder_that_comes_before_the_news_of_a_change_is_not_sent(
     await work_off(runtime, clock)
     assert await reminders(runtime) == 0
     assert await planned(runtime) == ["60"]
+    unsent = "select last_error from effects where reaction = 'mail.remind' and state = 'skipped'"
+    assert await runtime.pool.fetchval(unsent) == "the booking is cancelled"
+
+
+async def test_a_reminder_of_an_earlier_time_is_not_sent_whatever_was_chosen_meanwhile(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User
+) -> None:
+    async def choose(*minutes: int) -> None:
+        async with runtime.transaction(OPERATOR) as work:
+            await mail.set_reminders(work, user, None, minutes)
+
+    await choose(120)
+    booking = await book(WEDNESDAY)
+    await work_off(runtime, clock)
+    await choose(60)
+    await move(runtime, booking, WEDNESDAY + timedelta(hours=4))
+    await work_off(runtime, clock)
+    await choose(120, 60)
+    assert await at(runtime, clock, hours=2) == 0
+    assert await at(runtime, clock, hours=-3) == 1
 
 
 async def test_a_worker_that_starts_late_sends_only_what_still_makes_sense(
