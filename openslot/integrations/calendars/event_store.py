@@ -9,6 +9,9 @@ from msgspec import Struct
 from openslot.core.db import Db, count_of
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, WrittenEvent
 
+# The reaction that writes a booking into a calendar.
+WRITE = "calendars.write"
+
 WRITTEN = """
 w.booking_id, w.calendar_id, w.href, w.etag, w.sequence, w.starts_at, w.ends_at, w.missing_since, w.refused_start"""
 UPSERT_OBJECTS = """
@@ -22,12 +25,19 @@ values ($1, $2, $3, $4, $5, $6, $7)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
     refused_start = null"""
-# Where a booking stands already; a new one goes where its host wants bookings.
-TARGETS = """
-select w.calendar_id from calendar_events w where w.booking_id = $1
+# Where a booking stands already or is just being written; a new one goes where its host wants bookings. A write that is
+# under way has seen the booking as it was: who changes or cancels it meanwhile has to come behind it.
+TARGETS = f"""
+with here as (
+    select w.calendar_id from calendar_events w where w.booking_id = $1
+    union
+    select split_part(e.target, '/', 1)::uuid from events v join effects e on e.event_id = v.id
+    where v.subject_kind = 'booking' and v.subject_id = $1 and e.reaction = '{WRITE}'
+      and e.state in ('waiting', 'queued', 'running')
+)
+select calendar_id from here
 union
-select k.id from calendars k
-where k.owner_id = $2 and k.receives and $3 and not exists (select from calendar_events where booking_id = $1)"""
+select k.id from calendars k where k.owner_id = $2 and k.receives and $3 and not exists (select from here)"""
 TARGET = f"""
 select k.url, k.name, c.id as connection_id, c.owner_id, c.kind, c.secret, u.name as host_name, u.email as host_email,
        {WRITTEN}

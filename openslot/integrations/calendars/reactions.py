@@ -26,7 +26,7 @@ from openslot.core.planned import forget_effect
 from openslot.core.work import Work
 from openslot.integrations.calendars import event_store, operations
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
-from openslot.integrations.calendars.event_store import WriteTarget
+from openslot.integrations.calendars.event_store import WRITE, WriteTarget
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.following import PLAN_LANE, WRITE_LANE
 from openslot.integrations.calendars.models import WrittenEvent
@@ -37,7 +37,6 @@ from openslot.integrations.calendars.servers import open_server
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.integrations.calendars.writing import write_event
 
-WRITE = "calendars.write"
 DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )

@@ -10,7 +10,8 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import event_store, reactions
+from openslot.integrations.calendars import event_store
+from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.sync import sync_connection
 from tests.bookings.conftest import MovingClock
 from tests.integrations.calendars.conftest import (
@@ -123,6 +124,38 @@ async def test_a_worker_that_dies_between_writing_and_saying_so_doubles_nothing(
     assert (entry["SEQUENCE"], entry["DTSTART"].dt) == (1, booking.starts_at + 2 * HOUR)
 
 
+@pytest.mark.parametrize("moves", [False, True])
+async def test_a_change_while_the_event_is_being_written_is_written_after_it(
+    runtime: Runtime,
+    clock: MovingClock,
+    radicale: Radicale,
+    work_calendar: str,
+    connect: Connect,
+    book: Book,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    moves: bool,
+) -> None:
+    await connect(work_calendar)
+    booking = await book()
+    put = CalDavServer.put
+
+    async def put_slowly(*arguments: Any, **more: Any) -> str:
+        monkeypatch.setattr(CalDavServer, "put", put)
+        etag = await put(*arguments, **more)
+        await (move(runtime, booking, 1) if moves else cancel(runtime, booking))
+        await work_off(runtime, clock)
+        return etag
+
+    monkeypatch.setattr(CalDavServer, "put", put_slowly)
+    await work_off(runtime, clock)
+
+    if moves:
+        assert (await shown(radicale, work_calendar, booking))["DTSTART"].dt == booking.starts_at + HOUR
+    else:
+        assert await radicale.names(work_calendar) == []
+
+
 async def test_a_cancellation_removes_what_a_dead_worker_has_written(
     runtime: Runtime,
     clock: MovingClock,
@@ -166,7 +199,9 @@ async def test_changes_while_the_server_is_down_arrive_as_the_newest_one_alone(
         await work_off(runtime, clock)
 
         assert (await shown(server, place, booking))["SEQUENCE"] == 3
-        states = await runtime.pool.fetch("select state from effects where reaction = $1 order by no", reactions.WRITE)
+        states = await runtime.pool.fetch(
+            "select state from effects where reaction = $1 order by no", event_store.WRITE
+        )
         assert [row["state"] for row in states][1:3] == ["skipped", "skipped"]
 
 
