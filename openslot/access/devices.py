@@ -28,6 +28,9 @@ def find_device(signer: Signer, token: str, user_id: UUID, *, password_hash: str
         whole = base64.b64decode(token, altchars=b"-_", validate=True)
     except ValueError:
         return None
+    # The decoder also takes `+` for `-` and `/` for `_`: a token has one spelling.
+    if base64.urlsafe_b64encode(whole).decode() != token:
+        return None
     told, signature = whole[:-SIGNATURE], whole[-SIGNATURE:]
     if not signer.is_signed(PURPOSE, told + password_hash.encode(), signature):
         return None

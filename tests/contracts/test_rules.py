@@ -84,7 +84,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "invitee fields": ("a_wrong_field_is_named_and_nothing_is_changed",),
     "order of lists": ("contacts_are_listed_newest_first_with_their_count",),
     "statuses, and HEAD": (
-        "success_is_200_everywhere_but_where_a_contact_is_made",
+        "success_is_200_everywhere_but_where_something_is_made_or_gone",
         "head_answers_as_get_without_the_body",
     ),
     "public reads and holds": (

@@ -154,7 +154,10 @@ async def test_none_is_lost_among_many_who_come_wait_and_give_up(database_url: s
     assert all(ends[end] for end in ("served", "refused", "gave up")), ends
     assert not pool._waiting
     assert await all_at_once(pool) == 2
-    assert await count_backends(pool) == 2
+    # The server notices a connection that was cut off when its statement ends.
+    async with asyncio.timeout(10):
+        while await count_backends(pool) > 2:
+            await asyncio.sleep(0.02)
     await asyncio.wait_for(pool.close(), 5)
 
 

@@ -25,7 +25,7 @@ from openslot.event_types import operations as event_types
 from openslot.people import operations as people
 from openslot.routing import post
 from tests.bookings.test_races import iso, workday
-from tests.live import serving
+from tests.live import connect, serving
 
 CONNECTIONS = 6
 CROWD = 30
@@ -117,7 +117,7 @@ async def serve(narrow: Settings, **more: Any) -> AsyncIterator[httpx2.AsyncClie
     limits = httpx2.Limits(max_connections=300)
     async with (
         serving(create_app(narrow, **more)) as url,
-        httpx2.AsyncClient(base_url=url, timeout=60, limits=limits) as client,
+        connect(url, timeout=60, limits=limits) as client,
     ):
         yield client
 

@@ -27,6 +27,7 @@ from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
 from tests.conftest import PASSWORD
+from tests.live import connect
 from tests.racing import web_processes
 
 NEW = "a fresh long password"
@@ -203,7 +204,7 @@ async def test_over_two_web_processes_no_session_of_the_old_password_is_left(set
         for turn in range(ROUNDS):
             old, new = (PASSWORD, NEW) if turn % 2 == 0 else (NEW, PASSWORD)
             here, there = urls if turn % 3 else reversed(urls)
-            async with httpx2.AsyncClient(base_url=here, timeout=60) as owner:
+            async with connect(here, timeout=60) as owner:
                 await owner.post("/login", data={"email": user.email, "password": old})
                 changing = asyncio.create_task(owner.post("/account/password", data={"current": old, "password": new}))
                 tokens = await asyncio.gather(*(_try_late(there, user, old, pause=0.04 * n) for n in range(4)))
@@ -218,19 +219,19 @@ async def test_over_two_web_processes_no_session_of_the_old_password_is_left(set
 
 async def _try_late(url: str, user: User, password: str, *, pause: float) -> str | None:
     await asyncio.sleep(pause)
-    async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
+    async with connect(url, timeout=60) as client:
         answer = await client.post("/login", data={"email": user.email, "password": password})
         return answer.cookies.get("openslot_session")
 
 
 async def _is_in(url: str, token: str) -> bool:
-    async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
+    async with connect(url, timeout=60) as client:
         return (await client.get("/account", headers={"cookie": f"openslot_session={token}"})).status_code == 200
 
 
 async def test_of_two_changes_at_once_one_is_refused_and_says_why(settings: Settings, user: User) -> None:
     with web_processes(settings) as urls:
-        clients = [httpx2.AsyncClient(base_url=url, timeout=60) for url in urls]
+        clients = [connect(url, timeout=60) for url in urls]
         for client in clients:
             await client.post("/login", data={"email": user.email, "password": PASSWORD})
         wanted = [f"{NEW} {n}" for n in range(2)]
@@ -240,7 +241,7 @@ async def test_of_two_changes_at_once_one_is_refused_and_says_why(settings: Sett
         codes = [answer.status_code for answer in answers]
         won = codes.index(303)
         shown = [(await client.get("/account")).status_code for client in clients]
-        async with httpx2.AsyncClient(base_url=urls[0], timeout=60) as anew:
+        async with connect(urls[0], timeout=60) as anew:
             lost_one, won_one = [
                 (await anew.post("/login", data={"email": user.email, "password": wanted[n]})).status_code
                 for n in (1 - won, won)

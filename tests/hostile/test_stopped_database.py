@@ -25,7 +25,7 @@ from openslot.people import operations as people
 from openslot.routing import post
 from openslot.runtime import open_runtime
 from tests.conftest import UNSAFE_AND_FAST
-from tests.live import serving
+from tests.live import connect, serving
 
 READY_WITHIN = 2.0
 UNAVAILABLE = {"error": "The service is not available right now"}
@@ -65,7 +65,7 @@ async def make_key(settings: Settings) -> dict[str, str]:
 async def serve(settings: Settings, **more: object) -> AsyncIterator[httpx2.AsyncClient]:
     async with (
         serving(create_app(settings, **more)) as url,  # type: ignore[arg-type]
-        httpx2.AsyncClient(base_url=url, timeout=30) as client,
+        connect(url, timeout=30) as client,
     ):
         yield client
 

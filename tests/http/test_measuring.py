@@ -12,7 +12,7 @@ from openslot.core.config import Networks, Settings, load_settings
 from openslot.core.errors import StartupError, Unauthorized
 from openslot.http.measuring import check_may_measure
 from openslot.routing import Request
-from tests.live import serving
+from tests.live import connect, serving
 
 TOKEN = "m" * 32
 HERE = {"host": "127.0.0.1:8000"}
@@ -103,7 +103,7 @@ def test_a_token_that_could_be_guessed_or_not_be_sent_stops_the_start(token: str
 async def proxied(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
     """A service that has a proxy on its own machine, and a token."""
     chosen = replace(settings, trusted_proxies=Networks.parse("127.0.0.1/32"), metrics_token=TOKEN)
-    async with serving(create_app(chosen)) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(create_app(chosen)) as url, connect(url) as client:
         yield client
 
 

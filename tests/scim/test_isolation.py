@@ -17,7 +17,7 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.live import serving
+from tests.live import connect, serving
 from tests.people.test_leavers import book_one, statuses
 from tests.scim.conftest import BASE, DOMAIN, Provider, found_organization
 from tests.scim.test_users import LI, assert_refused
@@ -91,7 +91,7 @@ async def test_without_the_business_plan_nothing_is_open(
 
 async def test_a_token_has_a_limit_and_failures_have_a_gate(settings: Settings, token: str) -> None:
     chosen = msgspec.structs.replace(settings, limit_scim=3)
-    async with serving(create_app(chosen)) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(create_app(chosen)) as url, connect(url) as client:
         provider = Provider(client, token)
         answers = await asyncio.gather(*(provider.send("GET", "/Users") for _ in range(5)))
         assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 429, 429]

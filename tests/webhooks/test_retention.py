@@ -296,7 +296,7 @@ async def test_who_comes_back_too_late_is_told_that_something_is_missing(
     answer = await reader.ask(place)
     assert (answer.status_code, answer.headers["x-error-code"]) == (400, "event_expired")
     assert answer.json()["details"] == {
-        "after": "is not in the feed, which keeps events for 90 days; read it from its start"
+        "after": "is no longer in the feed, which keeps events for 90 days. Read the feed from its start"
     }
     assert len((await reader.read())["data"]) == 2, "without a place, what is still kept"
     assert (await reader.ask(str(new_id()))).headers["x-error-code"] == "event_expired"
