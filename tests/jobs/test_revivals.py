@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -16,101 +16,13 @@ from openslot.core.effects import NewEffect, finish_effect, insert_effects, rele
 from openslot.core.events import Done, Effect, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
-from openslot.core.revivals import (
-    DONE_SINCE,
-    REPLACED,
-    TOO_OLD,
-    UNDER_WAY,
-    LaneEntry,
-    RevivalVerdict,
-    judge,
-    revive_effects,
-)
+from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD, UNDER_WAY, RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Poked, thing_lane, wired
+from tests.jobs.reviving import Receiver, effects, error_of, has_job_now, is_counted_right, job_of, retry, run, run_all
 from tests.jobs.test_effects import poke, settled, working
-
-NOW = datetime(2026, 3, 16, 12, tzinfo=UTC)
-LANE = "thing:1"
-
-
-def entry(no: int, state: str, *, event: int | None = None, lane: str = LANE, planned: bool | None = None) -> LaneEntry:
-    return LaneEntry(
-        id=UUID(int=no),
-        no=no,
-        event_no=event or no,
-        event_at=NOW,
-        lane=lane,
-        state=state,
-        reaction="probe.write",
-        is_planned=state in {"waiting", "queued"} and lane == LANE if planned is None else planned,
-    )
-
-
-AGAIN = replay_lane(LANE)
-
-
-@pytest.mark.parametrize(
-    ("others", "reason"),
-    [
-        ([], None),
-        ([entry(1, "done")], None),
-        ([entry(9, "done")], DONE_SINCE),
-        ([entry(9, "dead")], None),
-        ([entry(9, "skipped")], None),
-        ([entry(9, "waiting")], None),
-        ([entry(9, "queued")], None),
-        ([entry(9, "queued", planned=False)], UNDER_WAY),
-        ([entry(9, "running")], UNDER_WAY),
-        ([entry(1, "running")], None),
-        ([entry(8, "running"), entry(9, "done")], DONE_SINCE),
-        # What was sent once more: newer, older, and the same event.
-        ([entry(9, "done", lane=AGAIN)], DONE_SINCE),
-        ([entry(9, "done", event=3, lane=AGAIN)], None),
-        ([entry(9, "done", event=5, lane=AGAIN)], DONE_SINCE),
-        ([entry(9, "queued", lane=AGAIN)], UNDER_WAY),
-        ([entry(9, "queued", event=3, lane=AGAIN)], None),
-        ([entry(9, "dead", lane=AGAIN)], None),
-    ],
-)
-def test_what_came_after_it_decides(others: list[LaneEntry], reason: str | None) -> None:
-    revival = judge(entry(5, "dead"), others, collapses=False, kept_since=NOW)
-
-    assert revival.reason == reason
-    assert revival.verdict is {None: RevivalVerdict.QUEUED, UNDER_WAY: RevivalVerdict.LEFT}.get(
-        reason, RevivalVerdict.SKIPPED
-    )
-
-
-@pytest.mark.parametrize("state", ["waiting", "queued", "running", "dead"])
-def test_where_only_the_newest_state_counts_an_older_one_is_outdated(state: str) -> None:
-    assert judge(entry(5, "dead"), [entry(9, state)], collapses=True, kept_since=NOW).reason == REPLACED
-    assert judge(entry(5, "dead"), [entry(1, state)], collapses=True, kept_since=NOW).reason is None
-
-
-def test_what_is_older_than_events_are_kept_can_not_know_what_came_after_it() -> None:
-    later = NOW + timedelta(seconds=1)
-
-    assert judge(entry(5, "dead"), [], collapses=False, kept_since=later).reason == TOO_OLD
-
-
-class Receiver:
-    """A target that takes what it is sent, but for what it is told to refuse."""
-
-    def __init__(self) -> None:
-        self.refuses: set[str] = set()
-        self.got: list[str] = []
-
-    async def take(self, work: Work, effect: Effect) -> Outcome:
-        """Take a note, or fail."""
-        del work
-        note = effect.event(Poked).note
-        if note in self.refuses:
-            raise RuntimeError(f"no {note}, thanks")
-        self.got.append(note)
-        return Done()
 
 
 @pytest.fixture
@@ -125,69 +37,6 @@ async def runtime(settings: Settings, target: Receiver) -> AsyncIterator[Runtime
     wiring = wired(target.take, in_lanes=True, delays=(), holds_back=timedelta(minutes=5))
     async with open_runtime(settings, wiring=wiring) as opened:
         yield opened
-
-
-async def effects(runtime: Runtime) -> dict[str, str]:
-    """Tell each note's state."""
-    rows = await runtime.pool.fetch(
-        """select v.fact::jsonb ->> 'note' as note, f.state from effects f join events v on v.id = f.event_id
-        order by f.no"""
-    )
-    return {row["note"]: row["state"] for row in rows}
-
-
-async def job_of(runtime: Runtime, note: str) -> Job:
-    row = await runtime.pool.fetchrow(
-        "select f.id, f.round from effects f join events v on v.id = f.event_id where v.fact::jsonb ->> 'note' = $1",
-        note,
-    )
-    assert row is not None
-    return Job(effect_id=row["id"], round=row["round"])
-
-
-async def run(runtime: Runtime, note: str) -> None:
-    await run_effect(runtime, await job_of(runtime, note))
-
-
-async def has_job_now(runtime: Runtime, note: str) -> bool:
-    job = await job_of(runtime, note)
-    return bool(
-        await runtime.pool.fetchval(
-            "select count(*) from pgqueuer where dedupe_key = $1 and execute_after <= now()",
-            f"{job.effect_id}:{job.round}",
-        )
-    )
-
-
-async def run_all(runtime: Runtime) -> None:
-    """Run whatever is queued, one after the other, until nothing is."""
-    while rows := await runtime.pool.fetch(
-        "select id, round from effects where state = 'queued' order by next_try_at, no"
-    ):
-        for row in rows:
-            await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
-
-
-async def retry(runtime: Runtime, *notes: str) -> list[tuple[RevivalVerdict, str | None]]:
-    """Retry some, or all."""
-    chosen = [(await job_of(runtime, note)).effect_id for note in notes] or None
-    told = await revive_effects(runtime.work(OPERATOR), chosen)
-    return [(revival.verdict, revival.reason) for revival in told]
-
-
-async def error_of(runtime: Runtime, note: str) -> str:
-    error: str = await runtime.pool.fetchval(
-        "select last_error from effects where id = $1", (await job_of(runtime, note)).effect_id
-    )
-    return error
-
-
-async def is_counted_right(runtime: Runtime) -> bool:
-    wrong = await runtime.pool.fetchval(
-        """select count(*) from lanes l where unfinished <> (
-            select count(*) from effects f where f.lane = l.lane and f.state in ('waiting', 'queued', 'running'))"""
-    )
-    return bool(wrong == 0)
 
 
 @pytest.mark.parametrize("which", [("created",), ()], ids=["one", "all"])
