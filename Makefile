@@ -7,6 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --python $(BIN)/python
+# Tests wait more than they compute.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -42,10 +44,10 @@ check: setup ## Format, lint, types, import contracts
 	@$(BIN)/lint-imports
 
 unit: setup ## The tests alone; TEST_ARGS goes to pytest
-	@$(BIN)/pytest -n auto $(TEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) $(TEST_ARGS)
 
 prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST_ARGS goes to pytest
-	@OPENSLOT_LONG=1 $(BIN)/pytest -n auto $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
+	@OPENSLOT_LONG=1 $(BIN)/pytest -n $(WORKERS) $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
 
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python

@@ -60,6 +60,7 @@ create table calendars (
     unique (connection_id, url)
 );
 -- One calendar of a user receives bookings.
+create index calendars_owner on calendars (owner_id);
 create unique index calendars_receiving on calendars (owner_id) where receives;
 
 -- What was read of each event, without title, notes and guests: enough to say again when it repeats.

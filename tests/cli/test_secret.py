@@ -103,7 +103,8 @@ async def test_a_key_is_rotated_and_retired_while_the_service_runs(
     (new,) = read_key_file(path)
     assert new != old
     assert await opened_by(url, old) == set()
-    assert await opened_by(url, new) == {*map(str, SEALED), "data_keys.sealed"}
+    webhooks = {str(column) for column in SEALED if column.table == "webhook_endpoints"}
+    assert await opened_by(url, new) == {*webhooks, "data_keys.sealed"}
     await operator.check_signatures(**{early: second_secret, late: late_secret})
     await operator.check_signatures(**{early: first_secret})
     assert operator.links() == links

@@ -27,6 +27,7 @@ BEHIND = "delete from migrations where name = $1"
 AHEAD = "insert into migrations (name, checksum) values ('9999_future.sql', '')"
 # What the command line itself wants to know before it goes to the database.
 ALSO = {
+    "calendar connect": ["--ics", "https://feed.example/calendar.ics"],
     "key create": ["--user", "mara@lindqvist.example"],
     "key list": ["--user", "mara@lindqvist.example"],
     "key revoke": ["--user", "mara@lindqvist.example"],
@@ -55,8 +56,8 @@ def inner_commands(name: str, found: Any) -> Iterator[tuple[str, Any]]:
 
 
 def value_of(parameter: Any) -> str:
-    if parameter.name == "plan":
-        return "PRO"
+    if parameter.name in {"plan", "decision"}:
+        return {"plan": "PRO", "decision": "cancel"}[parameter.name]
     return "https://receiver.example/" if parameter.name == "url" else str(new_id())
 
 
