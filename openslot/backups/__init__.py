@@ -1,1 +1,1 @@
-"""Backups: one file with everything in it, and the way back."""
+"""Backups: create one file that holds everything, and restore it."""

@@ -1,4 +1,4 @@
-"""A backup is one file: a manifest, the secret key and PostgreSQL's own dump, in a tar."""
+"""A backup is one tar file: a manifest, the secret key and PostgreSQL's own dump."""
 
 import hashlib
 import io
@@ -23,7 +23,7 @@ CHUNK = 1 << 20
 
 
 class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a backup says about itself, so that a restore can be checked against it."""
+    """The description inside a backup, which a restore is checked against."""
 
     format: int
     version: str
@@ -36,7 +36,7 @@ class Manifest(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Backup(Struct, frozen=True, kw_only=True):
-    """A backup that was read whole and found sound."""
+    """A backup that was read completely and found intact."""
 
     path: Path
     manifest: Manifest
@@ -45,7 +45,7 @@ class Backup(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file that only its owner can read and that appears whole or not at all."""
+    """Write a file that only its owner can read and that appears complete or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -59,7 +59,7 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_archive(path: Path, manifest: Manifest, *, dump: IO[bytes], secret_key: str | None) -> None:
-    """Put the parts together; the dump is read from its beginning."""
+    """Write the parts into one file; the dump is read from its beginning."""
     size = dump.seek(0, os.SEEK_END)
     dump.seek(0)
     with (
@@ -75,7 +75,7 @@ def write_archive(path: Path, manifest: Manifest, *, dump: IO[bytes], secret_key
 
 
 def read_backup(path: Path) -> Backup:
-    """Read a backup from end to end, or say in one sentence what is wrong with it."""
+    """Read and check a whole backup; raise a `StartupError` if anything is wrong with it."""
     manifest = read_manifest(path)
     with _opened(path) as tar, progress("Checking the backup", path.stat().st_size) as advance:
         found = {name: _checksum(_member(tar, path, name), advance) for name in manifest.checksums}
@@ -86,7 +86,7 @@ def read_backup(path: Path) -> Backup:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read what a backup says about itself."""
+    """Read the manifest of a backup."""
     with _opened(path) as tar:
         text = _member(tar, path, MANIFEST).read(LARGEST_MANIFEST)
     try:
@@ -106,7 +106,7 @@ def opened_dump(path: Path) -> Iterator[IO[bytes]]:
 
 
 def checksum_of(file: IO[bytes]) -> str:
-    """Fingerprint a file from its beginning."""
+    """Hash a file from its beginning."""
     file.seek(0)
     return _checksum(file, lambda _: None)
 

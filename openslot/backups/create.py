@@ -1,4 +1,4 @@
-"""Make a backup while the service runs: one snapshot gives the dump and the row counts."""
+"""Create a backup while the service runs: the dump and the row counts come from one snapshot."""
 
 import asyncio
 import hashlib
@@ -24,12 +24,12 @@ PROOF = "backup"
 
 
 def backups_directory(settings: Settings) -> Path:
-    """Tell where backups are kept."""
+    """Return the directory where backups are kept."""
     return settings.data_dir / "backups"
 
 
 async def create_backup(settings: Settings, to: Path | None) -> tuple[Path, Manifest]:
-    """Write everything into one file, which appears when it is whole."""
+    """Write everything into one file, which appears when it is complete."""
     path = _target(settings, to)
     keys_before = _read_keys(settings)
     connection = await connect(direct_url(settings))
@@ -61,13 +61,13 @@ def _target(settings: Settings, to: Path | None) -> Path:
 
 
 def _read_keys(settings: Settings) -> tuple[str, ...]:
-    """Read the keys that go into the backup: none where a setting holds them."""
+    """Read the keys for the backup; none if they come from a setting."""
     keys = load_secrets(settings.secret_key, settings.data_dir).keys
     return keys if settings.secret_key is None else ()
 
 
 def _join_keys(before: tuple[str, ...], after: tuple[str, ...]) -> str | None:
-    """Keep every key that may have sealed what was dumped, also where keys were rotated and retired meanwhile."""
+    """Join all keys that may have sealed what was dumped, even if keys were rotated and retired during the dump."""
     return "".join(f"{key}\n" for key in dict.fromkeys([*after, *before])) or None
 
 
@@ -111,7 +111,7 @@ async def _dump(connection: asyncpg.Connection, url: str, dump: IO[bytes]) -> tu
 
 
 async def count_rows(connection: asyncpg.Connection) -> dict[str, int]:
-    """Count every table's rows, as one snapshot sees them."""
+    """Count the rows of every table in one snapshot."""
     tables = await store.list_tables(connection)
     counted = {}
     with progress("Counting", len(tables)) as advance:

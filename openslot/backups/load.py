@@ -1,4 +1,4 @@
-"""Run a dump into a database as one transaction, together with the room that it needs and the check of its rows."""
+"""Load a dump into a database in one transaction, which also drops what is in the way and checks the row counts."""
 
 import re
 import shutil
@@ -15,15 +15,15 @@ from openslot.core.inventory import Thing
 from openslot.core.migrate import LOCK
 from openslot.core.progress import progress
 
-# Servers before 17 don't know this setting, and pg_restore sends it to all of them.
+# Servers before 17 don't know this setting, but pg_restore sends it to all of them.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
 
-# What is built on others goes before them.
+# Objects that depend on others are dropped first.
 DROPPED_IN_ORDER = ("materialized view", "view", "table", "function", "procedure", "sequence", "type")
 
 
 def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[Thing, ...]) -> None:
-    """Bring the dump in and commit when all of it is there; a fault or an end before that leaves nothing."""
+    """Load the dump and commit when it is complete; after an error or a kill before that, nothing has changed."""
     where = address(url)
     psql = [get_program("psql", kind), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={where.url}"]
     is_whole = False
@@ -44,13 +44,13 @@ def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[
 
 
 def _drops(things: tuple[Thing, ...]) -> str:
-    """Write the statements that make room, each thing by its name: what another has built on it makes them fail."""
+    """Write the statements that drop these objects by name; they fail if other objects depend on them."""
     named = {kind: [thing.quoted for thing in things if thing.kind == kind] for kind in DROPPED_IN_ORDER}
     return "".join(f"drop {kind} {', '.join(names)};\n" for kind, names in named.items() if names)
 
 
 def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[bytes]) -> bool:
-    """Write the dump as a script; False where PostgreSQL's own program can't read it to the end."""
+    """Write the dump as a script; return False if pg_restore can't read it completely."""
     command = [get_newest("pg_restore"), "--no-owner", "--no-privileges", "--file=-"]
     with (
         opened_dump(backup.path) as dump,
@@ -66,7 +66,7 @@ def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[
                 chunk = lines.read(CHUNK)
                 chunk = chunk.replace(UNKNOWN_BEFORE_17, b"", 1) if kind.major < 17 else chunk
                 while chunk:
-                    # Where the other side has ended, its own word says why: the archive is not to blame.
+                    # If psql has exited, its own error says why: the archive is not the problem.
                     with suppress(BrokenPipeError):
                         script.write(chunk)
                     advance(chunk.count(b"\n"))
@@ -82,7 +82,7 @@ def _feed(dump: IO[bytes], to: IO[bytes]) -> None:
 
 
 def _row_checks(backup: Backup) -> str:
-    """Write the check that every table has its rows."""
+    """Write the check that every table has the expected number of rows."""
     checks = "".join(
         f"if (select count(*) from public.{_quoted(table)}) <> {rows} then "
         f"raise exception 'table % has not the rows that were backed up', {_literal(table)}; end if;\n"

@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs: which of them fits a server, and how they are told where it is."""
+"""PostgreSQL's own programs: which of them fit a server, and how they get its address."""
 
 import os
 import re
@@ -15,26 +15,26 @@ from openslot.core.errors import StartupError
 
 
 class ServerKind(Struct, frozen=True):
-    """What a program has to be able to do."""
+    """What a program has to support."""
 
     major: int
     encrypted: bool
 
 
 class ProgramAddress(Struct, frozen=True):
-    """A database's address for a program's arguments, and what must not be seen there."""
+    """A database's address for a program's arguments, and the password, which must not appear there."""
 
     url: str
     environment: dict[str, str]
 
 
 async def server_kind(connection: asyncpg.Connection) -> ServerKind:
-    """Tell which programs fit the server on the other end."""
+    """Return which programs fit the server of this connection."""
     return ServerKind(connection.get_server_version().major, await is_encrypted(connection))
 
 
 def get_program(name: str, kind: ServerKind) -> str:
-    """Find a program that fits the server: the one that came with Openslot, or the machine's own."""
+    """Find a program that fits the server: the one bundled with Openslot, or an installed one."""
     brought, installed = postgres_program(name), shutil.which(name)
     if not kind.encrypted and kind.major <= major_of(brought):
         return brought
@@ -52,20 +52,20 @@ def get_program(name: str, kind: ServerKind) -> str:
 
 
 def get_newest(name: str) -> str:
-    """Find the program that reads most files, for work that needs no server."""
+    """Find the newest program, which reads the most formats, for work that needs no server."""
     brought, installed = postgres_program(name), shutil.which(name)
     return brought if installed is None or major_of(brought) >= major_of(installed) else installed
 
 
 def major_of(program: str) -> int:
-    """Tell a program's major version."""
+    """Return a program's major version."""
     told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
     found = re.search(r"\) (\d+)", told)
     return int(found[1]) if found else 0
 
 
 def address(url: str) -> ProgramAddress:
-    """Take the password out of an address: everyone on a machine can read a program's arguments."""
+    """Remove the password from an address: all users of a machine can read a program's arguments."""
     parts = urlsplit(url)
     credentials, at, place = parts.netloc.rpartition("@")
     user, _, password = credentials.partition(":")

@@ -1,4 +1,4 @@
-"""Bring a backup back into an empty place: everything, checked against its manifest, or nothing."""
+"""Restore a backup into an empty database: everything, checked against its manifest, or nothing."""
 
 import asyncio
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from openslot.core.secrets import load_secrets
 from openslot.core.signing import Signer
 from openslot.core.upgrade import bring_up_to_date
 
-# One of these has a row as soon as anything has happened.
+# At least one of these has a row as soon as the installation was used.
 TRACES = ("users", "organizations", "events", "bookings", "contacts")
 ELSEWHERE = (
     "Restore into an empty data directory (--data-dir) or an empty database (--database-url). Nothing was changed."
@@ -32,7 +32,7 @@ MOST_NAMED = 5
 
 
 class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a restore brought back, and what the operator has to know about the secret key."""
+    """What was restored, and what the operator has to know about the secret key."""
 
     file: Path
     version: str
@@ -43,7 +43,7 @@ class Restored(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def check_known(backup: Backup) -> None:
-    """Refuse a backup that a newer version has made, or another history."""
+    """Refuse a backup with migrations that this version does not know or that differ from its own."""
     known = known_migrations()
     for name, seal in sorted(backup.manifest.migrations.items()):
         if name not in known:
@@ -74,7 +74,7 @@ def restore_backup(settings: Settings, backup: Backup) -> Restored:
 
 
 async def _look(url: str) -> tuple[ServerKind, tuple[Thing, ...]]:
-    """Refuse a place where somebody lives or works, and tell what an unused start has left there."""
+    """Refuse a database that holds data or is in use, and return what a start without any use has created in it."""
     connection = await connect(url)
     try:
         found = await look_into(connection)
@@ -111,7 +111,7 @@ async def _check_unused(connection: asyncpg.Connection, ours: tuple[Thing, ...])
 
 @contextmanager
 def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
-    """Keep the backup's keys in front of those that are here; they appear once the database is back."""
+    """Put the backup's keys in front of the present ones; they are written once the database is restored."""
     if settings.secret_key is not None:
         proof, dump = bytes.fromhex(backup.manifest.key_proof), backup.manifest.checksums[DUMP].encode()
         keys = load_secrets(settings.secret_key, settings.data_dir).keys

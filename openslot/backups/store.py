@@ -1,8 +1,8 @@
-"""The SQL of backups: what a database holds, counted in one snapshot, and who else is connected to it."""
+"""The SQL of backups: what a database holds, counted in one snapshot, and how many others are connected to it."""
 
 import asyncpg
 
-# What a crash empties anyway is left out.
+# Unlogged tables are left out: a crash empties them anyway.
 TABLES = """
 select relname from pg_class
 where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relpersistence = 'p' order by relname"""
@@ -16,7 +16,7 @@ where datname = current_database() and pid <> pg_backend_pid()
 
 
 async def export_snapshot(connection: asyncpg.Connection) -> str:
-    """Let another connection see what this transaction sees."""
+    """Export the snapshot of this transaction, so that another connection can use it."""
     snapshot: str = await connection.fetchval("select pg_export_snapshot()")
     return snapshot
 
@@ -27,12 +27,12 @@ async def read_migrations(connection: asyncpg.Connection) -> dict[str, str]:
 
 
 async def list_tables(connection: asyncpg.Connection) -> list[str]:
-    """Name the tables that a backup holds."""
+    """List the tables that a backup contains."""
     return [row["relname"] for row in await connection.fetch(TABLES)]
 
 
 async def list_left_out(connection: asyncpg.Connection) -> list[str]:
-    """Name the tables whose rows a backup leaves out."""
+    """List the tables whose rows a backup leaves out."""
     return [row["relname"] for row in await connection.fetch(UNLOGGED)]
 
 
@@ -47,5 +47,5 @@ async def count_others(connection: asyncpg.Connection) -> int:
 
 
 async def is_encrypted(connection: asyncpg.Connection) -> bool:
-    """Tell whether this connection is encrypted."""
+    """Return whether this connection is encrypted."""
     return bool(await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()"))

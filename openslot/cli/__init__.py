@@ -1,4 +1,4 @@
-"""The operator's terminal."""
+"""The command line."""
 
 import sys
 from collections.abc import Callable
@@ -15,7 +15,7 @@ def main() -> None:
 
 
 def run(command: Callable[[], object]) -> None:
-    """Run a command; whatever can't be done ends with one sentence."""
+    """Run a command; an expected failure is printed as one sentence."""
     leave_on_signals()
     try:
         command()

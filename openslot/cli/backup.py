@@ -79,7 +79,7 @@ def list_backups(as_json: AsJson = False) -> None:
 
 
 def find_backups(chosen: Settings) -> list[ShownBackup]:
-    """Look through the data directory's backups, newest first; an unreadable one is named as such."""
+    """List the backups in the data directory, newest first; unreadable ones are marked."""
     files = sorted(backups_directory(chosen).glob("*.tar"), reverse=True)
     found = [_read(path) for path in files]
     return sorted(found, key=lambda backup: backup.created_at.timestamp() if backup.created_at else 0, reverse=True)

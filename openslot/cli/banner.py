@@ -1,4 +1,4 @@
-"""What serve says when it is ready, written without the terminal library: it stands before every start."""
+"""What serve prints when it is ready, without the terminal library, because every start would wait for its import."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from openslot.core.config import Settings
 
 
 def print_first_words(words: FirstWords) -> None:
-    """Show once how to come in, as soon as it is true."""
+    """Print once how to sign in, as soon as that is possible."""
     if words.setup_link is not None:
         lines = ["", "  There is no account yet. Create the first one within 24 hours:", f"    {words.setup_link}"]
     else:
@@ -19,7 +19,7 @@ def print_first_words(words: FirstWords) -> None:
 
 
 def print_ready(settings: Settings, *, is_first: bool) -> None:
-    """Say where the service is."""
+    """Print where the service can be reached."""
     lines = ["", f"  {_bold('Openslot is ready')}    {settings.public_url}"]
     lines += [f"  API documentation    {settings.public_url}/api/docs", "  Stop                 Ctrl-C", ""]
     if not is_first:
@@ -34,7 +34,7 @@ def print_ready(settings: Settings, *, is_first: bool) -> None:
 
 
 def sign_in_lines(seeded: dict[str, object]) -> list[str]:
-    """Write the sign-ins and keys of demo data, which are shown once."""
+    """Format the sign-ins and keys of demo data, which are shown once."""
     user, admin, agents = (msgspec.convert(seeded[name], dict[str, str]) for name in ("user", "admin", "agentKeys"))
     return [
         "  Shown once, keep them:",

@@ -52,7 +52,7 @@ class ShownCalendar(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ShownConnection(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A connection as scripts see it; nothing of it is secret."""
+    """A connection as scripts see it; it contains no secrets."""
 
     id: UUID
     owner_id: UUID
@@ -262,7 +262,7 @@ def _read_wanted(
 
 
 def shown(connection: CalendarConnection) -> ShownConnection:
-    """Write a connection for a script."""
+    """Convert a connection to its form for scripts."""
     trust = connection.trust_hours
     return ShownConnection(
         id=connection.id,

@@ -1,4 +1,4 @@
-"""What the supervisor starts: one web process or one worker, without the command line's own weight."""
+"""What the supervisor starts: one web process or one worker, without loading the whole command line."""
 
 import sys
 
@@ -6,7 +6,7 @@ from openslot.cli import run
 
 
 def web() -> None:
-    """Serve on the supervisor's socket; loaded first, so that loading overlaps with the database's start."""
+    """Serve on the supervisor's socket; modules are loaded while the database starts."""
     from openslot.cli.environment import settings
     from openslot.cli.web import serve_web
 
@@ -14,7 +14,7 @@ def web() -> None:
 
 
 def worker() -> None:
-    """Work."""
+    """Run a worker."""
     from openslot.cli.work import work
 
     work()

@@ -1,4 +1,4 @@
-"""The processes that a supervisor starts, tells the database's address, and keeps running."""
+"""The processes that a supervisor starts, gives the database's address, and keeps running."""
 
 import os
 import socket
@@ -45,7 +45,7 @@ class Child:
         self.start()
 
     def start(self) -> None:
-        """Start it, in a session of its own: Ctrl-C reaches the supervisor alone."""
+        """Start it in its own session, so that Ctrl-C reaches only the supervisor."""
         self.let_go()
         reading, self._lifeline = os.pipe()
         self._heartbeat, writing = os.pipe()
@@ -67,7 +67,7 @@ class Child:
             self.tell(self._database_url)
 
     def tell(self, database_url: str) -> None:
-        """Tell it which database to use, now and after every restart."""
+        """Send it the database's address, now and after every restart."""
         self._database_url = database_url
         if self._lifeline is not None:
             with suppress(BrokenPipeError):
@@ -75,14 +75,14 @@ class Child:
 
     @property
     def is_running(self) -> bool:
-        """Tell whether it runs."""
+        """Return whether it is running."""
         return self._process.poll() is None
 
     def end_if_hanging(self) -> None:
-        """Kill it when nothing was heard of it for too long; to be called every `LOOK_EVERY` seconds.
+        """Kill it if it has sent no heartbeat for too long; must be called every `LOOK_EVERY` seconds.
 
-        Silence begins with the first sign of life: a start that takes long is not a hang. Looks are counted and not
-        seconds: a supervisor that was itself held up has not listened meanwhile.
+        Counting begins with the first heartbeat: a slow start is not a hang. Calls are counted instead of seconds,
+        because a supervisor that was itself suspended has not listened in the meantime.
         """
         if self._is_heard():
             self._silent_for = 0.0
@@ -100,7 +100,7 @@ class Child:
             return False
 
     def revive(self) -> bool:
-        """Start it again when it has died, after longer pauses the sooner it dies; False where it never lives."""
+        """Restart it if it has died, with longer pauses the sooner it dies; return False if it dies at every start."""
         lived = time.monotonic() - self._began
         if lived >= LIVED_AFTER:
             self._pause, self._starts_left = 0.5, MOST_STARTS
@@ -115,11 +115,11 @@ class Child:
         return True
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Ask it to stop."""
         self._process.terminate()
 
     def end(self, deadline: float) -> None:
-        """Wait for its polite end, and kill it when it takes too long."""
+        """Wait for it to stop, and kill it when the deadline has passed."""
         try:
             self._process.wait(max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -128,7 +128,7 @@ class Child:
         self.let_go()
 
     def let_go(self) -> None:
-        """Drop its lifeline and stop listening to it."""
+        """Close its lifeline and stop listening for its heartbeat."""
         for descriptor in (self._lifeline, self._heartbeat):
             if descriptor is not None:
                 os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Every command and where it lives."""
+"""Every command and the module that defines it."""
 
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from openslot.cli.environment import choose
 
-# A module of single commands, or a module that is a group of its own.
+# A module of single commands, or a module that is a command group.
 COMMANDS = {
     "serve": "processes",
     "web": "processes",
@@ -37,13 +37,13 @@ GROUPS = {
 
 
 class LazyCommands(TyperGroup):
-    """Loads a command's module when it is called for: `serve` starts quicker without the rest."""
+    """Loads a command's module only when it is used, so that `serve` starts faster."""
 
     def list_commands(self, ctx: object) -> list[str]:
-        """Name all commands."""
+        """List all commands."""
         return [*COMMANDS, *GROUPS]
 
-    # The framework keeps its own types of context and command to itself.
+    # The framework does not export its types of context and command.
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Load one command."""
         module = COMMANDS.get(cmd_name) or GROUPS.get(cmd_name)

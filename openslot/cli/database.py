@@ -1,4 +1,4 @@
-"""How a command comes to a running database: named, told by the supervisor, or the embedded one."""
+"""How a command finds a running database: by its setting, from the supervisor, or by starting the embedded one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from openslot.core.embedded import start_server, stop_server
 
 @contextmanager
 def database(chosen: Settings) -> Iterator[Settings]:
-    """Give settings that name a running database; an embedded one that had to be started is stopped in the end."""
+    """Yield settings with the address of a running database; stop an embedded one that had to be started."""
     told = wait_for_database()
     choose(database_url=told)
     if told is not None or chosen.database_url is not None:

@@ -1,4 +1,4 @@
-"""doctor: what is wrong with this installation, and the command that mends it."""
+"""doctor: what is wrong with this installation, and the command that fixes it."""
 
 import asyncio
 import sys
@@ -30,7 +30,7 @@ def doctor(as_json: AsJson = False) -> None:
 
 
 def examine() -> list[Finding]:
-    """Look at settings, machine and database, in this order, as far as each allows to look at the next."""
+    """Check settings, machine and database, in this order; each needs the one before."""
     from openslot.cli.doctor_machine import find_unknown_variables, look_at_machine
     from openslot.cli.environment import settings
 
@@ -44,7 +44,7 @@ def examine() -> list[Finding]:
 
 
 def _look_inside(chosen: Settings) -> list[Finding]:
-    """Look at the database; an embedded one that is not running is started for it and stopped again."""
+    """Check the database; an embedded one that is not running is started and stopped again."""
     from openslot.cli.database import database
     from openslot.cli.doctor_database import look_at_database
     from openslot.core.embedded import find_server, has_cluster, has_owner

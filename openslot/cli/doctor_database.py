@@ -1,4 +1,4 @@
-"""What the doctor sees inside: the server, its shape, its clock, workers, effects, periodic jobs and people."""
+"""The doctor's checks of the database: server, schema, clock, workers, effects, periodic jobs and accounts."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
 
 
 async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding]:
-    """Look at everything inside, without changing anything."""
+    """Check everything in the database, without changing anything."""
     connection = await connect(direct_url(chosen))
     try:
         findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} answers.")]
@@ -77,7 +77,7 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
 
 
 async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> list[Finding]:
-    """Tell whether the secret key fits the database; a missing or wrong one has a finding of its own."""
+    """Check whether the secret key fits the database; a missing or wrong key has a finding of its own."""
     if chosen.secret_key is None and not (chosen.data_dir / KEY_FILE).exists():
         return []
     try:

@@ -1,4 +1,4 @@
-"""What the doctor sees from outside: variables, data directory, secret key, disk, addresses and backups."""
+"""The doctor's checks of the machine: variables, data directory, secret key, disk, addresses and backups."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE
 from openslot.core.secrets import Secrets
 
-# Names that the documentation announces and this version does not read yet.
+# Names that are documented but not read by this version yet.
 LATER = {
     "OPENSLOT_CHAT_WEBHOOK",
     "OPENSLOT_IMAGES_URL",
@@ -32,7 +32,7 @@ BACKUP_EVERY = timedelta(days=7)
 
 
 def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path = Path(".env")) -> Finding:
-    """Name variables that nothing reads, which are mistyped more often than not."""
+    """List variables that nothing reads; most of them are misspelled."""
     known = {environment_name(field) for field in Settings.__struct_fields__} | LATER
     given = {name for name in (*environ, *dotenv_values(dotenv)) if name.startswith("OPENSLOT_")}
     unknown = sorted(given - known)
@@ -44,7 +44,7 @@ def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path
 
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
-    """Look at everything that needs no database."""
+    """Run every check that needs no database."""
     yield look_at_directory(chosen.data_dir)
     yield look_at_key(chosen)
     yield look_at_space(chosen.data_dir)
@@ -55,7 +55,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
 
 
 def look_at_directory(data_dir: Path) -> Finding:
-    """Tell whether the data directory can be written, and by us alone."""
+    """Check whether the data directory can be written, and only by us."""
     if not data_dir.exists():
         return warning("data directory", f"{data_dir} does not exist; the first start creates it.", "openslot serve")
     if not data_dir.is_dir() or not os.access(data_dir, os.W_OK | os.X_OK):
@@ -66,7 +66,7 @@ def look_at_directory(data_dir: Path) -> Finding:
 
 
 def look_at_key(chosen: Settings) -> Finding:
-    """Tell whether the secret key is there, strong and private."""
+    """Check whether the secret key exists, is strong and is private."""
     path = chosen.data_dir / KEY_FILE
     is_file = chosen.secret_key is None
     if is_file and not path.exists():
@@ -84,7 +84,7 @@ def look_at_key(chosen: Settings) -> Finding:
 
 
 def look_at_space(data_dir: Path) -> Finding:
-    """Tell how much room is left on the data directory's disk."""
+    """Check how much space is left on the data directory's disk."""
     place = next(path for path in (data_dir.absolute(), *data_dir.absolute().parents) if path.exists())
     free = shutil.disk_usage(place).free
     words = f"{free / 1e9:.1f} GB are free at {place}."
@@ -94,7 +94,7 @@ def look_at_space(data_dir: Path) -> Finding:
 
 
 def look_at_address(chosen: Settings) -> Finding:
-    """Tell whether sign-ins and keys travel encrypted as soon as they leave this machine."""
+    """Check whether sign-ins and keys are encrypted when they leave this machine."""
     public = urlsplit(chosen.public_url)
     if public.scheme == "https":
         return ok("address", f"The service is at {chosen.public_url}.")
@@ -108,7 +108,7 @@ def look_at_address(chosen: Settings) -> Finding:
 
 
 def look_at_proxies(chosen: Settings) -> Finding:
-    """Tell whether visitors' addresses can be believed."""
+    """Check whether clients' addresses can be trusted."""
     believed = ", ".join(map(str, chosen.trusted_proxies))
     if any(network.prefixlen == 0 for network in chosen.trusted_proxies):
         meaning = "Everyone is believed to be a proxy: a forged X-Forwarded-For passes every limit by address."
@@ -124,7 +124,7 @@ def look_at_proxies(chosen: Settings) -> Finding:
 
 
 def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:
-    """Tell whether there is a recent backup."""
+    """Check whether there is a recent backup."""
     from openslot.cli.backup import find_backups
 
     made = [backup.created_at for backup in find_backups(chosen) if backup.created_at is not None]

@@ -1,4 +1,4 @@
-"""What the doctor says of mail."""
+"""The doctor's check of mail."""
 
 import asyncio
 from datetime import timedelta
@@ -10,7 +10,7 @@ PATIENCE = timedelta(seconds=10)
 
 
 def look_at_mail(chosen: Settings) -> Finding:
-    """Tell whether mail can be sent: connect to the server and log in, without sending anything."""
+    """Check whether mail can be sent: connect to the server and log in, without sending anything."""
     from openslot.integrations.mail.ports import MailDeferred
     from openslot.integrations.mail.smtp import SmtpMailer
 

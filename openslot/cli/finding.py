@@ -1,4 +1,4 @@
-"""What the doctor writes down."""
+"""The findings of the doctor."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class FindingState(StrEnum):
-    """How it is with one thing."""
+    """The result of one check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -14,7 +14,7 @@ class FindingState(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at: how it is, what that means, and the command that mends it."""
+    """One thing that was checked: its state, what that means, and the command that fixes it."""
 
     name: str
     state: FindingState
@@ -23,15 +23,15 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 def ok(name: str, meaning: str) -> Finding:
-    """Say that something is as it should be."""
+    """Report that something is in order."""
     return Finding(name=name, state=FindingState.OK, meaning=meaning)
 
 
 def warning(name: str, meaning: str, mend: str) -> Finding:
-    """Say that something works and could be better."""
+    """Report that something works but could be better."""
     return Finding(name=name, state=FindingState.WARNING, meaning=meaning, mend=mend)
 
 
 def problem(name: str, meaning: str, mend: str) -> Finding:
-    """Say that something does not work, or is not safe."""
+    """Report that something does not work, or is not safe."""
     return Finding(name=name, state=FindingState.PROBLEM, meaning=meaning, mend=mend)

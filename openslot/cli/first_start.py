@@ -9,21 +9,21 @@ from openslot.core.direct import connect, direct_url, has_table
 
 
 class FirstWords(Struct, frozen=True, kw_only=True):
-    """What is told once, at the first start."""
+    """What is printed once, at the first start."""
 
     seeded: object | None = None
     setup_link: str | None = None
 
 
 def first_words(settings: Settings, *, demo: bool) -> FirstWords | None:
-    """Make what an empty database needs, or tell that it is none."""
+    """Create what an empty database needs; return None if the database is not empty."""
     if asyncio.run(_is_inhabited(direct_url(settings))):
         return None
     return asyncio.run(_move_in(settings, demo=demo))
 
 
 async def _is_inhabited(url: str) -> bool:
-    """Ask with as little code loaded as possible: every start waits for it."""
+    """Return whether there are accounts, importing as little as possible: every start waits for it."""
     from openslot.accounts.operations import has_users
 
     connection = await connect(url)

@@ -11,7 +11,7 @@ BEAT_EVERY = 1.0
 
 @asynccontextmanager
 async def beating() -> AsyncIterator[None]:
-    """Tell the supervisor that the event loop turns, where there is a supervisor."""
+    """Send heartbeats to the supervisor, if there is one, while the event loop is running."""
     descriptor = os.environ.pop(VARIABLE, "")
     if not descriptor:
         yield
@@ -26,7 +26,8 @@ async def beating() -> AsyncIterator[None]:
 async def _beat(descriptor: int) -> None:
     os.set_blocking(descriptor, False)
     while True:
-        # Full while the supervisor is busy; broken when it is gone, and then the lifeline ends this process.
+        # The pipe is full while the supervisor is busy, and broken when it has died; then the lifeline ends this
+        # process.
         with suppress(BlockingIOError, BrokenPipeError):
             os.write(descriptor, b".")
         await asyncio.sleep(BEAT_EVERY)

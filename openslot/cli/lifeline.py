@@ -1,4 +1,4 @@
-"""A child's lifeline: it brings the database's address, and when it ends, however that came, the child ends too."""
+"""A child's lifeline: a pipe that brings the database's address; when it closes, for any reason, the child ends."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ VARIABLE = "OPENSLOT_LIFELINE"
 
 
 def wait_for_database() -> str | None:
-    """Wait until the supervisor tells the database's address; None where there is no supervisor."""
+    """Wait until the supervisor sends the database's address; return None if there is no supervisor."""
     descriptor = os.environ.pop(VARIABLE, "")
     if not descriptor:
         return None

@@ -11,7 +11,7 @@ VARIABLE = "OPENSLOT_LISTENER"
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Take the supervisor's socket, or bind the address, or stop with one clear sentence."""
+    """Return the supervisor's socket or bind the address; raise a `StartupError` if that fails."""
     inherited = os.environ.pop(VARIABLE, "")
     if inherited:
         return socket.socket(fileno=int(inherited))
@@ -27,6 +27,6 @@ def listen(settings: Settings) -> socket.socket:
 
 
 def nearest_address(listener: socket.socket) -> tuple[str, int]:
-    """Tell how this machine itself reaches a listening socket."""
+    """Return the address at which this machine itself reaches a listening socket."""
     host, port = listener.getsockname()[:2]
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port  # noqa: S104 - compared, not bound

@@ -44,7 +44,7 @@ class ShownMail(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OpenedMail(ShownMail, frozen=True, kw_only=True, rename="camel"):
-    """A mail with what it says; none where it is not kept."""
+    """A mail with its content, which is None if it was not kept."""
 
     text: str | None
     html: str | None
@@ -144,7 +144,7 @@ async def find_event_type(work: Work, host: User, slug: str) -> EventType:
 
 
 def shown(found: KeptMail) -> ShownMail:
-    """Show a mail to a script."""
+    """Convert a mail to its form for scripts."""
     names = set(ShownMail.__struct_fields__) - {"to"}
     return ShownMail(to=found.recipient, **{name: getattr(found, name) for name in names})
 

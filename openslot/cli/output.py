@@ -15,7 +15,7 @@ from openslot.core.instants import iso
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 
-# A pipe has no width, and names are no markup: nothing is cut, nothing is interpreted.
+# A pipe has no width, and names may look like markup: nothing is truncated or interpreted.
 console = Console(highlight=False, markup=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
 
 
@@ -25,7 +25,7 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, nothing: str) -> None:
-    """Print rows for a person, or the one sentence that there are none."""
+    """Print rows as a table, or a sentence if there are none."""
     if not rows:
         console.print(nothing)
         return
@@ -36,7 +36,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, not
 
 
 def shown(cell: object) -> str:
-    """Write one cell."""
+    """Format one cell."""
     if cell is None:
         return "-"
     if isinstance(cell, datetime):

@@ -1,4 +1,4 @@
-"""How a command comes to a runtime: find or start the database, see to its shape, open, do, close."""
+"""How a command gets a runtime: find or start the database, check its schema, open, run, close."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,7 +31,7 @@ def with_runtime(
     wiring: Wiring = WIRING,
     profile: ConnectionProfile = COMMANDS,
 ) -> T:
-    """Run something in an open runtime, on a database that `prepare` has seen to."""
+    """Run a function in an open runtime, on a database that `prepare` has checked or migrated."""
     chosen = settings()
     set_up_logging(chosen)
     with database(chosen) as ready:
@@ -55,7 +55,7 @@ def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_mi
 
 
 def check_secrets(chosen: Settings) -> None:
-    """Stop with one clear sentence where the secret key can't be used."""
+    """Raise a `StartupError` if the secret key can't be used."""
     try:
         load_secrets(chosen.secret_key, chosen.data_dir)
     except OSError as fault:
@@ -63,7 +63,7 @@ def check_secrets(chosen: Settings) -> None:
 
 
 async def check_runtime(ready: Settings) -> None:
-    """Stop with one clear sentence where the runtime can't be opened, such as with a key that does not fit."""
+    """Raise a `StartupError` if the runtime can't be opened, for example because the secret key does not fit."""
     async with open_runtime(ready):
         pass
 

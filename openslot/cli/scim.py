@@ -137,7 +137,7 @@ def _decide(
         wanted = list(held) if everyone else [email.lower() for email in emails]
         if not held.keys() >= set(wanted):
             raise HeldDepartureNotFound
-        # In one order, so that two who decide at the same time do not wait for each other in a circle.
+        # Always in the same order, so that two decisions at the same time can't deadlock.
         for each in sorted((held[email] for email in set(wanted)), key=lambda one: one.user_id):
             await decide(work, organization, each)
         return wanted

@@ -17,7 +17,7 @@ app = typer.Typer(help="The key that encrypts stored secrets.", no_args_is_help=
 
 
 class Retired(Struct, frozen=True, kw_only=True):
-    """What came of retiring the old keys."""
+    """The result of retiring the old keys."""
 
     resealed: int
     retired: int
@@ -94,7 +94,7 @@ def reset(
 
 def _reseal_and_remove(chosen: Settings) -> Retired:
     _check_file(chosen)
-    # Committed before the file changes: a key that is gone from it was needed by nothing any more.
+    # Committed before the file changes: by then nothing needs the keys that are removed from it.
     with changing_keys(chosen.data_dir / KEY_FILE, lambda keys: keys[:1]):
         return _reseal(chosen)
 

@@ -1,16 +1,16 @@
-"""Signals end a command in order: what it has started is stopped on the way out."""
+"""Signals end a command in an orderly way: whatever it has started is stopped first."""
 
 import signal
 import sys
 from types import FrameType
 
-# Whoever starts a command under nohup wants it to outlive the terminal.
+# A command that runs under nohup is meant to outlive the terminal.
 IS_UNDER_NOHUP = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 ENDINGS = (signal.SIGINT, signal.SIGTERM) if IS_UNDER_NOHUP else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def leave_on_signals(code: int | None = None) -> None:
-    """Leave on the first signal with this code, or as a shell would count it, and let nothing disturb the way out."""
+    """Exit on the first signal with this code, or with the shell's code for it, and ignore signals from then on."""
 
     def leave(number: int, _frame: FrameType | None) -> None:
         for ending in ENDINGS:

@@ -1,4 +1,4 @@
-"""serve: one process that starts the others, keeps them running, and ends them in order."""
+"""serve: one process that starts the others, keeps them running, and stops them in order."""
 
 import os
 import socket
@@ -29,14 +29,14 @@ KEEP_EVERY = 1.0
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 QUESTION = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-# In memory: what is mapped from a full disk kills whoever writes to it.
+# In memory: writing to a file that is mapped from a full disk kills the process.
 MEMORY = "/dev/shm"  # noqa: S108 - the directory in it is made private
 
 log = structlog.get_logger()
 
 
 class Supervisor:
-    """Keeps its children running for as long as the `with` lasts, and leaves none behind."""
+    """Keeps its children running during the `with`, and leaves none behind."""
 
     def __init__(self, settings: Settings) -> None:
         self._listener = listen(settings)
@@ -56,7 +56,7 @@ class Supervisor:
             child.end(deadline)
 
     def start_web(self, processes: int, *, metrics_directory: str) -> None:
-        """Start web processes on one socket; they load while the database is made ready."""
+        """Start web processes on one socket; they load while the database is being prepared."""
         shared = {"PROMETHEUS_MULTIPROC_DIR": metrics_directory} if processes > 1 else {}
         for _ in range(processes):
             child = Child("web", listener=self._listener, environment=shared, hang_timeout=self.settings.hang_timeout)
@@ -68,12 +68,12 @@ class Supervisor:
         self._children.append(child)
 
     def tell(self, database_url: str) -> None:
-        """Let the children go on: the database is ready."""
+        """Send the database's address to the children, which wait for it."""
         for child in self._children:
             child.tell(database_url)
 
     def wait_for_answer(self) -> bool:
-        """Wait for the web's first answer; False when it is not to be."""
+        """Wait for the first response of the web process; return False if there will be none."""
         while self._all_run():
             try:
                 with socket.create_connection(nearest_address(self._listener), timeout=LOOK_EVERY) as asking:
@@ -85,9 +85,9 @@ class Supervisor:
         return False
 
     def watch(self, keep: Callable[[], bool] | None = None) -> int:
-        """Revive what dies or hangs until a signal comes; give up on what never lives.
+        """Restart children that die or hang until a signal arrives; give up on one that dies at every start.
 
-        `keep` tells whether the database is there: without it nothing could live, and nothing is given up.
+        `keep` returns whether the database is running: without it no child could run, so none is given up.
         """
         kept_at, has_database = time.monotonic(), True
         while not has_database or all(child.revive() for child in self._children):
@@ -112,7 +112,7 @@ class Supervisor:
 
 
 class Embedded:
-    """The embedded server that serve starts, looks after, and stops when it is its own."""
+    """The embedded server that serve starts, keeps running, and stops if it owns it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -121,14 +121,14 @@ class Embedded:
         self._next_try = 0.0
 
     def start(self) -> Settings:
-        """Start the server, or find it."""
+        """Find the running server or start it."""
         self._server = start_server(self._settings.data_dir)
         return msgspec.structs.replace(self._settings, database_url=self._server.url)
 
     def keep(self) -> bool:
-        """Start it again when it was killed, and take it over from an owner that is gone; False while it can't start.
+        """Restart it if it was killed, and take it over if its owner is dead; return False while it can't start.
 
-        Whatever keeps it from starting may pass, such as a full disk: it is tried again after growing pauses.
+        The cause may be temporary, such as a full disk, so it is tried again after growing pauses.
         """
         if self._server is None:
             return True
@@ -147,13 +147,13 @@ class Embedded:
         return True
 
     def stop(self) -> None:
-        """Stop it, unless it is another's."""
+        """Stop it, unless another process owns it."""
         if self._server is not None and self._server.owned:
             stop_server(self._settings.data_dir)
 
 
 def serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
-    """Run an installation on this machine until a signal comes, and leave no process behind."""
+    """Run an installation on this machine until a signal arrives, and leave no process behind."""
     leave_on_signals(0)
     set_up_logging(settings)
     embedded = Embedded(settings) if settings.database_url is None else None
@@ -173,7 +173,7 @@ def serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
 
 
 def serve_web_processes(settings: Settings, processes: int) -> int:
-    """Run several web processes alone until a signal comes."""
+    """Run only web processes, several of them, until a signal arrives."""
     leave_on_signals(0)
     set_up_logging(settings)
     with database(settings) as ready, _metrics_directory(processes) as metrics, Supervisor(ready) as supervisor:

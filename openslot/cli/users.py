@@ -157,7 +157,7 @@ def set_admin(
 
 
 def shown(user: User) -> ShownUser:
-    """Write a user for a script."""
+    """Convert a user to its form for scripts."""
     return ShownUser(
         id=user.id,
         email=user.email,

@@ -26,17 +26,17 @@ GRACE_SECONDS = 30
 
 
 class _Server(uvicorn.Server):
-    """A server whose event loop can be heard."""
+    """A server that sends heartbeats to the supervisor."""
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve, and tell the supervisor that it does."""
+        """Serve while sending heartbeats."""
         async with beating():
             await super().serve(sockets)
 
 
 def serve_web(settings: Settings, wiring: Wiring = WIRING) -> None:
-    """Serve until told to stop; requests in flight are answered first."""
-    # uvicorn raises its signal again once everything is answered: that is a clean end, not a death.
+    """Serve until told to stop; requests in progress are answered first."""
+    # uvicorn raises its signal again once every request is answered: that is a clean exit, not a crash.
     leave_on_signals(0)
     raise_descriptor_limit()
     listener = listen(settings)

@@ -40,7 +40,7 @@ class ShownEndpoint(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ShownAttempt(Struct, frozen=True, kw_only=True, rename="camel"):
-    """One try of a delivery as scripts see it."""
+    """One delivery attempt as scripts see it."""
 
     id: UUID
     event_id: UUID
@@ -221,7 +221,7 @@ def replay(
 
 
 def shown(endpoint: Endpoint) -> ShownEndpoint:
-    """Write an endpoint for a script."""
+    """Convert an endpoint to its form for scripts."""
     return ShownEndpoint(
         id=endpoint.id,
         owner_id=endpoint.owner_id,
@@ -238,7 +238,7 @@ def shown(endpoint: Endpoint) -> ShownEndpoint:
 
 
 def shown_attempt(logged: LoggedAttempt) -> ShownAttempt:
-    """Write a try for a script; what is no text in the answer is replaced."""
+    """Convert an attempt to its form for scripts; bytes of the response that are not text are replaced."""
     attempt = logged.attempt
     return ShownAttempt(
         id=attempt.id,

@@ -15,7 +15,7 @@ from openslot.wiring import WIRING
 
 
 def work(wiring: Wiring = WIRING) -> None:
-    """Work until told to stop; what is under way is finished first."""
+    """Run a worker until told to stop; jobs in progress are finished first."""
     leave_on_signals(0)
     prepare = partial(bring_up_to_date, known=wiring.migrations)
     with_runtime(_work, prepare=prepare, wiring=wiring, profile=JOBS)

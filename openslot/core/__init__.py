@@ -1,1 +1,1 @@
-"""What every floor stands on; knows no domain."""
+"""The foundation that every other package uses; knows no domain."""

@@ -1,4 +1,4 @@
-"""Who does something: the same words for every door."""
+"""Actors: who does something, in the same terms for every entry point."""
 
 from enum import StrEnum
 from uuid import UUID
@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class ActorKind(StrEnum):
-    """The ways to come in."""
+    """The kinds of callers."""
 
     KEY = "key"
     SESSION = "session"
@@ -19,7 +19,7 @@ class ActorKind(StrEnum):
 
 
 class Actor(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who acts, for whom, and by which credential; events keep it as it was."""
+    """Who acts, on whose behalf, and with which credential; events store it unchanged."""
 
     kind: ActorKind
     user_id: UUID | None = None
@@ -27,7 +27,7 @@ class Actor(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: str | None = None
     credential_id: UUID | None = None
     is_demo: bool = False
-    """Whether demo data is made: what follows from it stays inside."""
+    """Whether it creates demo data, whose effects are not sent to the outside."""
 
 
 SYSTEM = Actor(kind=ActorKind.SYSTEM)

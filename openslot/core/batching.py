@@ -1,4 +1,4 @@
-"""Batching: questions that come while others are being answered share the next statement."""
+"""Batching: requests that arrive while others are being answered share the next statement."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ LARGEST_BATCH = 100
 
 
 class Batcher(Generic[Item, Result]):
-    """Answers one by one what is asked in batches; a question that comes alone does not wait for others."""
+    """Answers single requests in batches; a request that arrives alone does not wait for others."""
 
     def __init__(self, ask: Callable[[Sequence[Item]], Awaitable[Sequence[Result]]]) -> None:
         self._ask = ask
@@ -21,12 +21,12 @@ class Batcher(Generic[Item, Result]):
         self._askers: set[asyncio.Task[None]] = set()
 
     async def ask(self, asked: Item) -> Result:
-        """Ask with the next batch."""
+        """Ask as part of the next batch."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Result] = loop.create_future()
         self._waiting.append((asked, answer))
         if len(self._askers) < BATCHES_AT_ONCE:
-            # A task begins after everyone who has come by now is in line.
+            # The task starts only after everything that is ready to run now has joined the batch.
             self._askers.add(loop.create_task(self._ask_for_all()))
         return await answer
 
@@ -34,7 +34,7 @@ class Batcher(Generic[Item, Result]):
         try:
             await self._ask_while_any_wait()
         finally:
-            # In the very step that finds nobody waiting: who comes a moment later must not count on this one.
+            # Without an await after finding nothing waiting: a later request must start a task of its own.
             self._askers.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _ask_while_any_wait(self) -> None:

@@ -1,4 +1,4 @@
-"""Changes: statements whose answer nobody waits for, so that several of them reach the database as one."""
+"""Changes: statements whose result is not needed right away, so that several of them can be sent as one."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,20 +15,20 @@ _ARGUMENT = re.compile(r"\$(\d+)")
 
 
 class Change(Struct, frozen=True):
-    """A statement that writes, its arguments, and what is refused where a constraint of that name stands against it.
+    """A statement that writes, its arguments, and the refusal to raise for each constraint that it may violate.
 
-    Changes that are made together all see what was there before: none may rest on what another one writes.
+    Changes that are made together all see the data from before: none may depend on what another one writes.
     """
 
     sql: str
     args: tuple[object, ...]
     refusals: dict[str, type[Refusal]] = {}
     lost: type[Refusal] | None = None
-    """What is refused where it changes nothing: what its `where` believes was no longer true."""
+    """The refusal to raise if it changes no row, because the condition in its `where` no longer holds."""
 
 
 async def make(db: Db, changes: Sequence[Change]) -> None:
-    """Make changes, all of them in one statement."""
+    """Make all of these changes in one statement."""
     statements = tuple(change.sql for change in changes)
     sql = f"with {', '.join(write_parts(statements, first=1))} select {count_parts(len(statements))}"
     with refusing(changes):
@@ -36,13 +36,13 @@ async def make(db: Db, changes: Sequence[Change]) -> None:
 
 
 def arguments(changes: Iterable[Change]) -> Iterator[object]:
-    """List the arguments of changes as `write_parts` has numbered them."""
+    """List the arguments of changes in the order in which `write_parts` numbers them."""
     return (argument for change in changes for argument in change.args)
 
 
 @cache
 def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
-    """Write statements as parts of a `with`, their arguments numbered on from the first free one."""
+    """Write statements as parts of a `with`, numbering their arguments from `first` on."""
     parts = []
     for place, sql in enumerate(statements):
         parts.append(f"change_{place} as ({_number_on(sql, first)} returning 1)")
@@ -52,12 +52,12 @@ def write_parts(statements: tuple[str, ...], *, first: int) -> tuple[str, ...]:
 
 @cache
 def count_parts(count: int) -> str:
-    """Write the SQL that tells how many rows each part of a `with` has changed."""
+    """Write the SQL that returns how many rows each part of a `with` has changed."""
     return f"array[{', '.join(f'(select count(*) from change_{place})' for place in range(count))}]::bigint[]"
 
 
 def check_counts(changes: Sequence[Change], counts: Sequence[int]) -> None:
-    """Refuse where a change that must find something has found nothing."""
+    """Raise the refusal of a change that has to find a row and has found none."""
     for change, count in zip(changes, counts, strict=True):
         if change.lost is not None and not count:
             raise change.lost
@@ -69,7 +69,7 @@ def _number_on(sql: str, first: int) -> str:
 
 @contextmanager
 def refusing(changes: Iterable[Change]) -> Iterator[None]:
-    """Turn what a constraint says about changes into their own refusal."""
+    """Turn a violated constraint into the refusal that the change declares for it."""
     try:
         yield
     except asyncpg.IntegrityConstraintViolationError as fault:

@@ -1,4 +1,4 @@
-"""Texts that check themselves when they are read, in bodies, queries and forms, and come out in their normal form."""
+"""Texts that are validated and normalised when they are read from bodies, queries and forms."""
 
 from typing import Any, ClassVar, Self, cast
 
@@ -6,8 +6,8 @@ from openslot.i18n import Text
 
 
 class _PlainAtRunTime(type):
-    # The reader asks whether it got what the type promises. A plain string is stored, compared and encoded by
-    # everything; a subclass of it is not.
+    # The decoder checks that the result is an instance of the declared type. A plain string can be stored, compared and
+    # encoded everywhere; a subclass of it can't.
     def __instancecheck__(cls, value: object) -> bool:
         return type(value) is str
 
@@ -18,20 +18,20 @@ class CheckedText(str, metaclass=_PlainAtRunTime):
     __slots__ = ()
 
     schema: ClassVar[dict[str, object]] = {"type": "string"}
-    """What the API's description says of it."""
+    """Its JSON Schema in the API's description."""
 
     def __new__(cls, text: str) -> Self:
-        """Check a text and give its normal form, or raise a `ValueError` that says what is wrong with it."""
+        """Check a text and return its normal form, or raise a `ValueError` that says what is wrong with it."""
         return cast("Self", cls.parse(text))
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Give the normal form, or raise a `ValueError` in the words of a field's fault."""
+        """Return the normal form, or raise a `ValueError` whose message is shown as the field's error."""
         raise NotImplementedError
 
 
 def read_checked(kind: type, value: object) -> object:
-    """Read a value of a type that the decoder itself does not know."""
+    """Read a value of a type that the decoder does not support by itself."""
     if not issubclass(kind, CheckedText):
         raise TypeError(f"nobody knows how to read {kind}")
     if type(value) is not str:
@@ -40,7 +40,7 @@ def read_checked(kind: type, value: object) -> object:
 
 
 def describe_checked(kind: type) -> dict[str, Any]:
-    """Give the JSON Schema of a type that the describer itself does not know."""
+    """Return the JSON Schema of a type that msgspec can't describe by itself."""
     if not issubclass(kind, CheckedText):
         raise NotImplementedError(f"nobody knows how to describe {kind}")
     return dict(kind.schema)

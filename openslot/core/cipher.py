@@ -1,4 +1,4 @@
-"""A cipher for what is kept word for word in the database and must not be readable in a copy of it."""
+"""A cipher for values that have to be stored verbatim and must not be readable in a copy of the database."""
 
 import os
 from functools import lru_cache
@@ -12,21 +12,21 @@ NONCE_BYTES = 12
 
 
 class Cipher:
-    """Keys that encrypt: the first one seals, every one opens.
+    """Encryption keys: the first one encrypts, and each of them can decrypt.
 
-    They are the data keys, which outlive the secret key: what they have sealed stays as it is when that is retired.
+    These are the data keys. They outlive the secret key, so what they have encrypted stays valid when that is retired.
     """
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self._keys = keys
 
     def seal(self, purpose: str, content: bytes, *, owner: bytes) -> bytes:
-        """Encrypt what belongs to one owner, such as a row's id; it opens for the same purpose and owner alone."""
+        """Encrypt a value of one owner, such as a row's id; only the same purpose and owner can decrypt it."""
         nonce = os.urandom(NONCE_BYTES)
         return nonce + _cipher(self._keys[0], purpose).encrypt(nonce, content, owner)
 
     def open(self, purpose: str, sealed: bytes, *, owner: bytes) -> bytes:
-        """Decrypt what any of the keys has sealed for this purpose and owner."""
+        """Decrypt what any of the keys has encrypted for this purpose and owner."""
         nonce, encrypted = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
         for key in self._keys:
             try:

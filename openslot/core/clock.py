@@ -7,5 +7,5 @@ Clock = Callable[[], datetime]
 
 
 def system_clock() -> datetime:
-    """Tell the time as aware UTC."""
+    """Return the current time as aware UTC."""
     return datetime.now(UTC)

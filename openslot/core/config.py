@@ -1,4 +1,4 @@
-"""Settings: from flags, the environment and .env, in that order, checked once at the start."""
+"""Settings: from flags, the environment and .env, in that order, checked once at startup."""
 
 import os
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Network = IPv4Network | IPv6Network
 
 
 class Networks(tuple[Network, ...]):
-    """Networks as an operator writes them: CIDRs, by commas."""
+    """Networks as an operator writes them: CIDRs, separated by commas."""
 
     __slots__ = ()
 
@@ -31,7 +31,7 @@ PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
 
-# Types that read themselves from a text.
+# Types that parse themselves from a text.
 PARSED = (Networks, SmtpUrl, MailFrom)
 
 ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
@@ -128,7 +128,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def public_url(self) -> str:
-        """How links in mails and answers begin, without a slash at the end."""
+        """The beginning of links in mail and responses, without a trailing slash."""
         if self.base_url is not None:
             return self.base_url.rstrip("/")
         host = "127.0.0.1" if self.host in {"0.0.0.0", "::"} else self.host  # noqa: S104 - compared, not bound
@@ -136,7 +136,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def environment_name(field: str) -> str:
-    """Tell which variable sets this field."""
+    """Return the name of the variable that sets this field."""
     return ENVIRONMENT_NAMES.get(field, f"OPENSLOT_{field.upper()}")
 
 
@@ -146,7 +146,7 @@ def load_settings(
     environ: Mapping[str, str] = os.environ,
     dotenv: Path = Path(".env"),
 ) -> Settings:
-    """Read all settings, or stop with a sentence that names the wrong one."""
+    """Read all settings, or raise a `StartupError` that names the invalid one."""
     found = {**{k: v for k, v in dotenv_values(dotenv).items() if v is not None}, **environ}
     values: dict[str, object] = {}
     for field in Settings.__struct_fields__:

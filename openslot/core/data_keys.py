@@ -1,4 +1,4 @@
-"""Data keys: they sign and seal, kept in the database, sealed by the secret key, so that both outlive its rotation."""
+"""Data keys: they sign and encrypt, and are stored encrypted by the secret key, so that both survive its rotation."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -20,10 +20,10 @@ CLOSED = (
 async def load_data_keys(
     pool: Pool, secrets: Secrets, *, is_in_use: Callable[[Db], Awaitable[bool]], now: datetime
 ) -> tuple[str, ...]:
-    """Open the data keys; make them where there are none, the same ones for all who start at once.
+    """Return the data keys; create them if there are none, the same ones for all processes that start at once.
 
-    A database in use has links that the secret keys have signed, and perhaps processes of an earlier version that still
-    sign so: there the secret keys themselves are the first data keys.
+    A database in use has links that were signed with the secret keys, and perhaps processes of an earlier version that
+    still sign with them: there the secret keys themselves become the first data keys.
     """
     rows = await pool.fetch(SELECT)
     if not rows:
@@ -39,18 +39,18 @@ async def load_data_keys(
 
 
 async def opens_all(db: Db, secrets: Secrets) -> bool:
-    """Tell whether the secret keys open every data key."""
+    """Return whether the secret keys open every data key."""
     return all(secrets.opens(row["sealed"]) for row in await db.fetch(SELECT))
 
 
 async def insert_data_keys(db: Db, secrets: Secrets, keys: tuple[str, ...], *, now: datetime) -> None:
-    """Write data keys, the first one first."""
+    """Insert data keys in this order; the first one is used for signing and sealing."""
     sealed_by = name_of(secrets.keys[0])
     await db.executemany(INSERT, [(no, secrets.seal(key), sealed_by, now) for no, key in enumerate(keys, start=1)])
 
 
 async def replace_lost_data_keys(pool: Pool, secrets: Secrets, *, now: datetime) -> bool:
-    """Begin anew with a random data key where no secret key opens those that are there; False where one does."""
+    """Replace the data keys with a new random one if the secret keys can't open them; return False if they can."""
     async with transaction(pool) as db:
         await db.execute(LOCK)
         if await opens_all(db, secrets):

@@ -1,4 +1,4 @@
-"""The way to PostgreSQL: how it is reached, and what a statement can be run on."""
+"""Access to PostgreSQL: how to connect, and what statements can be run on."""
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -24,7 +24,7 @@ DOWN = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # a statement on a connection that was killed a moment ago
 )
-# The server is there and can't do it now: a lock that others hold, a statement that takes too long, a full disk.
+# The server is up but can't do it now: another session holds a lock, a statement takes too long, the disk is full.
 BUSY = (
     asyncpg.LockNotAvailableError,
     asyncpg.QueryCanceledError,
@@ -37,17 +37,17 @@ BUSY = (
 Row = Mapping[str, Any]
 
 DIRECT = {"application_name": "openslot", "timezone": "UTC", "jit": "off"}
-# For short statements that run again and again and find everything by an index: one plan for all arguments, also where
-# it was made while the table was small (docs/performance.md, Plans).
+# For short statements that run often and find everything by an index: one plan for all arguments, even if it was made
+# while the table was small (docs/performance.md, Plans).
 KEPT_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 NEW_PLANS = {"plan_cache_mode": "force_custom_plan", "enable_seqscan": "on"}
 TURNS = "openslot.turns"
-# A pooler passes on no other settings.
+# A pooler does not pass on any other settings.
 POOLED = {"application_name": "openslot", "timezone": "UTC"}
 
 
 class Db(Protocol):
-    """A pool, where every statement stands alone, or a connection inside a transaction."""
+    """A pool, where every statement is its own transaction, or a connection inside a transaction."""
 
     async def fetch(self, query: str, *args: object) -> list[Row]:
         """Run a statement and return its rows."""
@@ -66,20 +66,20 @@ class Db(Protocol):
 
 
 class Pool(Db, Protocol):
-    """Connections to one database, shared by all that a process does."""
+    """Connections to one database, shared by everything in a process."""
 
     def acquire(self) -> Any:
         """Lend a connection for the length of an `async with`."""
 
     def opening(self, *, waits: bool) -> str | None:
-        """Tell what a transaction begins with, whether it waits for a turn that another has or is refused it."""
+        """Return the statement that a transaction starts with; it decides whether to wait for a turn or be refused."""
 
     async def close(self) -> None:
-        """Wait for what is under way, then close every connection."""
+        """Wait for running statements, then close every connection."""
 
 
 async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_pooler: bool = False) -> Pool:
-    """Connect to a database that is new enough, or stop with one clear sentence."""
+    """Connect to a database, or raise a `StartupError` if it can't be reached or is too old."""
     plans = KEPT_PLANS if profile.keeps_plans else {}
     chosen = profile.server_settings()
     if profile.refuse_turns:
@@ -113,7 +113,8 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
 async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
     """Lend a connection with an open transaction; commit at the end, or roll back on any exception.
 
-    Whoever can run the whole of it again asks not to wait for a turn that another has, and is refused it.
+    With `waits=False`, a transaction that would have to wait for its turn is refused instead; this is for callers that
+    can run the whole transaction again.
     """
     async with pool.acquire() as connection:
         opened = connection.transaction()
@@ -123,7 +124,7 @@ async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
                 await connection.execute(opening)
             yield connection
         except BaseException as fault:
-            # To roll back would be to wait for a server that does not answer.
+            # A rollback would wait for a server that does not answer.
             if not connection.is_closed() and not is_cut_off(fault):
                 await opened.rollback()
             raise
@@ -132,19 +133,19 @@ async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
 
 @asynccontextmanager
 async def planned_anew(pool: Pool) -> AsyncIterator[Db]:
-    """Lend a connection that plans each statement for its arguments: for analytics and optional filters."""
+    """Lend a connection that plans each statement for its arguments, for analytics and optional filters."""
     async with transaction(pool) as db:
         await db.execute(_set_local(NEW_PLANS) or "")
         yield db
 
 
 def _set_local(settings: Mapping[str, str]) -> str | None:
-    """Write what sets this for one transaction: through a pooler the next one may run on another connection."""
+    """Write the statement that sets this for one transaction; a pooler may run the next one on another connection."""
     return "; ".join(f"set local {name} = '{value}'" for name, value in settings.items()) or None
 
 
 def count_of(tag: str) -> int:
-    """Read from a command tag how many rows a statement changed."""
+    """Return how many rows a statement changed, according to its command tag."""
     return int(tag.rpartition(" ")[2])
 
 
@@ -158,6 +159,6 @@ def hide_password(url: str) -> str:
 
 
 def reason(fault: BaseException) -> str:
-    """Say in a few words why a connection failed."""
+    """Describe in a few words why a connection failed."""
     text = str(fault).strip().splitlines()
     return text[0].rstrip(".") if text else type(fault).__name__

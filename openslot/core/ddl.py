@@ -1,4 +1,4 @@
-"""Change tables beside processes that use them: no long wait for a lock, many tries, and no half-built index."""
+"""Change tables while other processes use them: short waits for locks, many tries, and no half-built index."""
 
 import asyncio
 import re
@@ -27,11 +27,11 @@ log = structlog.get_logger()
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """How long a change of tables waits for others, and how often it comes back."""
+    """How long a schema change waits for locks, and how often it is tried again."""
 
-    # Whoever wants the table meanwhile queues up behind us: longer than that nobody should have to wait.
+    # Statements that need the table queue behind us, so this is also how long they may have to wait.
     lock_timeout: timedelta = timedelta(seconds=2)
-    # Nobody queues up behind what runs concurrently; it waits for old transactions to end.
+    # Nothing queues behind a concurrent build; it only waits for old transactions to end.
     concurrent_lock_timeout: timedelta = timedelta(minutes=10)
     pauses: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 30, 30)
 
@@ -42,7 +42,7 @@ PATIENCE = Patience()
 async def patiently(
     connection: asyncpg.Connection, name: str, run: Callable[[], Awaitable[None]], patience: Patience
 ) -> None:
-    """Run a change of tables, again after growing pauses while others hold a lock that it needs."""
+    """Run a schema change, and try it again after growing pauses while others hold a lock that it needs."""
     for pause in (*patience.pauses, None):
         try:
             return await run()
@@ -58,12 +58,12 @@ async def patiently(
 
 
 async def limit_waiting(connection: asyncpg.Connection, limit: timedelta) -> None:
-    """Let no statement from here on wait longer than that for a lock."""
+    """Limit how long each of the following statements waits for a lock."""
     await connection.execute(f"set lock_timeout = {int(limit.total_seconds() * 1000)}")
 
 
 async def run_alone(connection: asyncpg.Connection, statement: str, patience: Patience) -> None:
-    """Run one statement outside of a transaction; what a build that was cut off has left is removed before."""
+    """Run one statement outside of a transaction, after removing what an interrupted build has left."""
     is_concurrent = CONCURRENTLY.search(statement) is not None
     await limit_waiting(connection, patience.concurrent_lock_timeout if is_concurrent else patience.lock_timeout)
     built = BUILDS_INDEX.match(statement)

@@ -1,4 +1,4 @@
-"""A connection of its own, past pool and pooler, for commands and other work that is done once."""
+"""A direct connection, without pool or pooler, for commands and other work that is done once."""
 
 from datetime import datetime
 
@@ -10,12 +10,12 @@ from openslot.core.errors import StartupError
 
 
 def direct_url(chosen: Settings) -> str:
-    """Tell the database's address without a pooler between."""
+    """Return the address of the database that bypasses the pooler."""
     return chosen.direct_database_url or chosen.database_url or ""
 
 
 async def connect(url: str) -> asyncpg.Connection:
-    """Open one connection to a server that is new enough, or stop with one clear sentence."""
+    """Open one connection, or raise a `StartupError` if the server can't be reached or is too old."""
     try:
         connection = await asyncpg.connect(url, timeout=10)
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
@@ -28,11 +28,11 @@ async def connect(url: str) -> asyncpg.Connection:
 
 
 async def has_table(connection: asyncpg.Connection, name: str) -> bool:
-    """Tell whether the database has this table of ours."""
+    """Return whether the database has this table of ours."""
     return bool(await connection.fetchval("select to_regclass('public.' || $1::text) is not null", name))
 
 
 async def read_clock(connection: asyncpg.Connection) -> datetime:
-    """Tell the time on the server's clock."""
+    """Return the time on the server's clock."""
     now: datetime = await connection.fetchval("select clock_timestamp()")
     return now

@@ -1,4 +1,4 @@
-"""Events and effects in the database: the truth that the queue only carries the ids of."""
+"""Events and effects in the database, which is the source of truth; the queue only carries their ids."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +23,8 @@ from unnest($15::uuid[], $16::text[], $17::uuid[], $18::text[], $19::uuid[], $20
     as w (id, type, tenant_id, subject_kind, subject_id, fact, public)"""
 FIRST_OF_CHANGES = 22
 
-# The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. Who finds
-# nobody in it but those written along with it, from its own place on, heads it.
+# The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. An effect
+# is at the head of its lane if the lane holds nothing but this effect and those inserted after it here.
 JOIN_LANES = """
 joined as (
     insert into lanes (lane, unfinished) select * from unnest($1::text[], $2::int[])
@@ -44,7 +44,7 @@ left join joined j on j.lane = w.lane
 order by w.place
 returning id, state"""
 
-# A worker may have died at one that was planned anew or dropped meanwhile: it is not begun again.
+# A worker may have died while running an effect that has since been replaced or dropped: it is not started again.
 START = """
 with started as (
     update effects set attempts = attempts + (superseded is null)::int,
@@ -68,7 +68,7 @@ with finished as (
 )
 select (select unfinished from left_lane) as unfinished from finished"""
 
-# A calendar needs only the newest state: with `collapses` the older ones that wait are passed over.
+# A calendar needs only the newest state: with `collapses`, older effects that are waiting are skipped.
 COLLAPSE = """
 with passed as (
     update effects set state = 'skipped', finished_at = $2, last_error = 'a newer change took its place'
@@ -83,21 +83,22 @@ update effects set state = 'queued', next_try_at = $2
 where id = (select id from effects where lane = $1 and state = 'waiting' order by no limit 1) and state = 'waiting'
 returning id, round"""
 
-# One that was planned anew or dropped meanwhile has no further try.
+# An effect that was replaced or dropped in the meantime is not tried again.
 POSTPONE = """
 update effects set state = case when superseded is null then 'queued' else 'skipped' end,
     finished_at = case when superseded is not null then $5::timestamptz end,
     round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
 where id = $1 and round = $2 and state = 'running' returning round, state"""
 
-# It did not even begin, so the try is given back.
+# The reaction was never called, so the attempt does not count.
 PUT_BACK = """
 update effects set state = case when superseded is null then 'queued' else 'skipped' end,
     finished_at = case when superseded is not null then $5::timestamptz end, attempts = attempts - 1,
     round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
 where id = $1 and round = $2 and state = 'running' returning round, state"""
 
-# Nobody here could try it, so neither the try nor the time counts: what waits behind it is held back as much longer.
+# No reaction in this release could handle it, so neither the attempt nor the time counts: effects behind it are held
+# back longer by the same time.
 HAND_OVER = """
 with handed_over as (
     update effects set state = case when superseded is null then 'queued' else 'skipped' end,
@@ -110,8 +111,8 @@ with handed_over as (
 )
 select round, state from handed_over"""
 
-# The first of each lane alone: two that are let go at once would race each other. Those behind it have their turn in
-# the next run. Rows that somebody else is at are passed over, so that nobody is waited for.
+# Only the first of each lane: two that are released at once would race each other. Those behind it are released in
+# later runs. Rows that are locked are skipped, so that this statement never waits.
 RELEASE_HELD = """
 with held as materialized (
     select id, lane from effects where state = 'waiting' and hold_until <= $1
@@ -131,8 +132,8 @@ with held as materialized (
 )
 select r.id, r.round, h.looked_at from (select count(*) as looked_at from held) h left join released r on true"""
 
-# Due by then, and no job carries it: it was planned for later, or a crash between two steps has lost its job.
-# `offset 0` has each job looked up by its key.
+# Due by then, and not in the queue: it was planned for later, or a crash between two steps has lost its job. `offset 0`
+# makes PostgreSQL look each job up by its key.
 WITHOUT_JOB = """
 with due as materialized (
     select id, round, state, next_try_at, last_error, event_id from effects
@@ -156,7 +157,7 @@ BEFORE_ALL = (datetime(1970, 1, 1, tzinfo=UTC), UUID(int=0))
 
 
 class NewEffect(NamedTuple):
-    """An effect to be: what is done because of which event, where to, and in which order."""
+    """An effect to insert: the reaction and its event, the target, and the lane that orders it."""
 
     event_id: UUID
     reaction: Reaction
@@ -165,7 +166,7 @@ class NewEffect(NamedTuple):
     priority: Priority = Priority.SOON
     after: timedelta = timedelta()
     reason: str | None = None
-    """Why it does not begin at once."""
+    """Why it does not start at once."""
 
 
 async def insert_events(
@@ -177,7 +178,7 @@ async def insert_events(
     actor: Actor,
     now: datetime,
 ) -> None:
-    """Keep whole facts as they are now, the changes that make them true, and their effects, in one statement."""
+    """Insert events, the changes that belong to them, and their effects, in one statement."""
     subjects = [event.subject for event in events.values()]
     with refusing(changes):
         row = await db.fetchrow(
@@ -200,19 +201,19 @@ async def insert_events(
 
 
 async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
-    """Write effects of events that are kept already, with a job for each that heads its lane."""
+    """Insert effects of stored events, and enqueue a job for each that is at the head of its lane."""
     if not wanted:
         return
     columns = _effect_columns(wanted, parent_id=parent_id, now=now)
     rows = await db.fetch(f"with {JOIN_LANES} {INSERT_EFFECTS}", *columns)
-    # They come back in the order in which they were given.
+    # Rows are returned in the order in which they were given.
     heads = [(row, each) for row, each in zip(rows, wanted, strict=True) if row["state"] == "queued"]
     jobs = [Job(effect_id=row["id"], round=0, after=each.after, priority=each.priority) for row, each in heads]
     await enqueue(db, jobs)
 
 
 async def start_effect(db: Db, job: Job, *, now: datetime) -> Effect | None:
-    """Take up one try, or None where it is done, replaced or gone."""
+    """Start one attempt and return the effect, or None if it is finished, replaced or deleted."""
     row = await db.fetchrow(START, job.effect_id, job.round, now)
     if row is None:
         return None
@@ -231,7 +232,7 @@ async def finish_effect(
     error: str | None = None,
     vendor_id: str | None = None,
 ) -> bool:
-    """Close an effect and send the next of its lane on its way; False where another worker was first."""
+    """Finish an effect and release the next one in its lane; return False if another worker has finished it first."""
     row = await db.fetchrow(FINISH, effect.id, effect.round, state, now, error, vendor_id)
     if row is None:
         return False
@@ -244,7 +245,7 @@ async def finish_effect(
 
 
 async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelta, now: datetime) -> None:
-    """Plan the next try after a failed one."""
+    """Schedule the next attempt after a failed one."""
     row = await db.fetchrow(POSTPONE, effect.id, effect.round, now + delay, error, now)
     await _enqueue_again(db, effect, row, after=delay, priority=Priority.LATER)
 
@@ -252,21 +253,21 @@ async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelt
 async def put_back_effect(
     db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime, priority: Priority
 ) -> None:
-    """Plan a try anew that could not begin; it is not counted."""
+    """Schedule an attempt again that could not start; it is not counted."""
     row = await db.fetchrow(PUT_BACK, effect.id, effect.round, now + delay, reason, now)
     await _enqueue_again(db, effect, row, after=delay, priority=priority)
 
 
 async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
-    """Leave an effect to another worker: it keeps its tries and its place in its lane."""
+    """Leave an effect to another worker; it keeps its attempts and its place in its lane."""
     row = await db.fetchrow(HAND_OVER, effect.id, effect.round, now + delay, reason, delay, now)
     await _enqueue_again(db, effect, row, after=delay, priority=Priority.SOON)
 
 
 async def release_held(db: Db, *, now: datetime, limit: int = BATCH) -> tuple[int, bool]:
-    """Let effects go that have waited behind a failing one for as long as their reaction allows.
+    """Release effects that have waited behind a failing one for as long as their reaction allows.
 
-    It looks at so many; the answer tells how many went, and whether there are more to look at.
+    Looks at up to `limit` effects, and returns how many were released and whether there are more to look at.
     """
     rows = await db.fetch(RELEASE_HELD, now, limit)
     released = await enqueue_rows(db, [row for row in rows if row["id"] is not None])
@@ -276,9 +277,9 @@ async def release_held(db: Db, *, now: datetime, limit: int = BATCH) -> tuple[in
 async def enqueue_due(
     db: Db, *, now: datetime, behind: tuple[datetime, UUID] = BEFORE_ALL, limit: int = LOOKED_AT
 ) -> tuple[int, tuple[datetime, UUID] | None]:
-    """Give a job to effects that are due soon, or have been for long, and have none.
+    """Enqueue a job for effects that are due soon or overdue and have none.
 
-    It looks at so many, the longest due first; the answer tells how many got one, and behind which to look on.
+    Looks at up to `limit` effects, longest overdue first, and returns how many got a job and where to continue.
     """
     rows = await db.fetch(WITHOUT_JOB, now + AHEAD, now, *behind, limit)
     jobs = [
@@ -298,12 +299,12 @@ async def enqueue_due(
 
 
 def replay_lane(lane: str) -> str:
-    """Name the lane in which what a lane has carried before is sent once more."""
+    """Return the name of the lane in which effects of this lane are sent again."""
     return f"{lane}{REPLAYS}"
 
 
 async def enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
-    """Give a job to each of these effects of events; tell how many they are."""
+    """Enqueue a job for each of these effects of events, and return how many there are."""
     jobs = [Job(effect_id=row["id"], round=row["round"]) for row in rows]
     await enqueue(db, jobs)
     return len(jobs)
@@ -325,7 +326,7 @@ def _recording(changes: tuple[str, ...]) -> str:
 
 def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
     together = Counter(each.lane for each in wanted)
-    # In one order, so that two who join the same lanes never wait for each other.
+    # Always in the same order, so that transactions that join the same lanes can't deadlock.
     lanes = sorted(lane for lane in together if lane is not None)
     unfinished = [together[lane] for lane in lanes]
     from_here_on = []

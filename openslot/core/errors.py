@@ -1,4 +1,4 @@
-"""Refusals: what a verb or a door says when it will not do what was asked."""
+"""Refusals: what a verb or an entry point raises when it does not do what was asked."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -129,7 +129,7 @@ class StartupError(Exception):
 
 
 def all_refusals(base: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:
-    """Every refusal class that is loaded, for the documentation and its test."""
+    """List every refusal class that is loaded, for the documentation and its test."""
     for refusal in base.__subclasses__():
         yield refusal
         yield from all_refusals(refusal)

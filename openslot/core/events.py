@@ -21,16 +21,16 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def tenant_id(self) -> UUID | None:
-        """Tell whose event it is; None: the platform's own."""
+        """The tenant that the event belongs to; None for the platform's own."""
         return None
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """Tell what it happened to: a kind and an id."""
+        """What it happened to: a kind and an id."""
         return self.type.partition(".")[0], None
 
     def public(self) -> object | None:
-        """Tell what webhooks and the feed say of it; None keeps it inside."""
+        """Return what webhooks and the feed publish about it; None keeps it internal."""
         return None
 
 
@@ -64,25 +64,25 @@ class Effect(Struct, frozen=True, kw_only=True):
 
     @property
     def event_id(self) -> UUID:
-        """Tell which event it follows from."""
+        """The id of the event that it follows from."""
         return self._get_cause().event_id
 
     @property
     def event_type(self) -> str:
-        """Tell what kind of event it follows from."""
+        """The type of the event that it follows from."""
         return self._get_cause().event_type
 
     @property
     def event_at(self) -> datetime:
-        """Tell when the event happened."""
+        """When the event happened."""
         return self._get_cause().event_at
 
     def event(self, kind: type[E]) -> E:
-        """Read the fact back as the event it was."""
+        """Decode the stored fact as the event that it was."""
         return msgspec.json.decode(self._get_cause().fact, type=kind)
 
     def plan(self, kind: type[T]) -> T:
-        """Read the payload back that it was planned with."""
+        """Decode the payload that it was planned with."""
         return msgspec.json.decode(self.payload or "null", type=kind)
 
     def _get_cause(self) -> Cause:

@@ -1,4 +1,4 @@
-"""What is in a database, and what of it our own migrations have made."""
+"""What is in a database, and which of it our migrations have created."""
 
 import re
 from collections import Counter
@@ -12,8 +12,8 @@ from openslot.core.migrate import checksum, known_migrations
 
 LEDGER = ("table", "migrations")
 
-# Indexes, triggers and the sequences of columns go with their table, and an extension's objects with the extension.
-# Hosts of databases keep functions in schemas of their own, where nobody keeps anything to lose.
+# Indexes, triggers and the sequences of columns are dropped with their table, and an extension's objects with the
+# extension. Database hosts keep functions in schemas of their own, which hold no data that could be lost.
 OBJECTS = """
 with systems(oid) as (
     select oid from pg_namespace where nspname ~ '^pg_' or nspname = 'information_schema'
@@ -46,7 +46,7 @@ MADE = re.compile(
 
 
 class Thing(Struct, frozen=True, order=True):
-    """Something that a database holds."""
+    """An object in a database."""
 
     kind: str
     schema: str
@@ -59,22 +59,22 @@ class Thing(Struct, frozen=True, order=True):
 
     @property
     def quoted(self) -> str:
-        """Its name as a statement writes it."""
+        """The name as it is written in a statement."""
         return ".".join(f'"{part.replace(chr(34), chr(34) * 2)}"' for part in (self.schema, self.name)) + self.arguments
 
 
 class Inventory(Struct, frozen=True, kw_only=True):
-    """What a database holds: what is ours, and what is not known to be."""
+    """What a database holds: our own objects, and those not known to be ours."""
 
     ours: tuple[Thing, ...]
     others: tuple[Thing, ...]
 
 
 async def look_into(connection: asyncpg.Connection) -> Inventory:
-    """Tell what our migrations have made in a database from all the rest: nothing is ours for its name alone."""
+    """List a database's objects, separating those that our migrations created; a matching name is not enough."""
     things = [Thing(**row) for row in await connection.fetch(OBJECTS)]
     known = known_objects(await _read_ledger(connection) if Thing(LEDGER[0], "public", LEDGER[1]) in things else ())
-    # An overloaded function is another's, or was made beside ours by another.
+    # If a function is overloaded, at least one of the two is not ours.
     times = Counter((thing.schema, thing.kind, thing.name) for thing in things)
     ours = [
         thing
@@ -87,7 +87,7 @@ async def look_into(connection: asyncpg.Connection) -> Inventory:
 
 
 def known_objects(applied: Iterable[str]) -> set[tuple[str, str]]:
-    """Name what some migrations make, together with the record of them and the queue."""
+    """List what these migrations create, together with the table that records them and the queue."""
     known = known_migrations()
     scripts = [known[name] for name in applied]
     if not scripts:
@@ -97,7 +97,7 @@ def known_objects(applied: Iterable[str]) -> set[tuple[str, str]]:
 
 
 async def _read_ledger(connection: asyncpg.Connection) -> list[str]:
-    """Name the migrations that were applied; none where the record is not ours to the last letter."""
+    """List the applied migrations; none unless the table that records them is exactly ours."""
     try:
         rows = await connection.fetch("select name::text, checksum::text from public.migrations")
     except (asyncpg.UndefinedColumnError, asyncpg.InsufficientPrivilegeError):

@@ -1,4 +1,4 @@
-"""The file of the secret keys: one a line, the newest first, changed by one command at a time."""
+"""The file of the secret keys: one per line, newest first, changed by one command at a time."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from openslot.core.errors import StartupError
 
 KEY_FILE = "secret.key"
 
-# What a killed command of this version or an earlier one may have left beside the file.
+# What a killed command, of this version or an earlier one, may have left next to the file.
 LEFTOVER = re.compile(r"\.(new|\d+\.[0-9a-f]{8})")
 
 
@@ -22,12 +22,12 @@ def new_key() -> str:
 
 
 def read_key_file(path: Path) -> list[str]:
-    """Read one key a line, the newest first; make the file where there is none, only one of two starters winning."""
+    """Read one key per line, newest first; create the file if there is none, once even if two processes start."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = _write_beside(path, [new_key()])
         try:
-            # Where a leftover was tidied away or another was quicker, the file is there.
+            # The file exists if a leftover was cleaned up or another process was faster.
             with suppress(FileExistsError, FileNotFoundError):
                 os.link(fresh, path)
                 _sync_directory(path.parent)
@@ -37,19 +37,19 @@ def read_key_file(path: Path) -> list[str]:
 
 
 def read_keys(path: Path) -> list[str]:
-    """Read the keys of a file that is there."""
+    """Read the keys of an existing file."""
     return [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
 
 
 def rotate_key_file(path: Path) -> list[str]:
-    """Put a new key in front of the others."""
+    """Add a new key in front of the others."""
     with changing_keys(path, lambda keys: [new_key(), *keys]) as keys:
         return keys
 
 
 @contextmanager
 def changing_keys(path: Path, change: Callable[[list[str]], list[str]]) -> Iterator[list[str]]:
-    """Lend the changed keys; they stand in the file, whole and on disk, once the `with` ends without an exception."""
+    """Yield the changed keys; they are written, complete and on disk, once the `with` ends without an exception."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path):
         _remove_leftovers(path)
@@ -82,7 +82,7 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _write_beside(path: Path, keys: list[str]) -> Path:
-    """Write keys into a file that only its owner can read, and see them to the disk."""
+    """Write keys into a file that only its owner can read, and sync it to disk."""
     fresh = path.with_name(f"{path.name}.{os.getpid()}.{random.token_hex(4)}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -93,7 +93,7 @@ def _write_beside(path: Path, keys: list[str]) -> Path:
 
 
 def _keep_owner(fresh: Path, path: Path) -> None:
-    """Leave the file to whom it belongs, also where root changes it: the service has to read it."""
+    """Keep the file's owner, even when root changes it: the service has to read it."""
     before, now = path.stat(), fresh.stat()
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
         os.chown(fresh, before.st_uid, before.st_gid)

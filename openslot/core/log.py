@@ -1,4 +1,4 @@
-"""Structured logs: one line an event, with the request's or job's id in it."""
+"""Structured logs: one line per event, with the id of the request or job."""
 
 import logging
 import sys
@@ -12,19 +12,19 @@ from openslot.core.config import Settings
 
 
 class _Lossy:
-    """A stream that loses a line on a full disk, where it would otherwise fail whoever had something to say."""
+    """A stream that drops lines when the disk is full instead of raising an error in the code that logs."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write if it can be written."""
+        """Write the text, ignoring errors."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Flush if it can be flushed."""
+        """Flush the stream, ignoring errors."""
         with suppress(OSError):
             self._stream.flush()
 

@@ -1,4 +1,4 @@
-"""Memory: how much of it the embedded database may keep its pages in."""
+"""Memory: how much of it the embedded database may use for its page cache."""
 
 from pathlib import Path
 
@@ -11,13 +11,13 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def page_cache_megabytes(total: int | None = None) -> int:
-    """Choose the size of the database's page cache by the memory that there is."""
+    """Choose the size of the database's page cache by the available memory."""
     megabytes = (total if total is not None else _total()) // SHARE // 1024**2
     return min(max(megabytes, SMALLEST), LARGEST)
 
 
 def _total() -> int:
-    """Count the machine's memory, or the container's where that is less."""
+    """Return the machine's memory, or the container's limit if that is lower."""
     machine = psutil.virtual_memory().total
     try:
         limit = CONTAINER_LIMIT.read_text().strip()

@@ -1,4 +1,4 @@
-"""Bring a database to the shape that this version of the code knows, beside processes that use it."""
+"""Bring a database to the schema of this version while other processes use it."""
 
 import asyncio
 import hashlib
@@ -22,25 +22,25 @@ create table if not exists migrations (
     name text primary key, checksum text not null, applied_at timestamptz not null default now()
 )"""
 APPLIED = "insert into migrations (name, checksum) values ($1, $2)"
-# The first line of a migration whose statements run one by one, each on its own, and may all be repeated.
+# The first line of a migration whose statements run one by one outside of a transaction and can all be repeated.
 NO_TRANSACTION = "-- openslot: no transaction"
 
 log = structlog.get_logger()
 
 
 def known_migrations() -> dict[str, str]:
-    """Every migration of this version, name to SQL, in order."""
+    """Return every migration of this version, name to SQL, in order."""
     found = (file for file in files("openslot.migrations").iterdir() if file.name.endswith(".sql"))
     return {file.name: file.read_text("utf-8") for file in sorted(found, key=lambda file: file.name)}
 
 
 def checksum(sql: str) -> str:
-    """Fingerprint a migration, so that an edited one is noticed."""
+    """Hash a migration, so that an edited one is detected."""
     return hashlib.sha256(sql.encode()).hexdigest()
 
 
 async def migrate(url: str, known: Mapping[str, str] | None = None, *, patience: Patience = PATIENCE) -> list[str]:
-    """Apply what is missing, one process at a time, and name what was applied; leave a database that is ahead."""
+    """Apply missing migrations, one process at a time, and return their names; leave a newer database unchanged."""
     known = known_migrations() if known is None else known
     try:
         connection = await asyncpg.connect(url, timeout=10, server_settings={"timezone": "UTC"})
@@ -49,7 +49,7 @@ async def migrate(url: str, known: Mapping[str, str] | None = None, *, patience:
     try:
         if ahead := await ahead_migrations(connection, known):
             log.info("the database is ahead of this version", migrations=ahead)
-        # Who has nothing to do does not wait for another process that has.
+        # A process with nothing to apply does not wait for one that is migrating.
         if not await missing_migrations(connection, known) and await is_queue_ready(connection):
             return []
         await _take_turn(connection)
@@ -59,7 +59,7 @@ async def migrate(url: str, known: Mapping[str, str] | None = None, *, patience:
 
 
 async def missing_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
-    """Name what this version knows and the database has not seen; refuse a database that was altered."""
+    """List the migrations that the database does not have yet; raise an error if an applied one was edited."""
     known = known_migrations() if known is None else known
     applied = await _read_ledger(connection)
     for name, sql in known.items():
@@ -71,7 +71,7 @@ async def missing_migrations(connection: asyncpg.Connection, known: Mapping[str,
 
 
 async def ahead_migrations(connection: asyncpg.Connection, known: Mapping[str, str] | None = None) -> list[str]:
-    """Name what the database has seen and this version does not know: a newer one has been here."""
+    """List the migrations of the database that this version does not know: a newer version has applied them."""
     known = known_migrations() if known is None else known
     return sorted((await _read_ledger(connection)).keys() - known.keys())
 
@@ -83,9 +83,9 @@ async def _read_ledger(connection: asyncpg.Connection) -> dict[str, str]:
 
 
 async def _take_turn(connection: asyncpg.Connection) -> None:
-    """Wait for the other processes that migrate, in short questions.
+    """Wait for other processes that are migrating, polling with short statements.
 
-    A session that waits inside one question would be waited for by an index that is built concurrently.
+    A session that waits inside one statement would block an index that is built concurrently.
     """
     is_told = False
     while not await connection.fetchval("select pg_try_advisory_lock($1)", LOCK):
@@ -113,14 +113,14 @@ async def _apply_missing(connection: asyncpg.Connection, known: Mapping[str, str
 
 
 async def _apply(connection: asyncpg.Connection, name: str, sql: str) -> None:
-    """Apply a migration as a whole or not at all."""
+    """Apply a migration completely or not at all."""
     async with connection.transaction():
         await connection.execute(sql)
         await connection.execute(APPLIED, name, checksum(sql))
 
 
 async def _apply_one_by_one(connection: asyncpg.Connection, name: str, sql: str, patience: Patience) -> None:
-    """Apply a migration statement by statement; where it is cut off, it is repeated from its beginning."""
+    """Apply a migration statement by statement; if it is interrupted, the next run repeats it from the beginning."""
     for statement in split_statements(sql):
         run = partial(run_alone, connection, statement, patience)
         await patiently(connection, f"The migration {name}", run, patience)

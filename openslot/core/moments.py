@@ -1,4 +1,4 @@
-"""From when to when: dates and date-times as people write them, and the time between two of them."""
+"""Time ranges: dates and date-times as people write them, and the span between two of them."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,7 @@ from openslot.core.checked import CheckedText
 from openslot.core.errors import Invalid
 from openslot.core.zones import FIRST_YEAR, LAST_YEAR
 
-# A plus that nobody encoded arrives as a space.
+# A plus sign that was not URL-encoded arrives as a space.
 MOMENT = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?([Zz]|[+\- ][0-9]{2}:[0-9]{2})?)?$"
 )
@@ -33,20 +33,20 @@ class Moment(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Check that it is a moment, and leave it as it is written: a date alone means its whole day."""
+        """Check that it is a moment, and keep it as written: a date alone means the whole day."""
         _read_start(text)
         return text
 
 
 class Span(Struct, frozen=True):
-    """The time that a list is asked about; None is without end."""
+    """The time range that a list is filtered by; None means unbounded."""
 
     starts_at: datetime | None = None
     ends_before: datetime | None = None
 
 
 def read_span(from_: str | None, to: str | None) -> Span:
-    """Read `from` and `to`, or refuse them with every fault."""
+    """Read `from` and `to`, or raise a refusal with every error."""
     faults = find_span_faults(from_, to)
     if faults:
         raise Invalid(details=faults)
@@ -57,7 +57,7 @@ def read_span(from_: str | None, to: str | None) -> Span:
 
 
 def find_span_faults(from_: str | None, to: str | None) -> dict[str, str]:
-    """Name what is wrong with `from` and `to`, one by one and together."""
+    """List what is wrong with `from` and `to`, each alone and both together."""
     faults: dict[str, str] = {}
     starts_at = ends_before = None
     try:
@@ -90,5 +90,5 @@ def _read_end(text: str) -> datetime:
     last = _read_start(text)
     if len(text) == len("2026-03-16"):
         return last + _DAY
-    # Answers show milliseconds, so what is shown as this very moment belongs to it.
+    # Responses show milliseconds, so the range includes everything that is shown as this moment.
     return last.replace(microsecond=last.microsecond // 1000 * 1000) + _MILLISECOND

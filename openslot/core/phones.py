@@ -7,7 +7,7 @@ import phonenumbers
 
 from openslot.core.checked import CheckedText
 
-# A plus that nobody encoded arrives as a space.
+# A plus sign that was not URL-encoded arrives as a space.
 E164 = r"^[+ ][1-9][0-9]{1,14}$"
 
 _E164 = re.compile(E164.removesuffix("$"))
@@ -23,7 +23,7 @@ class PhoneFilter(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Read a number that is E.164 already."""
+        """Accept only a number that is already E.164."""
         if not _E164.fullmatch(text):
             raise ValueError("must be an E.164 phone number: + and up to 15 digits, such as +493012345678")
         return "+" + text[1:]
@@ -40,7 +40,7 @@ def parse_phone(text: str) -> str:
     except phonenumbers.NumberParseException:
         raise ValueError("is not a phone number") from None
     written = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
-    # Whether a number is in service changes faster than any list; whether its length fits does not.
+    # Whether a number is in service changes faster than any list; whether its length is valid does not.
     reason = phonenumbers.is_possible_number_with_reason(number)
     if reason != phonenumbers.ValidationResult.IS_POSSIBLE or not _E164.fullmatch(written):
         raise ValueError("is not a phone number of that country")
@@ -56,5 +56,5 @@ class Phone(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Write it in E.164."""
+        """Convert it to E.164."""
         return parse_phone(text.strip())

@@ -12,8 +12,8 @@ from openslot.core.queue import Job, enqueue
 
 ANEW = "it was planned anew"
 
-# One that waits is moved, one that is under way has its last try, and one that is dead stays so. Each row is looked at
-# again under its own lock: a worker takes it up before or after, and is told by the round.
+# A waiting effect is moved, a running one gets no attempt after this one, and a dead one is skipped and replaced. Each
+# row is read again under its own lock: a worker starts it before or after that, and the round tells which.
 PLAN = f"""
 with found as (
     update effects e set
@@ -58,7 +58,7 @@ delete from effects where id = any(array(
 
 
 class PlannedEffect(Struct, frozen=True, kw_only=True):
-    """What is to be done and when; the reaction and the key say which plan it is."""
+    """What is to be done and when; reaction and key together identify the plan."""
 
     reaction: str
     key: str
@@ -69,7 +69,7 @@ class PlannedEffect(Struct, frozen=True, kw_only=True):
 
 
 async def plan_effect(db: Db, plan: PlannedEffect, *, now: datetime) -> None:
-    """Plan an effect, or move the one that waits under the same key; a try under way is its last."""
+    """Plan an effect, or move the one that waits under the same key; a running attempt is not repeated."""
     row = await db.fetchrow(
         PLAN,
         new_id(),
@@ -87,7 +87,7 @@ async def plan_effect(db: Db, plan: PlannedEffect, *, now: datetime) -> None:
 
 
 async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now: datetime) -> bool:
-    """Change when an effect is due; False where none waits under this key: it has begun, or there is none."""
+    """Change when an effect is due; return False if none waits under this key: it has started or does not exist."""
     row = await db.fetchrow(MOVE, reaction, key, due_at)
     if row is not None:
         await _enqueue(db, row["id"], row["round"], due_at, now=now)
@@ -95,18 +95,18 @@ async def move_planned(db: Db, reaction: str, key: str, *, due_at: datetime, now
 
 
 async def drop_planned(db: Db, reaction: str, key: str, *, reason: str, now: datetime) -> bool:
-    """Keep an effect from happening; False where none waits under this key, and then a try under way is its last."""
+    """Cancel an effect; return False if none waits under this key, in which case a running attempt is not repeated."""
     rows = await db.fetch(DROP, reaction, key, reason, now)
     return any(row["state"] == "skipped" for row in rows)
 
 
 async def delete_finished(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove planned effects that have been finished for long."""
+    """Delete planned effects that were finished long ago."""
     return count_of(await db.execute(DELETE_FINISHED, before, limit))
 
 
 async def forget_effect(db: Db, effect_id: UUID) -> None:
-    """Leave no trace of a planned effect that is done: for what is done so often that nobody looks it up."""
+    """Delete a planned effect that is done, for effects so frequent that a record of each is of no use."""
     await db.execute("delete from effects where id = $1 and event_id is null and state = 'done'", effect_id)
 
 

@@ -1,4 +1,4 @@
-"""A pool of connections, without the task that asyncpg's own starts for every connection that comes back."""
+"""A pool of connections that, unlike asyncpg's own, starts no task for every connection that is released."""
 
 import asyncio
 from collections import deque
@@ -13,23 +13,23 @@ import asyncpg
 Connect = Callable[[], Awaitable[asyncpg.Connection]]
 Waiter = asyncio.Future[asyncpg.Connection | None]
 
-# What stands between may have dropped a connection that long ago without telling either end.
+# A firewall or proxy may silently drop a connection that was idle for this long.
 LONGEST_IDLE = 300.0
 CLOSE_WITHIN = 2.0
 
 
 class PoolTimeoutError(TimeoutError):
-    """Every connection was in use for as long as one may wait for it."""
+    """No connection became free within the time limit."""
 
 
 def is_cut_off(fault: BaseException | None) -> bool:
-    """Tell whether a statement may still be under way: nobody has waited for its end."""
+    """Return whether a statement may still be running because nothing waited for its end."""
     is_timeout = isinstance(fault, TimeoutError) and not isinstance(fault, PoolTimeoutError)
     return is_timeout or (fault is not None and not isinstance(fault, Exception))
 
 
 class ConnectionPool:
-    """Lends a limited number of connections; when all are in use, callers wait in line, and not forever."""
+    """Lends a limited number of connections; when all are in use, callers wait in line, up to a time limit."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class ConnectionPool:
         return PooledConnection(self)
 
     def opening(self, *, waits: bool) -> str | None:
-        """Tell what a transaction begins with, whether it waits for a turn that another has or is refused it."""
+        """Return the statement that a transaction starts with; it decides whether to wait for a turn or be refused."""
         return self._waiting_for_turns if waits else self._refusing
 
     async def fetch(self, query: str, *args: object) -> list[Any]:
@@ -86,17 +86,17 @@ class ConnectionPool:
             await connection.executemany(command, args)
 
     async def close(self) -> None:
-        """Wait for what is under way, then close every connection."""
+        """Wait for running statements, then close every connection."""
         self._all_back = asyncio.Event()
         if self._in_use:
             await self._all_back.wait()
         while self._idle:
-            # One that can't be closed in time is aborted.
+            # A connection that can't be closed in time is aborted.
             with suppress(Exception):
                 await self._idle.pop()[0].close(timeout=CLOSE_WITHIN)
 
     async def take(self) -> asyncpg.Connection:
-        """Take the connection that was used last, a new one, or the next that comes back."""
+        """Return the most recently used idle connection, a new one, or the next that is released."""
         if self._all_back is not None:
             raise asyncpg.InterfaceError("the connections are being closed")
         while self._idle:
@@ -118,13 +118,13 @@ class ConnectionPool:
             raise
 
     def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
-        """Take a connection back; one with a statement cut off or a transaction left open is not used again."""
+        """Release a connection; one with an interrupted statement or an open transaction is not used again."""
         if not connection.is_closed() and (is_cut_off(fault) or connection.is_in_transaction()):
             connection.terminate()
         self._pass_on(None if connection.is_closed() else connection)
 
     async def _wait(self) -> asyncpg.Connection | None:
-        """Wait for a place, with a connection where the one before has left a sound one."""
+        """Wait for a slot; return its connection if the previous user has left a usable one."""
         loop = asyncio.get_running_loop()
         waiter: Waiter = loop.create_future()
         self._waiting.append(waiter)
@@ -136,7 +136,7 @@ class ConnectionPool:
                 with suppress(ValueError):
                     self._waiting.remove(waiter)
             else:
-                # It was handed over in the very moment of the cancellation.
+                # The connection was handed over at the same moment as the cancellation.
                 self._pass_on(waiter.result())
             raise
         finally:

@@ -1,4 +1,4 @@
-"""Outside services that the code asks for by what they can do: each port is a Protocol with one adapter per process."""
+"""Outside services, requested by what they can do: each port is a Protocol with one adapter per process."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -14,13 +14,13 @@ NO_FAKES: Mapping[type, object] = MappingProxyType({})
 
 
 class Ports:
-    """The adapters of one process, each by the Protocol that it answers."""
+    """The adapters of one process, by the Protocol that each implements."""
 
     def __init__(self, adapters: Mapping[type, object]) -> None:
         self._adapters = dict(adapters)
 
     def get(self, port: type[P]) -> P:
-        """Give the adapter of a port."""
+        """Return the adapter of a port."""
         if port not in self._adapters:
             raise LookupError(f"no adapter is wired for the port {port.__name__}")
         return cast("P", self._adapters[port])
@@ -30,7 +30,7 @@ class Ports:
 async def open_ports(
     adapters: Mapping[type, OpenAdapter], settings: Settings, *, fakes: Mapping[type, object] = NO_FAKES
 ) -> AsyncIterator[Ports]:
-    """Open the adapter of each port that has no fake, and close them in the end."""
+    """Open the adapter of each port that has no fake, and close them at the end."""
     async with AsyncExitStack() as stack:
         opened = {
             port: await stack.enter_async_context(open_adapter(settings))

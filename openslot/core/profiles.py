@@ -1,10 +1,10 @@
-"""What a process wants of its connections: how long it waits for them, and how they plan."""
+"""What a process needs from its connections: how long it waits for them, and how they plan statements."""
 
 from msgspec import Struct
 
 from openslot.core.config import Settings
 
-# What the server ends by itself is ended first; this is for a server that does nothing any more.
+# The server's own time-outs come first; this one is for a server that no longer responds.
 LONGER_THAN_THE_SERVER = 1.0
 
 
@@ -12,13 +12,13 @@ class ConnectionProfile(Struct, frozen=True, kw_only=True):
     """How long each thing may take, in seconds (None: as long as it takes), and how statements are planned."""
 
     acquire: float
-    """For a free connection, and for the server to take a new one."""
+    """The wait for a free connection, and for the server to accept a new one."""
     lock: float
     statement: float | None
     idle: float | None
-    """In a transaction, between two statements."""
+    """The pause between two statements in a transaction."""
     refuse_turns: bool = False
-    """Whether a transaction is refused a turn that another has, instead of waiting for it with its connection."""
+    """Whether a transaction is refused when another has the turn, instead of waiting while holding its connection."""
     keeps_plans: bool = True
     """Whether a statement keeps one plan for all arguments."""
 
@@ -28,7 +28,7 @@ class ConnectionProfile(Struct, frozen=True, kw_only=True):
         return None if self.statement is None else self.statement + LONGER_THAN_THE_SERVER
 
     def server_settings(self) -> dict[str, str]:
-        """Write the time-outs that the server keeps, in milliseconds; 0: none."""
+        """Return the server's time-outs in milliseconds; 0 means none."""
         chosen = {
             "lock_timeout": self.lock,
             "statement_timeout": self.statement,
@@ -37,12 +37,12 @@ class ConnectionProfile(Struct, frozen=True, kw_only=True):
         return {name: str(int((seconds or 0) * 1000)) for name, seconds in chosen.items()}
 
 
-# Nobody waits for a job's answer: a busy minute must not look like a failed try.
+# Nobody waits for a job's result, and a busy minute must not look like a failed attempt.
 JOBS = ConnectionProfile(acquire=60, lock=60, statement=300, idle=600)
 COMMANDS = ConnectionProfile(acquire=60, lock=60, statement=None, idle=None, keeps_plans=False)
 
 
 def request_profile(settings: Settings) -> ConnectionProfile:
-    """Tell what requests want."""
+    """Return the profile for requests."""
     wait, statement = settings.database_wait_seconds, settings.database_statement_seconds
     return ConnectionProfile(acquire=wait, lock=wait, statement=statement, idle=statement, refuse_turns=True)

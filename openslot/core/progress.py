@@ -1,4 +1,4 @@
-"""Progress bars for long work, where somebody is watching."""
+"""Progress bars for long operations, if the output is a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Advance = Callable[[int], None]
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Advance]:
-    """Show how far something has come; on a pipe or in a log, show nothing."""
+    """Show the progress of an operation; show nothing in a pipe or a log."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     watched = sys.stderr.isatty()
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not watched) as bar:

@@ -1,4 +1,4 @@
-"""Hand a job to the queue, on the caller's own connection: it is there when the change is, or not at all."""
+"""Enqueue jobs on the caller's own connection, so that a job exists exactly if the caller's change is committed."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,24 +11,24 @@ from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
 from openslot.core.db import Db
 
 ENTRYPOINT = "effect"
-# Effects without an event have their own, which workers of releases that know no such effects never take from.
+# Effects without an event use their own entrypoint, so that workers of older releases never pick them up.
 PLANNED = "planned"
-# The queue's own statement, written once: building it anew for every job costs more than sending it.
+# The queue's own statement, built once: building it again for every job costs more than sending it.
 ENQUEUE = QueryQueueBuilder().build_enqueue_query("skip")
-# What is due later than this is not in the queue yet: to look for work is to pass over all that is not due. The sweeper
-# comes every minute and brings it in time.
+# Effects that are due later than this are not enqueued yet, because workers would have to skip over them. The sweeper
+# runs every minute and enqueues them in time.
 AHEAD = timedelta(minutes=2)
 
 
 class Priority(IntEnum):
-    """What goes first: whatever has failed or was put back makes room for the rest."""
+    """Which jobs run first: those that have failed or were put back yield to the rest."""
 
     SOON = 0
     LATER = -1
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """One try of one effect; the round keeps a second job for the same try out."""
+    """One attempt of one effect; the round prevents a second job for the same attempt."""
 
     effect_id: UUID
     round: int
@@ -38,17 +38,17 @@ class Job(Struct, frozen=True, kw_only=True):
     """Whether the effect belongs to no event."""
 
     def pack(self) -> bytes:
-        """Write what the queue carries."""
+        """Encode the payload for the queue."""
         return self.effect_id.bytes + self.round.to_bytes(4)
 
     @classmethod
     def unpack(cls, payload: bytes) -> "Job":
-        """Read what the queue has carried; what a newer version writes behind it is not read."""
+        """Decode the payload from the queue, ignoring fields that a newer version may have appended."""
         return cls(effect_id=UUID(bytes=payload[:16]), round=int.from_bytes(payload[16:20]))
 
 
 async def enqueue(db: Db, jobs: Sequence[Job]) -> None:
-    """Put jobs into the queue, leaving out those that are there already and those that are due much later."""
+    """Enqueue jobs, except those that are already in the queue or due much later."""
     jobs = [job for job in jobs if job.after <= AHEAD]
     if not jobs:
         return

@@ -1,4 +1,4 @@
-"""Bring dead effects back, without changing the order of what happens to one thing at one target."""
+"""Retry dead effects without changing the order of what happens to one subject at one target."""
 
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
@@ -19,17 +19,17 @@ WITHOUT_LANE = 100
 
 DEAD = "select id, lane from effects where state = 'dead' and ($1::uuid[] is null or id = any($1)) order by no"
 
-# Whoever adds to a lane, or finishes one of its effects, changes this row: from here on nobody does.
+# Adding to a lane and finishing one of its effects both change this row, so locking it prevents both.
 LOCK_LANE = """
 insert into lanes (lane, unfinished) values ($1, 0)
 on conflict (lane) do update set unfinished = lanes.unfinished returning unfinished"""
 
-# Found by what they happened to: lanes themselves have no index.
+# Found by their subject: lanes themselves have no index.
 IN_LANES = """
 from effects d join events dv on dv.id = d.event_id
 join events v on v.subject_id = dv.subject_id or v.id = dv.id join effects f on f.event_id = v.id
 where d.id = any($1) and f.lane = any($2)"""
-# A worker takes an effect up, and puts it back, without locking the lane: what it is at just now is left to it.
+# Workers start an effect and put it back without locking the lane: skip those that they are working on now.
 LOCK_PLANNED = f"select f.id {IN_LANES} and f.state in ('waiting', 'queued') for update of f skip locked"
 READ = f"""
 select distinct f.id, f.no, v.no as event_no, v.at as event_at, f.lane, f.state, f.reaction {IN_LANES} order by f.no"""
@@ -43,7 +43,7 @@ SKIP = """
 update effects set state = 'skipped', finished_at = $3,
     last_error = left($2 || coalesce('; it had failed: ' || last_error, ''), 1000)
 where id = any($1) and state = 'dead' returning id"""
-# Another round: a job that carries one of them already leaves it alone.
+# With a new round, a job that already carries one of them does nothing.
 LINE_UP = """
 update effects e set state = 'waiting', round = e.round + 1, finished_at = null,
     hold_until = $3::timestamptz + w.holds_back, attempts = case when e.state = 'dead' then 0 else e.attempts end
@@ -57,7 +57,7 @@ UNDER_WAY = "a later change is being carried out at this moment"
 
 
 class RevivalVerdict(StrEnum):
-    """What becomes of a dead effect that is to be tried again."""
+    """What happens to a dead effect that is to be retried."""
 
     QUEUED = "queued"
     SKIPPED = "skipped"
@@ -65,7 +65,7 @@ class RevivalVerdict(StrEnum):
 
 
 class Revival(Struct, frozen=True):
-    """What became of one dead effect, and why it is not tried again."""
+    """What happened to one dead effect, and why it is not retried."""
 
     effect_id: UUID
     verdict: RevivalVerdict
@@ -73,7 +73,7 @@ class Revival(Struct, frozen=True):
 
 
 class LaneEntry(Struct, frozen=True, kw_only=True):
-    """An effect in a lane, or in the lane that repeats it, as far as order is concerned."""
+    """An effect in a lane, or in the lane that repeats it, with what is needed to decide about order."""
 
     id: UUID
     no: int
@@ -83,19 +83,19 @@ class LaneEntry(Struct, frozen=True, kw_only=True):
     state: str
     reaction: str
     is_planned: bool = False
-    """Whether it is ours to plan anew: not begun, and no worker is taking it up."""
+    """Whether it can be planned again: it has not started, and no worker is starting it."""
 
     @property
     def is_unfinished(self) -> bool:
-        """Tell whether it has still to happen."""
+        """Return whether it is still to be done."""
         return self.state in UNFINISHED
 
 
 def judge(dead: LaneEntry, others: Collection[LaneEntry], *, collapses: bool, kept_since: datetime) -> Revival:
-    """Decide whether a dead effect can still happen without coming after what followed it.
+    """Decide whether a dead effect can still be carried out without coming after an effect that followed it.
 
-    What was done is compared by the events, since a lane that repeats may carry older ones; what is unfinished stands
-    in its lane in the order in which it came.
+    Finished effects are compared by their events, since a lane that repeats may carry older ones; unfinished effects
+    are in the order in which they joined their lane.
     """
     newer = [each for each in others if (each.event_no, each.no) > (dead.event_no, dead.no)]
     behind = [each for each in others if each.lane == dead.lane and each.no > dead.no]
@@ -112,7 +112,7 @@ def judge(dead: LaneEntry, others: Collection[LaneEntry], *, collapses: bool, ke
 
 
 async def revive_effects(work: Work, effect_ids: Sequence[UUID] | None) -> list[Revival]:
-    """Give dead effects a fresh set of tries, or all there are; each lane has a transaction of its own."""
+    """Give these dead effects, or all, a fresh set of attempts; each lane has its own transaction."""
     runtime = work.runtime
     lanes: dict[str | None, list[UUID]] = {}
     for row in await work.db.fetch(DEAD, effect_ids):
@@ -129,7 +129,7 @@ async def revive_effects(work: Work, effect_ids: Sequence[UUID] | None) -> list[
 
 
 async def revive_in_lane(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list[Revival]:
-    """Give dead effects of one lane a fresh set of tries, in front of what came after them; skip what is outdated."""
+    """Give dead effects of one lane a fresh set of attempts, ahead of later ones; skip what is outdated."""
     unfinished: int = await work.db.fetchval(LOCK_LANE, lane)
     entries = await _read_lanes(work, lane, effect_ids)
     dead = [entry for entry in entries if entry.id in effect_ids and entry.state == "dead"]
@@ -154,7 +154,7 @@ async def _read_lanes(work: Work, lane: str, effect_ids: Sequence[UUID]) -> list
 async def _line_up(
     work: Work, lane: str, own: Sequence[LaneEntry], queued: AbstractSet[UUID], *, unfinished: int
 ) -> None:
-    """Let revived effects and all that is planned behind them wait in line, and the first of them go."""
+    """Make revived effects and all that is planned after them wait in line, and release the first."""
     first = min(entry.no for entry in own if entry.id in queued)
     line = [entry for entry in own if entry.id in queued or (entry.is_planned and entry.no > first)]
     holds = [reaction.holds_back if (reaction := _reaction(work, entry)) else None for entry in line]
@@ -162,7 +162,7 @@ async def _line_up(
     await work.db.execute(JOIN_LANE, lane, len(queued))
     others = [entry for entry in own if entry.is_unfinished and entry not in line]
     is_seen = sum(entry.is_unfinished for entry in own) == unfinished
-    # Whoever is ahead lets the next one go when it is finished.
+    # The effect ahead releases the next one when it is finished.
     if is_seen and all(entry.state == "waiting" for entry in others):
         await enqueue_rows(work.db, await work.db.fetch(RELEASE_NEXT, lane, work.now))
 

@@ -1,4 +1,4 @@
-"""Sealing for the database: with a key that is not about to be retired, and once more when one is."""
+"""Sealing for the database: with a key that is not being retired, and again when one is."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -15,8 +15,8 @@ from openslot.core.work import Work
 BITE = 200
 FIRST = UUID(int=0)
 
-# Everyone seals with the key that has sealed the data keys, and holds this row until the commit; whoever retires that
-# key waits for it. So all that an old key has sealed is there to be found, and each process opens what any other seals.
+# Every process seals with the key that has sealed the data keys, and locks this row until the commit; retiring that key
+# waits for the lock. So everything sealed with an old key can be found, and each process can open what others seal.
 HOLD = "select sealed_by from data_keys where no = 1 for share"
 HOLD_ALONE = "select no, sealed from data_keys order by no for update"
 RESEAL_DATA_KEY = "update data_keys set sealed = $2, sealed_by = $3 where no = $1"
@@ -48,7 +48,7 @@ async def seal(work: Work, secret: str) -> bytes:
 
 
 async def count_sealed(db: Db, columns: Sequence[SealedColumn]) -> int:
-    """Count the values that a change of the key is about."""
+    """Count the values that have to be sealed again when the key changes."""
     counts = [await db.fetchval(f"select count({each.column}) from {each.table}") for each in columns]
     return sum(counts)
 
@@ -56,10 +56,10 @@ async def count_sealed(db: Db, columns: Sequence[SealedColumn]) -> int:
 async def reseal_all(
     pool: Pool, secrets: Secrets, columns: Sequence[SealedColumn], *, advance: Callable[[int], None]
 ) -> int:
-    """Seal with the newest key all that an older one has sealed, so that no other is needed; tell how many there were.
+    """Seal again with the newest key everything that an older key has sealed, and return how many values there were.
 
-    First the data keys, which waits for whoever is sealing: from then on nobody seals with an older key. Then the rest,
-    a few rows at a time while everyone works, until nothing is left that only an older key opens.
+    The data keys come first, which waits for transactions that are sealing: after that, none of them uses an older key.
+    The other values follow, a few rows at a time while the service runs, until none is left that needs an older key.
     """
     newest, resealed = name_of(secrets.keys[0]), 0
     async with transaction(pool) as db:
@@ -75,7 +75,7 @@ async def reseal_all(
 
 
 async def _reseal(pool: Pool, secrets: Secrets, column: SealedColumn, advance: Callable[[int], None]) -> int:
-    # Only where nobody has written another value meanwhile.
+    # Only if the value has not been replaced in the meantime.
     update = f"update {column.table} set {column.column} = $3 where id = $1 and {column.column} = $2"
     resealed = 0
     async for rows in _bites(pool, column):
@@ -90,9 +90,9 @@ async def _reseal(pool: Pool, secrets: Secrets, column: SealedColumn, advance: C
 
 
 async def _has_old(pool: Pool, secrets: Secrets, columns: Sequence[SealedColumn]) -> bool:
-    """Tell whether anything is sealed with an older key, and refuse to go on where something is with none of them."""
+    """Return whether anything is sealed with an older key; raise an error if none of the keys opens a value."""
     newest, lost, has_old = secrets.newest(), Counter[SealedColumn](), False
-    # One moment for all columns: a value that moves from one to another, as a replaced secret does, is seen in either.
+    # One snapshot for all columns: a value that moves between them, as a replaced secret does, is seen in one of them.
     async with pool.acquire() as db, db.transaction(isolation="repeatable_read", readonly=True):
         for column in columns:
             async for rows in _bites(db, column):

@@ -1,4 +1,4 @@
-"""Secrets: sealed at rest by the secret key, and random where they are made."""
+"""Secrets: encrypted at rest with the secret key, and random where they are generated."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ SHORTEST = 32
 
 
 class Secrets:
-    """The secret keys of one installation: the first one is the newest, and every one opens what it has sealed."""
+    """The secret keys of one installation: the first is the newest, and each opens what it has sealed."""
 
     def __init__(self, keys: tuple[str, ...], *, file: Path | None = None) -> None:
         if not are_strong(keys):
@@ -30,11 +30,11 @@ class Secrets:
         self._fernet = MultiFernet([Fernet(base64.urlsafe_b64encode(derive(key, "seal"))) for key in keys])
 
     def seal(self, secret: str) -> bytes:
-        """Encrypt a secret with the newest key; what goes into the database is sealed by `core.sealing.seal`."""
+        """Encrypt a secret with the newest key; values for the database are sealed by `core.sealing.seal`."""
         return self._fernet.encrypt(secret.encode())
 
     def open(self, sealed: bytes) -> str:
-        """Decrypt what any of our keys has sealed, a key included that was put into the file since."""
+        """Decrypt what any of our keys has sealed, including a key that was added to the file since."""
         try:
             return self._fernet.decrypt(sealed).decode()
         except InvalidToken:
@@ -43,13 +43,13 @@ class Secrets:
             raise SealBroken from None
 
     def reseal(self, sealed: bytes) -> bytes:
-        """Seal again with the newest key what another has sealed; what the newest has sealed stays as it is."""
+        """Seal a value again with the newest key, or return it unchanged if that key has sealed it."""
         if self.newest().opens(sealed):
             return sealed
         return self.seal(self.open(sealed))
 
     def opens(self, sealed: bytes) -> bool:
-        """Tell whether one of the keys at hand has sealed this."""
+        """Return whether one of the loaded keys has sealed this."""
         try:
             self._fernet.decrypt(sealed)
         except InvalidToken:
@@ -57,18 +57,18 @@ class Secrets:
         return True
 
     def newest(self) -> "Secrets":
-        """Give the newest key alone."""
+        """Return only the newest key."""
         return Secrets(self.keys[:1])
 
     def find(self, name: bytes) -> "Secrets | None":
-        """Give the key of this name alone, one included that was put into the file since."""
+        """Return only the key with this name, including one that was added to the file since."""
         for key in self.keys:
             if name_of(key) == name:
                 return Secrets((key,))
         return self.find(name) if self.reload() else None
 
     def reload(self) -> bool:
-        """Read the key file again; True where it holds other keys than before."""
+        """Read the key file again; return True if its keys have changed."""
         if self._file is None:
             return False
         try:
@@ -82,27 +82,27 @@ class Secrets:
 
 
 class SealBroken(Exception):  # noqa: N818 - names the state of the thing
-    """None of the keys opens this: it was sealed by a key that is gone."""
+    """None of the keys opens this: it was sealed with a key that no longer exists."""
 
 
 def are_strong(keys: tuple[str, ...]) -> bool:
-    """Tell whether there is a key, and none that can be guessed."""
+    """Return whether there is a key and none of them can be guessed."""
     return bool(keys) and all(len(key) >= SHORTEST for key in keys)
 
 
 def name_of(key: str) -> bytes:
-    """Name a key without telling anything about it."""
+    """Return a name for a key that reveals nothing about it."""
     return derive(key, "name")[:16]
 
 
 @lru_cache(maxsize=256)
 def derive(key: str, purpose: str) -> bytes:
-    """Make an independent 32-byte key for one purpose."""
+    """Derive an independent 32-byte key for one purpose."""
     return HKDF(algorithm=SHA256(), length=32, salt=b"openslot", info=purpose.encode()).derive(key.encode())
 
 
 def fingerprint(token: str) -> bytes:
-    """Hash a random credential for look-up; it has entropy enough to need no salt."""
+    """Hash a random credential for look-up; it has enough entropy to need no salt."""
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -112,7 +112,7 @@ def new_token() -> str:
 
 
 def load_secrets(configured: str | None, data_dir: Path) -> Secrets:
-    """Take the keys from the setting, or from the data directory, where the first start makes one."""
+    """Load the keys from the setting or from the data directory, where the first start creates one."""
     if configured is not None:
         return Secrets(tuple(key.strip() for key in configured.split(",") if key.strip()))
     path = data_dir / KEY_FILE

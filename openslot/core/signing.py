@@ -1,4 +1,4 @@
-"""Signatures: what proves that a link is ours."""
+"""Signatures that prove that a link is ours."""
 
 import hmac
 from functools import lru_cache
@@ -7,7 +7,7 @@ from openslot.core.secrets import derive
 
 
 class Signer:
-    """Keys that sign: the first one makes signatures, every one verifies."""
+    """Signing keys: the first one signs, and each of them can verify."""
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self._keys = keys
@@ -17,7 +17,7 @@ class Signer:
         return _sign(self._keys[0], purpose, message)
 
     def is_signed(self, purpose: str, message: bytes, signature: bytes, *, length: int = 32) -> bool:
-        """Tell whether one of our keys made this signature, or its beginning of some length, for this purpose."""
+        """Return whether one of our keys made this signature, or its first `length` bytes, for this purpose."""
         made = (_sign(key, purpose, message)[:length] for key in self._keys)
         return any(hmac.compare_digest(signature, one) for one in made)
 
@@ -28,7 +28,7 @@ def _begin_signing(key: str, purpose: str) -> hmac.HMAC:
 
 
 def _sign(key: str, purpose: str, message: bytes) -> bytes:
-    # A list signs a link a row: to go on from a copy saves hashing the key each time.
+    # A list signs one link per row; copying the state saves hashing the key each time.
     signature = _begin_signing(key, purpose).copy()
     signature.update(message)
     return signature.digest()

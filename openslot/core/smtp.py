@@ -1,4 +1,4 @@
-"""Where mail goes out, as an operator writes it: a server with its security and login, and who it comes from."""
+"""Outgoing mail as an operator configures it: a server with its security and login, and the sender."""
 
 from email.utils import parseaddr
 from enum import StrEnum
@@ -31,7 +31,7 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
 
 
 class SmtpUrl:
-    """An SMTP server as an operator writes it; what is printed of it has no password."""
+    """An SMTP server as an operator writes it; its printed form contains no password."""
 
     __slots__ = ("server",)
 
@@ -45,8 +45,8 @@ class SmtpUrl:
     def parse(cls, text: str) -> "SmtpUrl":
         """Read `smtp://` (STARTTLS) or `smtps://` (TLS from the first byte), with or without a login.
 
-        With a login STARTTLS must be there, so that no password travels in the clear; without one it is used where it
-        is offered. `?starttls=always`, `auto` or `never` says otherwise.
+        With a login, STARTTLS is required, so that no password is sent in the clear; without one, it is used if the
+        server offers it. `?starttls=always`, `auto` or `never` overrides this.
         """
         try:
             url = urlsplit(text)
@@ -69,7 +69,7 @@ class SmtpUrl:
 
 
 class MailFrom:
-    """Who mail comes from."""
+    """The sender of mail."""
 
     __slots__ = ("email", "name")
 

@@ -2,7 +2,7 @@
 
 import re
 
-# What looks like an end of a statement inside these is none.
+# A semicolon inside one of these does not end a statement.
 PART = re.compile(
     r"""
     (?P<comment> --[^\n]* | /\* )
@@ -42,7 +42,7 @@ def split_statements(script: str) -> list[str]:
 
 
 def _end_of_block(script: str, start: int) -> int:
-    """Find where a block comment ends; another one inside it has an end of its own."""
+    """Find where a block comment ends; comments can be nested."""
     depth, at = 1, start + 2
     while depth:
         edge = BLOCK_EDGE.search(script, at)
@@ -54,13 +54,13 @@ def _end_of_block(script: str, start: int) -> int:
 
 
 def _check_ended(script: str, at: int) -> None:
-    """Refuse a quote that stands alone: had it an end, it would be part of what is quoted."""
+    """Raise an error for a quote that is never closed; a closed one would have matched as a quoted part."""
     if script[at] in UNENDED:
         raise ValueError(f"{UNENDED[script[at]]} that begins at character {at + 1} does not end")
 
 
 def _check_simple(before: str, word: str) -> str:
-    """Refuse a body of several statements that no quote holds together."""
+    """Raise an error for a body of several statements that is not quoted."""
     if (before, word) == ("begin", "atomic"):
         raise ValueError("a function's body must be quoted: `begin atomic` can't be split safely")
     return word

@@ -1,4 +1,4 @@
-"""Texts from outside: what a line and a longer text may hold."""
+"""Texts from outside: which characters a line and a longer text may contain."""
 
 import re
 from functools import lru_cache
@@ -10,8 +10,8 @@ from msgspec import Meta
 from openslot.core.checked import CheckedText
 from openslot.i18n import PluralText, Text
 
-# Lone surrogates can't be written as UTF-8, NUL can't be stored, other control characters have no place in a text.
-# A bare `$` would let a line break pass at the very end; JSON Schema has no `\Z`.
+# Lone surrogates can't be encoded as UTF-8, NUL can't be stored, and other control characters do not belong in a text.
+# A bare `$` would allow a line break at the very end; JSON Schema has no `\Z`.
 END = r"$(?!\n)"
 LINE = rf"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]*{END}"
 PROSE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]*{END}"
@@ -32,21 +32,21 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 
 
 def is_line(text: str) -> bool:
-    """Tell whether a text has neither control characters nor line breaks."""
+    """Return whether a text has neither control characters nor line breaks."""
     return _LINE.match(text) is not None
 
 
 def is_prose(text: str) -> bool:
-    """Tell whether a text has no control characters but tabs and line breaks."""
+    """Return whether a text has no control characters except tabs and line breaks."""
     return PROSE_SHAPE.match(text) is not None
 
 
 def at_most_characters(count: int) -> Text:
-    """Say how long a text may be."""
+    """Return the message about the longest allowed text."""
     return PluralText("must have at most %(count)s character", "must have at most %(count)s characters", count=count)
 
 
-# An address is read where it is checked and again where it is used; reading its domain is what costs.
+# An address is parsed when it is checked and again when it is used; parsing its domain is expensive.
 @lru_cache(maxsize=1000)
 def parse_email(text: str) -> str:
     """Normalise an e-mail address, or raise a `ValueError` that says what is wrong with it."""
@@ -68,7 +68,7 @@ class Label(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Take spaces off both ends."""
+        """Strip spaces from both ends."""
         given = text.strip(" ")
         if not is_line(given):
             raise ValueError(NOT_ALLOWED)
@@ -98,7 +98,7 @@ class LanguageTag(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Take spaces off both ends; whether mail is written in that language is not asked."""
+        """Strip spaces from both ends; whether mail is available in that language is not checked."""
         given = text.strip()
         if _LANGUAGE_TAG.fullmatch(given) is None:
             raise ValueError(NOT_A_LANGUAGE)
@@ -119,8 +119,8 @@ class EmailAddress(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Take spaces off both ends, and write it in the normal form."""
+        """Strip spaces from both ends, and return the normal form."""
         given = text.strip()
         normal = parse_email(given)
-        # Letter case is the owner's own; any other spelling would hide that two addresses are one.
+        # The owner's letter case is kept; any other variation would hide that two addresses are the same.
         return given if given.casefold() == normal.casefold() else normal

@@ -1,4 +1,4 @@
-"""Turns: transactions that change the same thing come one after the other, and wait for it without a connection."""
+"""Turns: transactions that change the same thing run one after the other, and wait without holding a connection."""
 
 import asyncio
 import re
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-# One that works and one that comes next: whoever is next already waits in the database when the other commits.
+# One that runs and one that is next: the next one already waits in the database when the first commits.
 MOST_OF_ONE = 2
 _DETAIL = re.compile(r"turn (-?\d+) (-?\d+)")
 
@@ -21,17 +21,17 @@ class Turn(NamedTuple):
 
 
 class TurnTimeoutError(TimeoutError):
-    """Others had their turn for as long as one may wait for it."""
+    """No turn within the time limit."""
 
 
 def find_turn(fault: asyncpg.LockNotAvailableError) -> Turn | None:
-    """Tell whose turn a transaction would have to wait for; None where it has waited for a lock and was refused."""
+    """Return the turn that a transaction would have to wait for; None if its wait for a lock timed out."""
     found = _DETAIL.fullmatch(fault.detail or "")
     return Turn(int(found[1]), int(found[2])) if found else None
 
 
 class Turns:
-    """Lets few of those who wait for one thing, and of all who wait, have a connection at a time."""
+    """Limits how many of those that wait for one turn, and of all that wait, have a connection at a time."""
 
     def __init__(self, *, most: int, wait_seconds: float) -> None:
         self._most_of_one = min(MOST_OF_ONE, most)
@@ -41,7 +41,7 @@ class Turns:
 
     @asynccontextmanager
     async def wait(self, turn: Turn) -> AsyncIterator[None]:
-        """Wait in line, in order of coming and not for ever, and keep the place while the `async with` lasts."""
+        """Wait in line, first come first served and up to a time limit, and keep the place during the `async with`."""
         line, members = self._lines.setdefault(turn, (asyncio.Semaphore(self._most_of_one), set()))
         member = object()
         members.add(member)

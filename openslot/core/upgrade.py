@@ -1,4 +1,4 @@
-"""Bring a database up to date, or tell in one clear sentence that it is not."""
+"""Bring a database up to date, or report that it is not."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from openslot.core.migrate import migrate, missing_migrations
 
 
 async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> list[str]:
-    """Apply the migrations that are missing to a server that is new enough, and name them."""
+    """Apply the missing migrations, and return their names; raise a `StartupError` if the server is too old."""
     await (await connect(url)).close()
     try:
         return await migrate(url, known)
@@ -20,7 +20,7 @@ async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> 
 
 
 async def check_migrated(url: str) -> None:
-    """Stop with one clear sentence on a database that is behind; one that is ahead is used as it is."""
+    """Raise a `StartupError` if the database lacks migrations; one with newer migrations is accepted."""
     connection = await connect(url)
     try:
         missing = await missing_migrations(connection)
@@ -37,7 +37,7 @@ async def check_migrated(url: str) -> None:
 
 
 async def fill_empty(url: str) -> None:
-    """Bring an empty database to this version's shape; any other has to have it already."""
+    """Create the schema in an empty database; any other database must already be up to date."""
     connection = await connect(url)
     try:
         is_empty = not await has_table(connection, "migrations")

@@ -25,7 +25,7 @@ class WebUrl(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Take spaces off both ends."""
+        """Strip spaces from both ends."""
         given = text.strip()
         if not is_web_url(given):
             raise ValueError(NOT_A_URL)
@@ -33,5 +33,5 @@ class WebUrl(CheckedText):
 
 
 def is_web_url(text: str) -> bool:
-    """Tell whether a text is the address of a web page."""
+    """Return whether a text is the address of a web page."""
     return len(text) <= LONGEST and text.isprintable() and _SHAPE.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Work: one request, tool call or job; who, when, where, and what happened."""
+"""Work: one request, tool call or job, with its actor, time, connection and events."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 
 
 class Runtime:
-    """What a process has one of, and all of its work shares."""
+    """What exists once per process and is shared by all of its work."""
 
     __slots__ = (
         "_batchers",
@@ -74,11 +74,11 @@ class Runtime:
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
 
     def work(self, actor: Actor) -> "Work":
-        """Begin work whose statements each stand alone."""
+        """Begin work in which every statement is its own transaction."""
         return Work(runtime=self, actor=actor, db=self.pool, now=self.clock())
 
     def batcher(self, ask: Callable[["Runtime", Sequence[Item]], Awaitable[Sequence[Result]]]) -> Batcher[Item, Result]:
-        """Find the batcher for one kind of question."""
+        """Return the batcher for one kind of question."""
         if ask not in self._batchers:
             self._batchers[ask] = Batcher(partial(ask, self))
         return self._batchers[ask]
@@ -93,7 +93,7 @@ class Runtime:
 
 
 class Work:
-    """The one thing that every verb gets first."""
+    """The context that every verb gets as its first argument."""
 
     __slots__ = ("actor", "db", "now", "runtime", "staged")
 
@@ -107,15 +107,15 @@ class Work:
         self.staged: list[Change | Event] = [] if staged is None else staged
 
     def acting_as(self, actor: Actor) -> Self:
-        """Do the same work in another's name."""
+        """Return the same work on behalf of another actor."""
         return type(self)(runtime=self.runtime, actor=actor, db=self.db, now=self.now, staged=self.staged)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
-        """Run what follows in one transaction, committed at the end or not at all; for work that was begun without one.
+        """Run what follows in one transaction, committed at the end or not at all; for work that began without one.
 
-        Whoever calls someone else in the middle of a request opens one before and one after, and holds no connection
-        while waiting.
+        Callers that contact another service in the middle of a request open one before and one after, so that no
+        connection is held while they wait.
         """
         if self.db is not self.runtime.pool:
             raise RuntimeError("a transaction is open already; a part of it can be tried with work.attempt()")
@@ -129,7 +129,7 @@ class Work:
 
     @asynccontextmanager
     async def attempt(self) -> AsyncIterator[None]:
-        """Try a part of a transaction: whatever is raised undoes this part alone, and goes on to the caller."""
+        """Run part of a transaction: an exception rolls back only this part, and is raised to the caller."""
         if self.db is self.runtime.pool:
             raise RuntimeError("there is no transaction to try a part of; work.transaction() opens one")
         staged_before = len(self.staged)
@@ -141,13 +141,13 @@ class Work:
             raise
 
     def stage(self, *parts: Change | Event) -> None:
-        """Collect changes and facts that are written with the next `record`; the work can't be committed without it."""
+        """Collect changes and events that the next `record` writes; the work can't be committed before that."""
         self.staged.extend(parts)
 
     async def record(self, *events: Event) -> None:
-        """Keep facts with the changes that make them true, write down what is to be done, and let consequences follow.
+        """Store events with the changes that belong to them, insert their effects, and run the consequences.
 
-        Facts, staged changes and effects are one statement: one round trip, and none of them without the others.
+        Events, staged changes and effects are one statement: one round trip, and none of them without the others.
         """
         wiring = self.runtime.wiring
         changes, staged = self._take_staged()
@@ -174,9 +174,9 @@ class Work:
         tenant_id: UUID | None = None,
         target: str | None = None,
     ) -> None:
-        """Have something done at a time, with this transaction or not at all; the same key again moves it.
+        """Plan something for a time if this transaction is committed; planning it again under the same key moves it.
 
-        Where it is under way already, that try is its last, and another one is planned.
+        If it is already running, that attempt is not repeated, and another one is planned.
         """
         if self.runtime.wiring.reaction(reaction) is None:
             raise LookupError(f"no reaction is named {reaction}")
@@ -186,22 +186,22 @@ class Work:
         await plan_effect(self.db, plan, now=self.now)
 
     async def move_planned(self, reaction: str, key: str, *, due_at: datetime) -> bool:
-        """Change when something planned is due; False where nothing waits: it has begun, or was never planned."""
+        """Change when something planned is due; return False if nothing waits: it has started or was never planned."""
         return await move_planned(self.db, reaction, key, due_at=due_at, now=self.now)
 
     async def drop_planned(self, reaction: str, key: str, *, reason: str) -> bool:
-        """Keep something planned from happening; False where nothing waits. One under way is not tried again."""
+        """Cancel something planned; return False if nothing waits. A running attempt is not repeated."""
         return await drop_planned(self.db, reaction, key, reason=reason, now=self.now)
 
     async def apply(self) -> None:
-        """Make the staged changes where there is no fact to record."""
+        """Make the staged changes if there is no event to record."""
         changes, events = self._take_staged()
         if events:
             raise RuntimeError("Staged events are written by record().")
         await make(self.db, changes)
 
     def check_nothing_is_staged(self) -> None:
-        """Refuse to commit work that has left something unwritten."""
+        """Raise an error if the work has staged something that was not written."""
         if self.staged:
             raise RuntimeError(f"{len(self.staged)} staged changes were neither recorded nor applied.")
 

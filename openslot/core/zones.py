@@ -32,7 +32,7 @@ class Zone(CheckedText):
 
     @classmethod
     def parse(cls, text: str) -> str:
-        """Find the name as it is spelled, whichever letter case was given."""
+        """Return the name in its official spelling, whatever letter case was given."""
         zone = find_zone(text)
         if zone is None:
             raise ValueError(NOT_A_ZONE)
@@ -40,16 +40,16 @@ class Zone(CheckedText):
 
 
 class Offsets(Struct, frozen=True):
-    """The offsets of one zone over some years, as runs between one change and the next."""
+    """The offsets of one zone over some years, as periods between one change and the next."""
 
     starts: tuple[int, ...]
-    """The instant at which each run begins, in seconds since 1970."""
+    """The instant at which each period begins, in seconds since 1970."""
 
     seconds: tuple[int, ...]
-    """What each run adds to UTC."""
+    """The offset from UTC in each period."""
 
     wall_ends: tuple[int, ...]
-    """What the wall clock would show when the next run begins; one fewer than the runs."""
+    """The local time at which the next period begins, by the offset before; one fewer than the periods."""
 
 
 def find_zone(name: str) -> ZoneInfo | None:
@@ -67,23 +67,23 @@ def get_zone(name: str) -> ZoneInfo:
 
 
 def get_offsets(zone: ZoneInfo, first: date, last: date) -> Offsets:
-    """Tell the zone's offsets from the year before `first` to the year after `last`."""
+    """Return the zone's offsets from the year before `first` to the year after `last`."""
     return _offsets_of_years(zone, max(first.year, FIRST_YEAR) - 1, min(last.year, LAST_YEAR) + 1)
 
 
 def offset_at(offsets: Offsets, instant: int) -> int:
-    """Tell how many seconds the wall clock is ahead of UTC at an instant."""
+    """Return how many seconds local time is ahead of UTC at an instant."""
     return offsets.seconds[max(bisect_right(offsets.starts, instant) - 1, 0)]
 
 
 def instant_of(offsets: Offsets, wall: int) -> int:
-    """Turn a wall time into its instant: the first of two in a fold, the first after a gap."""
+    """Convert a local time to an instant: the first of two in a fold, the first after a gap."""
     run = bisect_right(offsets.wall_ends, wall)
     return max(wall - offsets.seconds[run], offsets.starts[run])
 
 
 def spans_of_days(offsets: Offsets, first: int, last: int) -> list[tuple[int, int]]:
-    """List when the calendar shows one of these days: one span, or two where a fold crosses midnight."""
+    """List when the local date is one of these days: one span, or two if a fold crosses midnight."""
     spans: list[tuple[int, int]] = []
     starts = (-FOREVER, *offsets.starts[1:])
     ends = (*offsets.starts[1:], FOREVER)
@@ -98,32 +98,32 @@ def spans_of_days(offsets: Offsets, first: int, last: int) -> list[tuple[int, in
 
 
 def day_number(on: date) -> int:
-    """Count the days since 1970."""
+    """Return the number of days since 1970."""
     return on.toordinal() - _EPOCH_ORDINAL
 
 
 def date_of(day: int) -> date:
-    """Turn a count of days since 1970 back into a date."""
+    """Convert a number of days since 1970 to a date."""
     return date.fromordinal(day + _EPOCH_ORDINAL)
 
 
 def floor_second(at: datetime) -> int:
-    """Count the whole seconds since 1970, a begun second left out."""
+    """Return the seconds since 1970, rounded down."""
     return (at - _EPOCH) // _SECOND
 
 
 def ceil_second(at: datetime) -> int:
-    """Count the whole seconds since 1970, a begun second included."""
+    """Return the seconds since 1970, rounded up."""
     return -((_EPOCH - at) // _SECOND)
 
 
 def at_second(instant: int) -> datetime:
-    """Turn seconds since 1970 into aware UTC."""
+    """Convert seconds since 1970 to aware UTC."""
     return _EPOCH + timedelta(seconds=instant)
 
 
 def local_day(zone: ZoneInfo, instant: int) -> int:
-    """Tell the number of the day that a zone's calendar shows at an instant."""
+    """Return the number of the local day in a zone at an instant."""
     return (instant + _offset(zone, instant)) // DAY
 
 

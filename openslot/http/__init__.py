@@ -1,1 +1,1 @@
-"""HTTP around the handlers: the edge, routing, bodies, faults, headers, health and the API's description."""
+"""HTTP around the handlers: the edge, routing, bodies, errors, headers, health and the API's description."""

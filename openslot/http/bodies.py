@@ -1,4 +1,4 @@
-"""JSON bodies, read strictly: every wrong field is named at once, in words."""
+"""JSON bodies, read strictly: every invalid field is reported at once, in plain words."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from openslot.http.words import REQUIRED, UNKNOWN, in_words
 DEEPEST = 64
 MOST_FAULTS = 100
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-# Possessive, and closed or not: a body of quotes and backslashes must not be read again from each of them.
+# Possessive, and closed or not, so that a body of quotes and backslashes is not scanned again from each of them.
 TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 STEPS = {b"[": 1, b"{": 1, b"]": -1, b"}": -1}
 
@@ -39,7 +39,7 @@ def decode(body: bytes, kind: Any) -> Any:
 
 
 def check_depth(body: bytes) -> None:
-    """Refuse JSON that is nested deeper than anyone needs; most bodies are too small to be counted."""
+    """Refuse JSON that is nested deeper than any valid body; most bodies are too small to need counting."""
     if body.count(b"[") + body.count(b"{") <= DEEPEST:
         return
     depth = 0
@@ -50,7 +50,7 @@ def check_depth(body: bytes) -> None:
 
 
 def find_faults(value: object, kind: Any, path: str = "", *, strict: bool = True) -> Iterator[Fault]:
-    """Convert part by part and name every fault by its dotted path; not strictly, texts may stand for numbers."""
+    """Convert part by part and yield every fault with its dotted path; if not strict, texts may stand for numbers."""
     try:
         yield from find_unfit(msgspec.convert(value, kind, strict=strict, dec_hook=read_checked), path)
     except msgspec.ValidationError as fault:
@@ -86,7 +86,7 @@ def _faults_of_fields(value: dict[str, object], struct: type[Struct], path: str,
 
 
 def _container(kind: Any, value: object) -> Any:
-    """Take annotations off, and of a union the one member that this value can be meant for."""
+    """Remove annotations, and reduce a union to the one member that this value can be meant for."""
     if hasattr(kind, "__metadata__"):
         return _container(get_args(kind)[0], value)
     if get_origin(kind) not in {Union, UnionType}:
@@ -110,11 +110,11 @@ def _details(body: bytes, kind: Any, fault: msgspec.ValidationError | None) -> d
     try:
         details = dict(islice(find_faults(msgspec.json.decode(body), kind), MOST_FAULTS))
     except msgspec.ValidationError as found:
-        # A number that no type can hold: only the first reading tells where it stands.
+        # A number that no type can hold: only the first decoding tells where it is.
         details = {_place(fault or found): in_words(fault or found)}
     except UNREADABLE:
         raise _not_json() from None
-    # A name that is given twice is read as its last value: the first one's fault has no other trace.
+    # If a name is given twice, only its last value is read: a fault in the first one is found nowhere else.
     return details or {_place(fault): in_words(fault)}
 
 

@@ -1,4 +1,4 @@
-"""What the API can do, read from its routes: the source of its description and of its reference page."""
+"""What the API can do, according to its routes: the source of its OpenAPI description and its reference page."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -42,7 +42,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     path_values: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     body: Any
-    """Its type; None: there is no body."""
+    """Its type; None if there is no body."""
     is_body_required: bool
     status: int
     returns: Any
@@ -52,7 +52,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 class Shapes:
-    """The JSON Schemas of types, with those that have names kept apart."""
+    """The JSON Schemas of types, with named ones kept separately."""
 
     def __init__(self, kinds: Iterable[Any]) -> None:
         self._kinds = list(kinds)
@@ -62,7 +62,7 @@ class Shapes:
         self._schemas = list(schemas)
 
     def of(self, kind: Any) -> Schema:
-        """Give the schema of one of the types."""
+        """Return the schema of one of the types."""
         return next(schema for known, schema in zip(self._kinds, self._schemas, strict=True) if known is kind)
 
 
@@ -81,7 +81,7 @@ def kinds_of(operations: Iterable[Operation]) -> list[Any]:
 
 
 def schema_of(parameter: Parameter, shapes: Shapes) -> Schema:
-    """Give a parameter's schema, with what it is when it is left out."""
+    """Return a parameter's schema, including its default."""
     schema = shapes.of(parameter.kind)
     if parameter.is_required or parameter.default is None:
         return schema

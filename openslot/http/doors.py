@@ -1,4 +1,4 @@
-"""Doors: which paths there are, who may come in by them, and in which shape they refuse."""
+"""Doors: the entry points, each with its paths, its authentication and the form of its refusals."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
@@ -27,49 +27,49 @@ encode = msgspec.json.Encoder().encode
 
 
 class Enter(Protocol):
-    """Turns a request's credential into an actor, or refuses."""
+    """Turns a request's credential into an actor, or raises a refusal."""
 
     def __call__(self, runtime: Runtime, headers: Headers, address: str) -> Awaitable[Entry]:
-        """Authenticate and count."""
+        """Authenticate the request and count it."""
 
 
 class Door(Struct, frozen=True, kw_only=True):
-    """One way in."""
+    """One entry point."""
 
     name: str
     prefixes: tuple[str, ...]
     enter: Enter
     refuse: Callable[[Refusal, "Exchange"], Response]
-    """The shape of its errors."""
+    """Builds its error responses."""
     media_types: tuple[str, ...] = ()
-    """Of the bodies that it takes, the first one named in refusals; none: any."""
+    """The media types that it accepts, the first of which is named in refusals; empty means any."""
     answers_in: str = JSON
     write: Callable[[object, "Exchange"], bytes] = lambda body, _: encode(body)
-    """Makes bytes of what a handler returns."""
+    """Converts a handler's result to bytes."""
     most_bytes: int = 256 * 1024
     headers: RawHeaders = ()
-    """On every answer that does not have its own."""
+    """Added to every response that does not set them itself."""
     security: str | None = None
-    """What the API's description calls its credential."""
+    """The name of its credential in the API's description."""
     open_to_other_origins: bool = False
     reads: RateLimit | None = None
     writes: RateLimit | None = None
-    """Limits by address; taken before the work has a connection, so that nobody holds one and waits for a second."""
+    """Limits by address; counted before the work takes a connection, so that no request waits for a second one."""
     check: Callable[["Exchange"], None] | None = None
-    """Refuses what none of its handlers should see."""
+    """Refuses requests that must not reach any handler."""
     answered: Callable[["Exchange", Response], Awaitable[None]] | None = None
-    """Called with every answer before it is sent, and whatever has been refused."""
+    """Called with every response before it is sent, including refusals."""
     retried_by: Callable[["Exchange"], str | None] = lambda _: None
-    """Whose retries are recognised: the scope of an Idempotency-Key, or None where there is none."""
+    """Returns the scope of an Idempotency-Key, within which retries are recognised; None if there is none."""
 
 
 class Exchange(Request):
-    """One request between its coming in and its answer."""
+    """One request from its arrival to its response."""
 
     __slots__ = ("door", "entry", "found", "request_id", "runtime", "template", "work")
 
     work: Work
-    """Begins when the caller is in."""
+    """Set once the caller is authenticated."""
 
     def __init__(
         self,
@@ -95,16 +95,16 @@ class Exchange(Request):
         self.request_id = request_id
         self.entry = ANYONE
         self.template: str | None = None
-        """The path as it was declared, once its handler is found: the path itself may hold a secret."""
+        """The path as it was declared, once its handler is found; the path itself may contain a secret."""
 
     @property
     def user(self) -> User | None:
-        """The user who came in, where it is one."""
+        """The authenticated user, if there is one."""
         return self.entry.user
 
 
 def get_user(exchange: Exchange) -> User:
-    """Name the user who came in; there must be one."""
+    """Return the authenticated user; there must be one."""
     user = exchange.entry.user
     if user is None:
         raise Unauthorized
@@ -112,12 +112,12 @@ def get_user(exchange: Exchange) -> User:
 
 
 async def enter_freely(runtime: Runtime, headers: Headers, address: str) -> Entry:
-    """Let everyone in."""
+    """Accept every request."""
     return ANYONE
 
 
 def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
-    """Refuse as the REST contract says: `error`, and `details` where fields are at fault."""
+    """Refuse as the REST contract says: `error`, and `details` if fields are invalid."""
     body: dict[str, object] = {"error": refusal.message}
     if refusal.details:
         body["details"] = refusal.details

@@ -39,7 +39,7 @@ log = structlog.get_logger()
 
 
 class App:
-    """The ASGI app: who, how often, how large, in which transaction, and with which headers back."""
+    """The ASGI app: authentication, rate limits, size limits, transactions and response headers."""
 
     def __init__(self, router: Router, open_runtime: Callable[[], AbstractAsyncContextManager[Runtime]]) -> None:
         self.router = router
@@ -47,7 +47,7 @@ class App:
         self._runtime: Callable[[], Runtime] = _not_open
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; whatever breaks, the answer is in the door's own shape."""
+        """Answer one request; after any error, the answer still has the form of its door."""
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
         elif scope["type"] == "lifespan":
@@ -125,7 +125,7 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
 
 
 def _options(exchange: Exchange) -> Response:
-    """Tell the methods of a path without asking who wants to know: a browser asks before it sends credentials."""
+    """List the methods of a path without authentication: a browser asks before it sends credentials."""
     if exchange.door.open_to_other_origins:
         return Response(status=204, headers=PREFLIGHT)
     check_host(exchange.headers)

@@ -1,4 +1,4 @@
-"""Exceptions on their way out: every one becomes a refusal in the door's own shape."""
+"""Exceptions that leave a handler: each becomes a refusal in the form of its door."""
 
 import structlog
 
@@ -9,7 +9,7 @@ log = structlog.get_logger()
 
 
 def translate(exception: Exception) -> Refusal:
-    """Find the refusal that says what this exception means to the caller; what is our own fault is logged."""
+    """Return the refusal that tells the caller what an exception means; unexpected exceptions are logged."""
     if isinstance(exception, Refusal):
         return exception
     if isinstance(exception, (*DOWN, *BUSY)):

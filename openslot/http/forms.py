@@ -1,4 +1,4 @@
-"""Forms, read into the same Structs and refused in the same words as JSON: every fault at its field."""
+"""Forms, read into the same Structs and with the same error messages as JSON: every error is reported at its field."""
 
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin, get_type_hints
@@ -29,12 +29,12 @@ Fields = dict[str, list[str | File]]
 
 
 def is_form(exchange: Exchange) -> bool:
-    """Tell whether a body is a form."""
+    """Return whether the body is a form."""
     return media_type_of(exchange.headers) in FORMS
 
 
 def read_form(exchange: Exchange, kind: type[Struct]) -> Form[Any]:
-    """Read a form for a page that shows it again with its faults; refuse a body that is no form at all."""
+    """Read a form for a page that shows it again with its faults; refuse a body that is not a form."""
     fields = parse_fields(exchange)
     values = {name: texts[0] for name, texts in fields.items() if isinstance(texts[0], str)}
     tree = _tree(fields, kind)
@@ -55,7 +55,7 @@ def read_form_strictly(exchange: Exchange, kind: type[Struct]) -> Any:
 
 
 def parse_fields(exchange: Exchange) -> Fields:
-    """Decode a form's fields, the values of each in their order; a line break is one character, however it was sent."""
+    """Decode a form's fields, keeping the order of values; every kind of line break becomes one character."""
     fields: Fields = {}
     try:
         for name, value in _parts(exchange):
@@ -103,7 +103,7 @@ def _part(segment: Any, payload: bytes) -> str | File:
 
 
 def _tree(fields: Fields, kind: type[Struct], path: str = "") -> dict[str, object]:
-    """Arrange fields as the Struct has them: `a.b` is inside a group, `a.0.b` in the first of several."""
+    """Arrange fields as the Struct has them: `a.b` is inside a group, `a.0.b` inside the first of several."""
     tree: dict[str, object] = {}
     for field in msgspec.structs.fields(kind):
         name = f"{path}{field.encode_name}"
@@ -120,7 +120,7 @@ def _value(fields: Fields, name: str, kind: Any) -> object:
     if get_origin(kind) in {list, tuple, set, frozenset}:
         return _values(fields, name, _plain(get_args(kind)[0]))
     if kind is bool:
-        # A browser says nothing at all of a box that is not checked.
+        # A browser does not send an unchecked box at all.
         return CHECKED.get(str(given[-1]).lower(), given[-1]) if given else False
     if len(given) > 1:
         raise Invalid(UNREADABLE)
@@ -137,7 +137,7 @@ def _values(fields: Fields, name: str, kind: Any) -> object:
 
 
 def _is_blank(value: str | File) -> bool:
-    # A browser sends an empty text for a field that nobody filled in, and a nameless file where none was chosen.
+    # A browser sends an empty text for a field left empty, and a file without a name if none was chosen.
     return not value.strip() if isinstance(value, str) else not value.name and not value.body
 
 
@@ -146,7 +146,7 @@ def _is_group(kind: Any) -> bool:
 
 
 def _plain(kind: Any) -> Any:
-    """Take annotations, null and unset off a type."""
+    """Remove annotations, null and unset from a type."""
     if hasattr(kind, "__metadata__"):
         return _plain(get_args(kind)[0])
     members = [each for each in get_args(kind) if each not in {type(None), msgspec.UnsetType}]

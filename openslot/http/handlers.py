@@ -1,4 +1,4 @@
-"""Handlers: where each argument comes from, read once from the declaration, and how what is returned is answered."""
+"""Handlers: where each argument comes from, read once from the declaration, and how the result becomes a response."""
 
 import inspect
 import re
@@ -44,7 +44,7 @@ class Handler(Struct, frozen=True, kw_only=True):
     run: Callable[..., Awaitable[object]]
     declaration: Declaration
     template: str
-    """Its path as metrics and logs name it."""
+    """The path as metrics and logs show it."""
     path_values: tuple[tuple[str, Callable[[str], object]], ...]
     parameters: tuple[Parameter, ...]
     body: Body | None
@@ -69,7 +69,7 @@ async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> R
 
 
 def _gather(handler: Handler, exchange: Exchange, values: Sequence[str]) -> dict[str, object]:
-    """Collect the arguments: who asks comes before what is wrong, and what is wrong before what is not there."""
+    """Collect the arguments; authentication errors come before invalid input, and invalid input before `NotFound`."""
     arguments = {name: give(exchange) for name, give in handler.given}
     faults: dict[str, str] = {}
     if handler.parameters:
@@ -103,7 +103,7 @@ def _read_body(wanted: Body, exchange: Exchange, arguments: dict[str, object]) -
 
 
 def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration, template: str) -> Handler:
-    """Read a function's signature, or raise a `TypeError` where it asks for what nobody gives."""
+    """Read a function's signature; raise a `TypeError` if it has an argument that can't be provided."""
     if not inspect.iscoroutinefunction(run):
         raise TypeError(f"{run.__name__} must be async")
     hints = get_type_hints(run, include_extras=True)

@@ -1,4 +1,4 @@
-"""The life of a process, as a server tells it: begin, and end."""
+"""The lifespan of a process, as the ASGI server signals it: startup and shutdown."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -8,7 +8,7 @@ from openslot.http.sending import Send
 
 
 async def live(lifetime: AbstractAsyncContextManager[Any], receive: Receive, send: Send) -> None:
-    """Hold a context open between the server's start and its end, and tell the server when either has failed."""
+    """Keep a context open from the server's startup to its shutdown, and report to the server if either fails."""
     await receive()
     stage = "startup"
     try:

@@ -1,4 +1,4 @@
-"""Limits by address, for doors that ask for no key."""
+"""Rate limits by address, for doors that require no key."""
 
 from openslot.access import limits
 from openslot.http.doors import Exchange
@@ -8,7 +8,7 @@ SAFE = frozenset({"GET", "HEAD"})
 
 
 async def count(exchange: Exchange) -> None:
-    """Let an address do this only so often in any minute."""
+    """Count the request, and refuse it if its address is over the limit of any minute."""
     limit = limit_of(exchange)
     if limit is not None:
         verdict = await limits.take(exchange.runtime.pool, f"{limit.name}:{exchange.address}", limit.most)
@@ -16,7 +16,7 @@ async def count(exchange: Exchange) -> None:
 
 
 def limit_of(exchange: Exchange) -> RateLimit | None:
-    """Find what a request is counted as: what its handler declares, or else what its door does."""
+    """Return the limit that applies to a request: its handler's, or else its door's."""
     door = exchange.door
     is_read = exchange.method in SAFE
     if exchange.found is not None:

@@ -1,4 +1,4 @@
-"""What Prometheus reads: requests by door and route, and how far the effects have come."""
+"""Metrics for Prometheus: requests by door and route, and the state of the effects."""
 
 import os
 from datetime import datetime
@@ -20,7 +20,7 @@ REQUESTS = Histogram(
 REFUSED = Counter(
     "openslot_refused", "Requests and connections that were refused before any door, by error code.", ("code",)
 )
-# Any other would let a caller make as many series as there are words.
+# Other methods are not used as labels: callers could create any number of series.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
@@ -30,18 +30,18 @@ def observe(door: str, route: str | None, method: str, status: int, *, seconds: 
 
 
 def count_refused(code: str) -> None:
-    """Count a request or connection that no door has seen."""
+    """Count a request or connection that was refused before it reached a door."""
     REFUSED.labels(code).inc()
 
 
 @lru_cache(maxsize=4096)
 def _series(door: str, route: str, method: str, status: int) -> Histogram:
-    # Looking a series up by its labels costs more than counting in it.
+    # Looking up a series by its labels costs more than incrementing it.
     return REQUESTS.labels(door, route, method, status)
 
 
 async def write_metrics(db: Db, now: datetime) -> bytes:
-    """Write all metrics: the processes' own, and those that the database knows for all of them."""
+    """Write all metrics: those of the processes, and those from the database that apply to all of them."""
     return generate_latest(_requests()) + generate_latest(await _from_database(db, now))
 
 

@@ -1,4 +1,4 @@
-"""The API's description for machines: OpenAPI 3.1, made from the handlers' own types."""
+"""The API's description for machines: OpenAPI 3.1, generated from the handlers' own types."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -31,7 +31,7 @@ SECURITY = {
 
 
 def describe(operations: Sequence[Operation], webhooks: Sequence[Webhook], public_url: str) -> dict[str, Any]:
-    """Describe these operations as they are served at this address, and what is sent to others."""
+    """Describe these operations as they are served at this address, and the webhooks that are sent."""
     shapes = Shapes([*kinds_of(operations), *dict.fromkeys(webhook.data for webhook in webhooks)])
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
@@ -89,7 +89,7 @@ def _refusal(words: str, shapes: Shapes) -> Schema:
 
 
 def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:
-    """Hand the description out; it is made when it is asked for the first time."""
+    """Serve the description; it is generated on the first request."""
 
     @cache
     def written() -> bytes:

@@ -1,4 +1,4 @@
-"""Query parameters, read before the handler is called: every wrong or missing one is named at once."""
+"""Query parameters, read before the handler is called: every invalid or missing one is reported at once."""
 
 import inspect
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
 
 def read_query(parameters: tuple[Parameter, ...], query: bytes) -> tuple[dict[str, object], dict[str, str]]:
-    """Read what is given, by argument, and what is wrong with it, by the parameter's own name."""
+    """Return the values by argument, and the faults by the parameter's own name."""
     values: dict[str, object] = {}
     faults: dict[str, str] = {}
     given = _parse(query) if query else {}
@@ -47,7 +47,7 @@ def _read(parameter: Parameter, texts: list[str]) -> object:
     if len(texts) > 1 and not parameter.is_list:
         raise ValueError("is given more than once")
     for text in texts:
-        # The decoder writes U+FFFD where the bytes were no UTF-8.
+        # The decoder writes U+FFFD for bytes that are not UTF-8.
         if not is_line(text) or "\ufffd" in text:
             raise ValueError(NOT_ALLOWED)
     given = texts if parameter.is_list else texts[0]
@@ -68,7 +68,7 @@ def _parse(query: bytes) -> dict[str, list[str]]:
 
 
 def read_parameters(hints: Mapping[str, Any], arguments: Mapping[str, inspect.Parameter]) -> tuple[Parameter, ...]:
-    """Read which parameters a handler declares."""
+    """Return the query parameters that a handler declares."""
     found = []
     for argument, annotation in hints.items():
         query = find_query(annotation)

@@ -1,4 +1,4 @@
-"""What comes in: the client's address, the path asked for, and a body of a size and kind that the door takes."""
+"""Incoming requests: the client's address, the requested path, and a body of a size and type that the door accepts."""
 
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -20,11 +20,11 @@ HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 
 
 class ClientGone(Exception):  # noqa: N818 - names what happened; nobody is left to be answered
-    """The client went away before it had sent its whole body."""
+    """The client disconnected before it had sent its whole body."""
 
 
 def address_of(scope: Scope, trusted: Networks) -> str:
-    """Name the client for counting; several `X-Forwarded-For` lines are one list."""
+    """Return the client's address for rate limits; several `X-Forwarded-For` lines count as one list."""
     peer = scope["client"][0] if scope["client"] else None
     if not trusted:
         return client_address(peer, None, trusted)
@@ -33,7 +33,7 @@ def address_of(scope: Scope, trusted: Networks) -> str:
 
 
 def check_target(exchange: Exchange) -> None:
-    """Refuse a path that names nothing and a target without end; make the query what the parser can read."""
+    """Refuse an unprintable path and a target that is too long, and encode the query so that it can be parsed."""
     path, query = exchange.path, exchange.query_string
     if len(path) + len(query) > LONGEST_TARGET:
         raise Invalid(Text("The address must not be longer than 8 KiB"))
@@ -44,7 +44,7 @@ def check_target(exchange: Exchange) -> None:
 
 
 def check_host(headers: Headers) -> None:
-    """Refuse a host that can't be one."""
+    """Refuse a malformed host."""
     if HOST.fullmatch(headers.get("host", "")) is None:
         raise Invalid
 
@@ -67,7 +67,7 @@ async def read_body(exchange: Exchange, receive: Receive, *, most_bytes: int) ->
 
 
 def check_media_type(exchange: Exchange) -> None:
-    """Refuse a body that is not of the door's kind, or that is packed."""
+    """Refuse a body of a media type that the door does not accept, or that is compressed."""
     media_types = exchange.door.media_types
     if not exchange.body or not media_types:
         return
@@ -78,7 +78,7 @@ def check_media_type(exchange: Exchange) -> None:
 
 
 def media_type_of(headers: Headers) -> str:
-    """Name the media type of a body, without its parameters."""
+    """Return the media type of a body, without its parameters."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 

@@ -1,4 +1,4 @@
-"""Paths: which handler a path and a method name, and what a path is told that has no such method."""
+"""Routing: finds the handler for a path and a method, and the refusal if there is none."""
 
 from collections.abc import Collection, Sequence
 
@@ -13,7 +13,7 @@ REST_OF_PATH = ":path}"
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """One path, with names where it has values, and the handler of each method."""
+    """One path, with placeholders for its values, and the handler of each method."""
 
     template: str
     door: Door
@@ -25,7 +25,7 @@ Found = tuple[Route, Sequence[str]]
 
 
 class _Fork:
-    """Where a path may go on: by a word, by any value, or by all that is left of it."""
+    """A node of the routing tree: a path continues with a fixed word, with any value, or with its whole rest."""
 
     __slots__ = ("rest", "route", "value", "words")
 
@@ -37,7 +37,7 @@ class _Fork:
 
 
 class Router:
-    """Every path that is answered."""
+    """All routes."""
 
     def __init__(self, doors: Sequence[Door]) -> None:
         self._doors = [(f"{prefix.rstrip('/')}/", door) for door in doors for prefix in door.prefixes]
@@ -47,7 +47,7 @@ class Router:
         self.routes: list[Route] = []
 
     def add(self, route: Route) -> None:
-        """Take a route in; a path without values is found as a whole."""
+        """Add a route; a path without values is matched as a whole."""
         self.routes.append(route)
         if "{" not in route.template:
             self._plain[route.template] = route
@@ -66,16 +66,16 @@ class Router:
         fork.route = route
 
     def find(self, path: str) -> tuple[Door, Found | None]:
-        """Find a path's door, and its route with the values in it."""
+        """Return a path's door, and its route with the values in the path."""
         route = self._plain.get(path)
         if route is not None:
             return route.door, (route, ())
         door, found = self.door_of(path), self._follow(path)
-        # A value can be any word: a path of another door may look like one.
+        # A placeholder matches any word, so a path of one door may match a route of another.
         return door, found if found is not None and found[0].door is door else None
 
     def door_of(self, path: str) -> Door:
-        """Find the door with the longest prefix that this path has."""
+        """Return the door with the longest prefix of this path."""
         whole = f"{path}/"
         for prefix, door in self._doors:
             if whole.startswith(prefix):
@@ -83,7 +83,7 @@ class Router:
         raise LookupError("a path without a door")
 
     def _follow(self, path: str) -> Found | None:
-        """Go from word to word; a word of a route's own is never taken for a value."""
+        """Match word by word; a fixed word of a route takes precedence over a value."""
         fork = self._root
         values: list[str] = []
         parts = list(filter(None, path.split("/")))
@@ -101,7 +101,7 @@ class Router:
 
 
 def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:
-    """Find the handler of a request and the values of its path, or refuse the path or the method."""
+    """Return the handler of a request and the values of its path, or refuse the path or the method."""
     if exchange.found is None:
         raise NotFound
     route, values = exchange.found
@@ -112,7 +112,7 @@ def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:
 
 
 def read_mounts(mounts: Sequence[Mount], doors: Sequence[Door]) -> Router:
-    """Read every declaration once, or raise a `TypeError` where one can't be served."""
+    """Read every declaration once; raise a `TypeError` if one can't be served."""
     router = Router(doors)
     handlers: dict[str, dict[str, Handler]] = {}
     for mount in mounts:
@@ -131,7 +131,7 @@ def read_mounts(mounts: Sequence[Mount], doors: Sequence[Door]) -> Router:
 
 
 def normalize(path: str) -> str:
-    """Write a path with one slash before each of its parts and none behind."""
+    """Write a path with one slash before each of its parts and none at the end."""
     return "/" + "/".join(filter(None, path.split("/")))
 
 

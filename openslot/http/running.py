@@ -1,4 +1,4 @@
-"""Running a handler: in which transaction, and only once for a request that is sent again."""
+"""Running a handler: in its transaction, and only once for a request that is sent again."""
 
 from collections.abc import Sequence
 
@@ -26,10 +26,10 @@ class _RolledBack(Exception):  # noqa: N818 - not a fault: the answer is given, 
 
 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
-    """Run a handler as it declares: in one transaction, or in none but those that it opens itself."""
+    """Run a handler as it declares: in one transaction, or only in those that it opens itself."""
     if handler.declaration.transaction == "one":
         return await _run_in_transaction(handler, exchange, values)
-    # An answer is kept together with the change that it tells of: without their transaction it could be either alone.
+    # A response is stored together with its change: without a common transaction, either could exist alone.
     if _idempotent_request(handler, exchange) is not None:
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
     exchange.work = exchange.runtime.work(exchange.entry.actor)
@@ -37,7 +37,7 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
 
 
 async def _run_in_transaction(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
-    """Run a handler that may write; when it is another's turn, wait in line without a connection and run it again."""
+    """Run a handler that may write; if another has the turn, wait in line without a connection and run it again."""
     try:
         return await _run_and_commit(handler, exchange, values, waits=False)
     except asyncpg.LockNotAvailableError as fault:
@@ -49,7 +49,7 @@ async def _run_in_transaction(handler: Handler, exchange: Exchange, values: Sequ
 
 
 async def _run_and_commit(handler: Handler, exchange: Exchange, values: Sequence[str], *, waits: bool) -> Response:
-    """Commit when the answer is good, roll everything back when it is not."""
+    """Commit if the response is a success, and roll everything back if it is not."""
     runtime = exchange.runtime
     try:
         async with transaction(runtime.pool, waits=waits) as db:

@@ -1,4 +1,4 @@
-"""Headers that keep browsers from helping an attacker."""
+"""Headers that make browsers protect the user."""
 
 from openslot.core.config import Settings
 from openslot.http.doors import RawHeaders
@@ -15,7 +15,7 @@ PAGE_POLICY = (
 
 
 def api_headers(settings: Settings) -> RawHeaders:
-    """For answers that no browser should show, frame or keep."""
+    """Return the headers for responses that no browser should show, frame or store."""
     return (
         *EVERYWHERE,
         (b"content-security-policy", API_POLICY),
@@ -25,7 +25,7 @@ def api_headers(settings: Settings) -> RawHeaders:
 
 
 def page_headers(settings: Settings) -> RawHeaders:
-    """For pages: our own styles and scripts alone, no frames, no features."""
+    """Return the headers for pages: only our own styles and scripts, no frames, no browser features."""
     return (
         *EVERYWHERE,
         (b"content-security-policy", PAGE_POLICY),

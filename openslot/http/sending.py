@@ -1,4 +1,4 @@
-"""What goes out: an answer, sent once, with the headers that every answer has."""
+"""Sends a response, once, with the headers that every response has."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,7 +8,7 @@ from openslot.routing import Response
 
 Send = Callable[[Message], Awaitable[None]]
 
-# Of the second, a length would be that of the copy that the client has.
+# With 304, a length would be that of the client's copy.
 WITHOUT_LENGTH = frozenset({204, 304})
 ANY_ORIGIN = (
     (b"access-control-allow-origin", b"*"),
@@ -17,7 +17,7 @@ ANY_ORIGIN = (
 
 
 async def send_response(send: Send, exchange: Exchange, response: Response) -> None:
-    """Send a whole answer; HEAD gets all of it but the body."""
+    """Send a whole response; HEAD gets everything except the body."""
     body = response.body if isinstance(response.body, bytes) else b""
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
     headers += [(b"set-cookie", cookie.written().encode("latin-1")) for cookie in response.cookies]

@@ -1,4 +1,4 @@
-"""What no value from outside may be, whatever its type says: the floor under every body and query."""
+"""Limits for every value from outside, whatever its type allows: what can't be stored or calculated with is refused."""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -12,7 +12,7 @@ from openslot.i18n import Text
 
 FIRST = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC)
 END = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
-# What a bigint holds; a larger one is refused by the driver, not by the database.
+# The range of a bigint; larger numbers are refused by the driver, not by the database.
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 
 OUT_OF_TIME = Text("must be between %(first)s and %(last)s", first=FIRST_YEAR, last=LAST_YEAR)
@@ -23,7 +23,7 @@ Fault = tuple[str, str]
 
 
 def find_unfit(value: object, path: str = "") -> Iterator[Fault]:
-    """Name every text, number and time inside a value that can be neither stored nor reckoned with."""
+    """Yield a fault for every text, number and time inside a value that can't be stored or calculated with."""
     if isinstance(value, str):
         if not is_prose(value):
             yield path, NOT_ALLOWED
@@ -42,12 +42,12 @@ def find_unfit(value: object, path: str = "") -> Iterator[Fault]:
 
 
 def join(path: str, name: str) -> str:
-    """Write a dotted path."""
+    """Join a dotted path and a name."""
     return f"{path}.{name}" if path else name
 
 
 def shown(name: str) -> str:
-    """Write a name that the caller has chosen, safe and short enough to be sent back."""
+    """Escape and shorten a name that the caller has chosen, so that it can be sent back."""
     short = name if len(name) <= 100 else name[:100] + "…"
     return short if short.isprintable() else short.encode("unicode_escape").decode()
 

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words: the converter's messages as a person would say them."""
+"""Error messages for people: the converter's messages in plain words."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ def _exactly_entries(count: str) -> Text:
     return PluralText("must have exactly %(count)s entry", "must have exactly %(count)s entries", count=int(count))
 
 
-# What the converter says, and who says it in words; what stands between parentheses is handed over.
+# The converter's messages, and the functions that reword them; groups in parentheses become arguments.
 WORDS: tuple[tuple[re.Pattern[str], Callable[..., Text]], ...] = tuple(
     (re.compile(pattern), say)
     for pattern, say in (
@@ -82,10 +82,10 @@ NAMES = {
 
 
 def in_words(fault: Exception | None, kind: Any = None, *, given: bool = True) -> str:
-    """Say a converter's fault as a person would; with the type at hand, list what it allows."""
+    """Reword a converter's error for people; if the type is given, list the values that it allows."""
     cause = fault.__cause__ if fault is not None else None
     if isinstance(cause, ValueError) and cause.args:
-        # A checked text has said it in words, which the converter repeats without what a translation needs.
+        # A checked text has raised a readable message; the converter's copy of it can't be translated.
         return str(cause) if not isinstance(cause.args[0], str) else cause.args[0]
     message = str(fault).partition(" - at `")[0]
     if message.startswith("Invalid enum value ") and (choices := list(_choices(kind))):

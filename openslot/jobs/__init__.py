@@ -1,1 +1,1 @@
-"""Runs what was deferred; knows no domain."""
+"""Runs deferred work; knows no domain."""

@@ -1,10 +1,10 @@
-"""Large work in small steps: each batch is a transaction of its own, so that nobody waits long for its locks."""
+"""Large changes in small steps: each batch has its own transaction, so that its locks are held only briefly."""
 
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
 BATCH = 500
-# Enough for what gathers between two runs of a busy service; the rest is left to the next run.
+# Enough for what accumulates between two runs of a busy service; the next run does the rest.
 MOST_BATCHES = 400
 
 Place = TypeVar("Place")
@@ -18,7 +18,7 @@ class Batch(NamedTuple, Generic[Place]):
 
 
 async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, most: int = MOST_BATCHES) -> int:
-    """Call what changes up to so many rows until it finds fewer; tell how many there were."""
+    """Call `change` with a batch size until it changes fewer rows than that; return how many it has changed."""
     total = 0
     for _ in range(most):
         changed = await change(size)
@@ -29,7 +29,7 @@ async def repeat(change: Callable[[int], Awaitable[int]], *, size: int = BATCH, 
 
 
 async def walk(change: Callable[[Place], Awaitable[Batch[Place]]], start: Place, *, most: int = MOST_BATCHES) -> int:
-    """Go from place to place to the end, or until so many batches have changed something; tell how much changed."""
+    """Go from place to place until the end, or until `most` batches have changed something; return the total."""
     total = 0
     place: Place | None = start
     while place is not None and most:

@@ -1,4 +1,4 @@
-"""Run one try of one effect, and write down what came of it."""
+"""Run one attempt of one effect, and store its result."""
 
 import structlog
 
@@ -31,20 +31,20 @@ from openslot.core.work import Runtime, Work
 from openslot.jobs.gate import Gate, TurnedAway
 from openslot.jobs.retry import hand_over_delay, next_delay
 
-# A try that takes the whole process down leaves no word behind; only the count of tries tells.
+# An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5
 
 log = structlog.get_logger()
 
 
 class UnknownReaction(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """A newer version has written what this one can't do."""
+    """A newer version has written an effect that this one can't run."""
 
 
 async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> None:
-    """Do what is to be done; a failure is planned again or, after the last try, kept as dead.
+    """Run the reaction of an effect; schedule another attempt if it fails, or mark it dead after the last one.
 
-    With a gate, an effect that finds no place is put back and loses no try.
+    With a gate, an effect that finds no free place is put back without losing an attempt.
     """
     effect = await start_effect(runtime.pool, job, now=runtime.clock())
     if effect is None:
@@ -66,14 +66,14 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
         await _bury(runtime, effect, reaction, str(fault))
     except TryLater as fault:
         await _try_later(runtime, effect, reaction, fault)
-    # Whatever a reaction raises is a failed try, and is kept.
+    # Any exception of a reaction is a failed attempt, and is stored.
     except Exception as fault:
         log.exception("effect failed")
         await _try_later(runtime, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
 
 
 async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | TurnedAway:
-    """Run the reaction, where it goes somewhere only if there is a place, and let the gate learn how it went."""
+    """Run the reaction, but only with a free place if it has a destination, and report to the gate how it went."""
     work = runtime.work(SYSTEM)
     destination = reaction.destination(work, effect) if reaction.destination else None
     if destination is None:
@@ -116,7 +116,7 @@ async def _settle(
 
 
 def _expand(work: Work, effect: Effect, target: Target, gate: Gate) -> NewEffect:
-    """Plan the effect for a target; what the gate would turn away begins when its turn comes."""
+    """Plan the effect for a target; one that the gate would turn away is scheduled for its turn."""
     new = NewEffect(effect.event_id, _get_reaction(work, target.reaction), target.target, target.lane)
     if new.reaction.destination is not to_target:
         return new
@@ -134,7 +134,7 @@ async def _try_later(runtime: Runtime, effect: Effect, reaction: Reaction, fault
 
 
 async def _hand_over(runtime: Runtime, effect: Effect, unknown: UnknownReaction) -> None:
-    """Leave it to a newer worker, as happens while a release is rolled out."""
+    """Leave the effect to a newer worker, as happens during a rollout."""
     log.info("effect left to a newer worker", unknown=str(unknown))
     reason = f"waits for a worker that knows the reaction {unknown}: Openslot {__version__} does not"
     async with runtime.transaction(SYSTEM) as work:

@@ -1,4 +1,4 @@
-"""Which effects may begin: the places of one worker, shared between targets and between their owners."""
+"""Decides which effects may start: divides the places of one worker between targets and between their owners."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -18,7 +18,7 @@ ALL_SLOW_PLACES = "all places for slow and new targets are taken"
 
 
 class Place(Struct, eq=False):
-    """A place that one try has taken."""
+    """A place that one attempt has taken."""
 
     standing: Standing
     owner: Owner
@@ -27,7 +27,7 @@ class Place(Struct, eq=False):
     is_hanging: bool = False
 
     def count(self, change: int) -> None:
-        """Count it at its target and its owner."""
+        """Add to the counts of its target and its owner."""
         self.standing.inside += change
         self.standing.hanging += change * self.is_hanging
         self.owner.hanging += change * self.is_hanging
@@ -38,7 +38,7 @@ class Place(Struct, eq=False):
 
 
 class TurnedAway(Struct, frozen=True):
-    """There is no place now: why, when to come again, and whether the target is one that answers quickly."""
+    """There is no free place now: why, when to try again, and whether the target is one that answers quickly."""
 
     reason: str
     after: timedelta
@@ -48,8 +48,8 @@ class TurnedAway(Struct, frozen=True):
 class Gate:
     """Keeps targets that answer slowly or never from taking the places that others need.
 
-    A target is quick once it has answered quickly. All others share half of the places; those of owners with a target
-    that fails share half of that half, so that new targets of everybody else find room.
+    A target is quick once it has answered quickly. All others share half of the places; those of owners with a failing
+    target share half of that half, so that the new targets of other owners find room.
     """
 
     def __init__(self, *, places: int) -> None:
@@ -66,17 +66,17 @@ class Gate:
 
     @property
     def slow_inside(self) -> int:
-        """Count the places that slow, failing and new targets take."""
+        """The number of places that slow, failing and new targets take."""
         return sum(place.is_slow for place in self._inside)
 
     def foresee(self, kind: str, to: Destination, *, now: datetime) -> TurnedAway | None:
-        """Tell what comes for the first time that it would be turned away by a target that is not quick."""
+        """Return how a new effect would be turned away if its target is not quick; None if it may be tried at once."""
         self._notice_hanging(now=now)
         standing, owner = self._remember(kind, to)
         return None if standing.is_quick else self._find_refusal(standing, owner, now=now)
 
     def enter(self, kind: str, to: Destination, *, now: datetime) -> Place | TurnedAway:
-        """Take a place, or be told when to come again."""
+        """Take a place, or return when to try again."""
         self._notice_hanging(now=now)
         standing, owner = self._remember(kind, to)
         refusal = self._find_refusal(standing, owner, now=now)
@@ -88,7 +88,7 @@ class Gate:
         return place
 
     def leave(self, place: Place, *, answered: bool | None, now: datetime) -> None:
-        """Give a place back and remember how the target answered; None: it was not asked."""
+        """Release a place and remember how the target answered; None means that it was not called."""
         del self._inside[place]
         self._young.pop(place, None)
         place.count(-1)
@@ -101,7 +101,7 @@ class Gate:
         standing = self._standings.pop((kind, to.target), None) or Standing()
         owner_key = to.owner_id or (kind, to.target)
         owner = self._owners.pop(owner_key, None) or Owner()
-        # Whoever comes goes to the end: at the front are those who have not come for longest.
+        # Reinserted at the end, so that the least recently used come first.
         self._standings[kind, to.target] = standing
         self._owners[owner_key] = owner
         _forget(self._standings)
@@ -134,7 +134,7 @@ class Gate:
         return sum(place.is_slow and place.owner.is_suspect(now=now) for place in self._inside)
 
     def _notice_hanging(self, *, now: datetime) -> None:
-        """Count those as slow who have kept us waiting for too long, though they were quick before."""
+        """Count targets as slow that have not answered for too long, even if they were quick before."""
         while self._young and now - (place := next(iter(self._young))).since > QUICK:
             del self._young[place]
             place.count(-1)

@@ -1,4 +1,4 @@
-"""How the deferred work is doing: who works, what is not done, what is late and what has failed."""
+"""The state of deferred work: which workers run, and what is unfinished, late or failed."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,13 +14,13 @@ UnfinishedState = Literal["waiting", "queued", "running", "dead"]
 
 
 class UnfinishedEffect(Struct, frozen=True, kw_only=True):
-    """An effect that is not done."""
+    """An unfinished effect."""
 
     id: UUID
     reaction: str
     target: str | None
     key: str | None
-    """Which plan it is, where it was planned for a time."""
+    """The key of the plan, if it was planned for a time."""
     state: UnfinishedState
     attempts: int
     next_try_at: datetime
@@ -28,7 +28,7 @@ class UnfinishedEffect(Struct, frozen=True, kw_only=True):
 
 
 class EffectCounts(Struct, frozen=True, kw_only=True):
-    """How many effects are not done, and how long the oldest of those that are due has been waiting."""
+    """How many effects are unfinished, and how long the oldest due one has been waiting."""
 
     waiting: int = 0
     queued: int = 0
@@ -47,12 +47,12 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
 
 
 async def list_unfinished(db: Db, state: UnfinishedState | None = None, *, limit: int) -> list[UnfinishedEffect]:
-    """List effects that are not done, newest first."""
+    """List unfinished effects, newest first."""
     return [UnfinishedEffect(**row) for row in await store.list_unfinished(db, state, limit=limit)]
 
 
 async def count_effects(db: Db, *, now: datetime) -> EffectCounts:
-    """Count what is not done, by state."""
+    """Count unfinished effects by state."""
     rows = {row["state"]: row for row in await store.count_by_state(db, now=now)}
     oldest = rows["queued"]["oldest"] if "queued" in rows else 0.0
     return EffectCounts(**{state: row["effects"] for state, row in rows.items()}, late_seconds=max(0.0, oldest))
@@ -64,12 +64,12 @@ async def count_late(db: Db, *, due_before: datetime) -> int:
 
 
 async def count_unknown(db: Db, known: Sequence[str]) -> dict[str, int]:
-    """Count by reaction the unfinished effects that only a newer version knows."""
+    """Count, by reaction, the unfinished effects that only a newer version knows."""
     return {row["reaction"]: row["waiting"] for row in await store.count_unknown(db, known)}
 
 
 async def count_workers(db: Db, *, now: datetime) -> int:
-    """Count the workers that were heard of within 30 seconds."""
+    """Count the workers with a heartbeat in the last 30 seconds."""
     return await store.count_workers(db, now=now)
 
 

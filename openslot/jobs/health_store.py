@@ -1,11 +1,11 @@
-"""The SQL of how the deferred work is doing."""
+"""The SQL for the state of deferred work."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from openslot.core.db import Db, Row
 
-# Each state by its own index: those that are done are many times as many.
+# Each state by its own index: finished effects are many times more numerous.
 UNFINISHED = " union all ".join(
     f"""(select id, no, reaction, target, key, state, attempts, next_try_at, last_error from effects
     where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
@@ -30,12 +30,12 @@ LIST_RUNS = "select name, started_at, status, result from periodic_runs order by
 
 
 async def list_unfinished(db: Db, state: str | None, *, limit: int) -> list[Row]:
-    """Read effects that are not done, newest first."""
+    """Read unfinished effects, newest first."""
     return await db.fetch(LIST_UNFINISHED, state, limit)
 
 
 async def count_by_state(db: Db, *, now: datetime) -> list[Row]:
-    """Count effects that are not done, with the seconds for which the oldest has been due."""
+    """Count unfinished effects by state, with how many seconds ago the oldest became due."""
     return await db.fetch(COUNT_BY_STATE, now)
 
 
@@ -45,12 +45,12 @@ async def count_late(db: Db, *, due_before: datetime) -> int:
 
 
 async def count_unknown(db: Db, known: Sequence[str]) -> list[Row]:
-    """Count unfinished effects by reaction, those of known reactions left out."""
+    """Count unfinished effects by reaction, except those of known reactions."""
     return await db.fetch(COUNT_UNKNOWN, known)
 
 
 async def count_workers(db: Db, *, now: datetime) -> int:
-    """Count the workers that were heard of within 30 seconds."""
+    """Count the workers with a heartbeat in the last 30 seconds."""
     return int(await db.fetchval(COUNT_WORKERS, now))
 
 

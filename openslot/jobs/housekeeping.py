@@ -1,4 +1,4 @@
-"""What keeps the queue, the effects and the events in order."""
+"""Maintenance of the queue, the effects and the events."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -16,7 +16,7 @@ LOG_KEPT_FOR = timedelta(hours=1)
 BEATS_KEPT_FOR = timedelta(hours=1)
 RUNS_KEPT_FOR = timedelta(days=30)
 SLIM = 2_000
-# What belongs to an event goes with it: about five effects each.
+# Deleting an event also deletes what belongs to it: about five effects each.
 EVENTS = 50
 
 

@@ -1,4 +1,4 @@
-"""What the clock does, with its last run, result and lateness kept."""
+"""Periodic jobs: runs them, and stores the last run, its result and its lateness."""
 
 from datetime import UTC, datetime
 
@@ -14,7 +14,7 @@ log = structlog.get_logger()
 
 
 async def run_periodic(runtime: Runtime, job: Periodic) -> None:
-    """Run a periodic job and keep how it went."""
+    """Run a periodic job and store its result."""
     now = runtime.clock()
     previous = await store.find_last_due(runtime.pool, job.name)
     due_at = due_since(job.expression, previous, now=now)
@@ -23,7 +23,7 @@ async def run_periodic(runtime: Runtime, job: Periodic) -> None:
     structlog.contextvars.bind_contextvars(periodic=job.name)
     try:
         result = await run_job(runtime, job)
-    # Whatever a job raises is a failed run, and is kept.
+    # Any exception of a job is a failed run, and is stored.
     except Exception as fault:
         log.exception("periodic job failed")
         result = f"{type(fault).__name__}: {fault}"
@@ -33,7 +33,7 @@ async def run_periodic(runtime: Runtime, job: Periodic) -> None:
 
 
 async def run_job(runtime: Runtime, job: Periodic) -> str:
-    """Do what a periodic job does, in the transactions that it declares."""
+    """Run a periodic job's verb, in the transactions that it declares."""
     if job.transaction == "none":
         return await job.run(runtime.work(SYSTEM))
     async with runtime.transaction(SYSTEM) as work:
@@ -41,7 +41,7 @@ async def run_job(runtime: Runtime, job: Periodic) -> str:
 
 
 def due_since(expression: str, previous: datetime | None, *, now: datetime) -> datetime:
-    """Tell when the run that begins now was due: after the previous one, or at the last tick."""
+    """Return when the run that begins now was due: after the previous one, or at the last tick."""
     if previous is not None:
         planned = datetime.fromtimestamp(croniter(expression, previous).get_next(), UTC)
         if planned <= now:

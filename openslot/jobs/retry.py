@@ -21,9 +21,9 @@ def next_delay(
     wished: timedelta | None = None,
     spread: Callable[[float, float], float] = uniform,
 ) -> timedelta | None:
-    """Choose the wait after so many tries, or None when there were enough.
+    """Choose the delay after this many attempts, or return None if there were enough.
 
-    What the other side wishes for is honoured up to a day, and never shortens our own wait.
+    A delay that the other side asks for is honoured up to a day, and never shortens our own.
     """
     if attempts > len(delays):
         return None

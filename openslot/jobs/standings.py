@@ -1,10 +1,10 @@
-"""What a worker knows of the targets it sends to, and of their owners."""
+"""What a worker knows about the targets it sends to, and about their owners."""
 
 from datetime import datetime, timedelta
 
 from msgspec import Struct, field
 
-# Up to here an answer is quick. Whoever takes longer counts as slow, even while still being waited for.
+# An answer within this time is quick. A target that takes longer counts as slow, even before it has answered.
 QUICK = timedelta(seconds=2)
 AT_ONCE = 4
 FORGIVEN_AFTER = timedelta(minutes=10)
@@ -13,21 +13,21 @@ FIRST_GUESS = timedelta(milliseconds=50)
 HANGING_GUESS = timedelta(seconds=15)
 CLOSEST = timedelta(milliseconds=50)
 WIDEST, LONGEST = timedelta(milliseconds=250), timedelta(seconds=60)
-# Thousands may wait for targets that never answer, and each time that one of them comes costs others time.
+# Thousands of effects may wait for targets that never answer, and each attempt takes time from others.
 LONGEST_OF_SUSPECTS = timedelta(minutes=10)
 
 
 class Line(Struct):
-    """Effects that were turned away come again one after the other."""
+    """The order in which effects that were turned away are tried again, one after the other."""
 
     last_turn: datetime | None = None
 
     def next_turn(self, step: timedelta, *, is_suspect: bool, now: datetime) -> timedelta:
-        """Give the next turn, one step behind the one before."""
+        """Return how long to wait for the next turn, which is one step after the previous one."""
         longest = LONGEST_OF_SUSPECTS if is_suspect else LONGEST
         step = step if is_suspect else min(step, WIDEST)
         turn = max(self.last_turn or now, now) + step
-        # A line that is too long begins again in its middle: nobody comes much too early, nobody much too late.
+        # If the line is too long, continue in its middle, so that no turn is much too early or much too late.
         if turn - now > longest:
             turn = now + longest / 2 + step
         self.last_turn = turn
@@ -35,7 +35,7 @@ class Line(Struct):
 
 
 class Standing(Struct):
-    """What is known of a target: how often in a row it answered, how fast, and what is under way to it."""
+    """What is known about a target: how often in a row it has answered, how fast, and what it is being sent now."""
 
     answers: int = 0
     pace: timedelta | None = None
@@ -46,23 +46,23 @@ class Standing(Struct):
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether nothing is under way to it."""
+        """Return whether nothing is being sent to it."""
         return not self.inside
 
     @property
     def takes(self) -> timedelta:
-        """Guess how long the next answer takes."""
+        """Estimate how long the next answer takes."""
         known = FIRST_GUESS if self.pace is None else self.pace
         return max(known, HANGING_GUESS) if self.hanging else known
 
     @property
     def is_quick(self) -> bool:
-        """Tell whether it answered last time, answers fast, and keeps nobody waiting now."""
+        """Return whether its last attempt succeeded, it answers fast, and no answer is overdue now."""
         return self.answers > 0 and self.takes <= QUICK
 
     @property
     def allowance(self) -> int:
-        """Tell how many may be under way to it: each answer earns one more, a failure leaves one."""
+        """Return how many attempts may run at once: each answer adds one, and a failure resets this to one."""
         return min(max(self.answers, 1), AT_ONCE)
 
     def learn(self, *, took: timedelta, answered: bool) -> None:
@@ -75,7 +75,7 @@ class Standing(Struct):
 
 
 class Owner(Struct):
-    """How many places the targets of one owner take, and when one of them failed last."""
+    """How many places the targets of one owner take, and when one of them last failed."""
 
     quick: int = 0
     slow: int = 0
@@ -85,9 +85,9 @@ class Owner(Struct):
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether no place is taken."""
+        """Return whether it takes no places."""
         return not self.quick + self.slow
 
     def is_suspect(self, *, now: datetime) -> bool:
-        """Tell whether one of the targets hangs, or failed not long ago."""
+        """Return whether one of the targets hangs, or has failed recently."""
         return self.hanging > 0 or (self.failed_at is not None and now - self.failed_at < FORGIVEN_AFTER)

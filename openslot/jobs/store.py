@@ -1,4 +1,4 @@
-"""All SQL of the worker: its beats, the runs of periodic jobs, and what keeps the queue in order."""
+"""The SQL of the worker: heartbeats, runs of periodic jobs, and maintenance of the queue."""
 
 from datetime import datetime
 from uuid import UUID
@@ -23,50 +23,50 @@ where name = $1"""
 DELETE_LOGS = """
 delete from pgqueuer_log where id = any(array(
     select id from pgqueuer_log where created < $1 order by created limit $2))"""
-# Who is just joining a lane is not waited for: two who wait for each other would both lose. What is locked stays empty.
+# Lanes that are locked because something is joining them are skipped, to avoid deadlocks.
 DELETE_EMPTY_LANES = """
 delete from lanes where lane = any(array(
     select lane from lanes where unfinished <= 0 order by lane limit $1 for update skip locked))"""
 
 
 async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> None:
-    """Tell that a worker is alive."""
+    """Store a worker's heartbeat."""
     await db.execute(BEAT, worker_id, host, pid, now)
 
 
 async def delete_beat(db: Db, worker_id: UUID) -> None:
-    """Tell that a worker has stopped."""
+    """Delete the heartbeat of a worker that has stopped."""
     await db.execute("delete from worker_beats where worker_id = $1", worker_id)
 
 
 async def find_last_due(db: Db, name: str) -> datetime | None:
-    """Look up when a periodic job was due the last time that it ran."""
+    """Return when the last run of a periodic job was due."""
     due_at: datetime | None = await db.fetchval("select due_at from periodic_runs where name = $1", name)
     return due_at
 
 
 async def begin_run(db: Db, job: Periodic, *, due_at: datetime, lateness_ms: int, now: datetime) -> None:
-    """Write down that a periodic job begins."""
+    """Store the start of a periodic job."""
     await db.execute(BEGIN_RUN, job.name, job.expression, due_at, now, lateness_ms)
 
 
 async def end_run(db: Db, job: Periodic, status: str, result: str, *, now: datetime) -> None:
-    """Write down how a periodic job went."""
+    """Store the result of a periodic job."""
     await db.execute(END_RUN, job.name, now, status, result)
 
 
 async def delete_logs(db: Db, before: datetime, *, limit: int) -> int:
-    """Remove traces of finished jobs."""
+    """Delete the log of finished jobs."""
     return count_of(await db.execute(DELETE_LOGS, before, limit))
 
 
 async def delete_empty_lanes(db: Db, *, limit: int) -> int:
-    """Remove lanes in which nothing is left to do."""
+    """Delete lanes without unfinished effects."""
     return count_of(await db.execute(DELETE_EMPTY_LANES, limit))
 
 
 async def delete_absent(db: Db, *, beats_before: datetime, runs_before: datetime) -> None:
-    """Remove what is left of workers that no longer beat and of jobs that no version has any more: few rows."""
+    """Delete workers without a recent heartbeat and periodic jobs that no version has any more: few rows."""
     await db.execute("delete from worker_beats where beat_at < $1", beats_before)
     await db.execute("delete from periodic_runs where started_at < $1", runs_before)
     await db.execute("delete from pgqueuer_schedules where coalesce(last_run, created) < $1", runs_before)

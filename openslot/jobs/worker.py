@@ -1,4 +1,4 @@
-"""The worker: takes jobs from the queue, keeps the clock's jobs running, and lets its heart be heard."""
+"""The worker: takes jobs from the queue, runs periodic jobs, and sends heartbeats."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
-    """Work until told to stop, coming back by itself whenever the database was away."""
+    """Run until told to stop, and start again whenever the database was unreachable."""
     worker_id = new_id()
     gate = Gate(places=runtime.settings.worker_concurrency)
     pause = 0.5
@@ -84,11 +84,11 @@ def _scheduled(runtime: Runtime, periodic: Periodic) -> Callable[[Schedule], Awa
 async def _run_until(
     queuer: PgQueuer, signals: tuple[asyncio.Event, ...], beat: Awaitable[None], *, concurrency: int
 ) -> None:
-    """Run queue, clock and heart together; the first signal lets what is under way finish and starts nothing new."""
+    """Run queue, periodic jobs and heartbeat together; after a stop signal, finish running jobs and start none."""
     running = asyncio.ensure_future(
         queuer.run(
             dequeue_timeout=POLL_EVERY,
-            # The queue wants room for two batches.
+            # The queue requires room for two batches.
             batch_size=min(10, concurrency // 2),
             max_concurrent_tasks=concurrency,
             heartbeat_timeout=ABANDONED_AFTER,

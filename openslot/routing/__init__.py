@@ -1,4 +1,4 @@
-"""Declarations: how a handler says which path it answers, what it takes and what it returns."""
+"""Declarations: which path a handler answers, what it takes and what it returns."""
 
 from openslot.routing.declarations import (
     Declaration,

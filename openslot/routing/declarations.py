@@ -1,4 +1,4 @@
-"""Decorators: each attaches a declaration to a handler, and leaves the handler as it is."""
+"""Decorators: each attaches a declaration to a handler without changing the handler."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,9 +24,9 @@ class Given(Struct, frozen=True, kw_only=True):
     """The query parameters of a request, read one by one."""
 
     values: Mapping[str, Any]
-    """Those that are sound, by argument."""
+    """The valid ones, by argument."""
     wrong: AbstractSet[str]
-    """Those that are not, by their own names."""
+    """The invalid ones, by their own names."""
     now: datetime
 
 
@@ -41,7 +41,7 @@ class RateLimit(Struct, frozen=True):
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
-    """What a handler says about itself."""
+    """What a handler declares."""
 
     method: str
     path: str
@@ -53,19 +53,19 @@ class Declaration(Struct, frozen=True, kw_only=True):
     operation_id: str
     transaction: Transaction
     media_type: str | None
-    """Of what is returned; None: the door's."""
+    """The media type of the result; None means the door's."""
     most_bytes: int | None
-    """The largest body; None: the door's."""
+    """The size limit of the body in bytes; None means the door's."""
     limit: RateLimit | None
     """Counted instead of the door's own limit."""
     retried_by: Callable[[Request], str | None] | None
     """Whose retries are recognised, instead of the door's own rule."""
     check: Check | None
-    """What is wrong between query parameters that are sound one by one, by their names."""
+    """Returns faults between query parameters that are valid one by one, by their names."""
 
 
 class Mount(Struct, frozen=True, kw_only=True):
-    """Handlers behind a common beginning of their paths."""
+    """Handlers whose paths share a prefix."""
 
     prefix: str
     handlers: Sequence[Handler]
@@ -86,7 +86,7 @@ def route(
     retried_by: Callable[[Request], str | None] | None = None,
     check: Check | None = None,
 ) -> Callable[[F], F]:
-    """Declare a handler; what is not given follows from its name, its module, its docstring and its method."""
+    """Declare a handler; defaults are derived from its name, module, docstring and method."""
     if transaction == "none" and retried_by is not None:
         raise TypeError("an answer is kept for retries in the handler's own transaction, and there is none")
 
@@ -120,13 +120,13 @@ delete = partial(route, "DELETE")
 
 
 def find_declaration(handler: Handler) -> Declaration | None:
-    """Read what a decorator has attached."""
+    """Return the declaration that a decorator has attached."""
     declaration: Declaration | None = vars(handler).get("declaration")
     return declaration
 
 
 def _path_of(handler: Handler) -> str:
-    """Name the domain's collection, and in it what the handler takes besides query, body and what is given."""
+    """Build the path from the domain's collection and the arguments that are not query, body or injected."""
     parameters = inspect.signature(handler).parameters.values()
     values = [each.name for each in parameters if each.name not in GIVEN and not is_query(each.annotation)]
     return "/".join(("", _domain_of(handler).replace("_", "-"), *(f"{{{name}}}" for name in values)))

@@ -1,4 +1,4 @@
-"""What the API's description tells besides the handlers' own declarations."""
+"""What the API's description contains in addition to the handlers' declarations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ Schema = dict[str, Any]
 
 
 class Webhook(Struct, frozen=True, kw_only=True):
-    """A request that we send: the type of what it tells, and how that type's schema becomes an OpenAPI operation."""
+    """A request that we send: the type of its content, and how that type's schema becomes an OpenAPI operation."""
 
     name: str
     data: type[Struct]

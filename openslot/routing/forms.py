@@ -1,4 +1,4 @@
-"""Forms: a Struct like any body, together with what was typed, so that a page can show it again."""
+"""Forms: a Struct like any body, together with the input as typed, so that a page can show it again."""
 
 from collections.abc import Mapping
 from typing import Generic, TypeVar
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class WhenEmpty(Struct, frozen=True):
-    """Marks a field of a form: what to say when it is left empty."""
+    """Marks a form field with the message to show when it is left empty."""
 
     words: str
 
@@ -23,24 +23,24 @@ class File(Struct, frozen=True, kw_only=True):
 
 
 class Form(Struct, Generic[T], frozen=True, kw_only=True):
-    """A form as it was sent, what it says, and what is wrong with it."""
+    """A form as it was sent, its decoded data, and its faults."""
 
     values: Mapping[str, str] = {}
-    """What was typed, by field."""
+    """The input as typed, by field."""
     faults: Mapping[str, str] = {}
     sent: T | None = None
-    """What the fields say; None while one of them is wrong."""
+    """The decoded data; None if a field is invalid."""
 
     def __getitem__(self, name: str) -> str:
-        """Read what was typed; empty where nothing was."""
+        """Return the input as typed; empty if there was none."""
         return self.values.get(name, "")
 
     def get(self) -> T:
-        """Read what a form without faults says."""
+        """Return the data of a form without faults."""
         if self.sent is None:
             raise LookupError("the form has faults")
         return self.sent
 
     def with_faults(self, faults: Mapping[str, str]) -> "Form[T]":
-        """Add what a verb has found."""
+        """Return the form with faults that a verb has found."""
         return Form(values=self.values, faults={**self.faults, **faults}, sent=self.sent)

@@ -1,4 +1,4 @@
-"""`from` and `to`: the time that a list is asked about."""
+"""`from` and `to`: the time range of a list."""
 
 from typing import Annotated
 
@@ -19,5 +19,5 @@ To = Annotated[
 
 
 def check_span(given: Given) -> dict[str, str]:
-    """Tell whether `from` and `to` are in order, where both are there."""
+    """Return the faults of `from` and `to` together, if both are given."""
     return find_span_faults(given.values.get("from_"), given.values.get("to"))

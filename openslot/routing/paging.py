@@ -1,4 +1,4 @@
-"""Pages of a list: what is asked for, and what is told about the whole."""
+"""Pages of a list: the requested page, and totals for the whole list."""
 
 from typing import Annotated, Generic, TypeVar
 
@@ -30,5 +30,5 @@ class Listing(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 def paginate(page: int, limit: int, total: int) -> Pagination:
-    """Say how many pages there are; none when there is nothing."""
+    """Calculate how many pages there are; none if there are no results."""
     return Pagination(page=page, limit=limit, total=total, total_pages=-(-total // limit))

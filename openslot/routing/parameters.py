@@ -1,4 +1,4 @@
-"""Query parameters: what marks an argument as one."""
+"""Query parameters: the marker that turns an argument into one."""
 
 from functools import reduce
 from operator import or_
@@ -8,24 +8,24 @@ from msgspec import Struct
 
 
 class Query(Struct, frozen=True):
-    """Marks an argument as a query parameter; bounds and description stand in its `Meta`, as those of fields do."""
+    """Marks an argument as a query parameter; bounds and description are in its `Meta`, as for fields."""
 
     name: str | None = None
-    """What it is called in an address; None: as the argument."""
+    """The name in a URL; None if it is that of the argument."""
 
 
 def find_query(annotation: Any) -> Query | None:
-    """Read the mark of an argument."""
+    """Return the marker of an argument."""
     return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Query)), None)
 
 
 def is_query(annotation: Any) -> bool:
-    """Tell whether an argument is a query parameter."""
+    """Return whether an argument is a query parameter."""
     return find_query(annotation) is not None
 
 
 def without_null(annotation: Any) -> Any:
-    """Take null off a parameter's type: in an address it is there or it is not."""
+    """Remove null from a parameter's type: in a URL a parameter is present or absent."""
     if hasattr(annotation, "__metadata__"):
         inner, *marks = get_args(annotation)
         wrap: Any = Annotated

@@ -1,4 +1,4 @@
-"""Requests: what a handler may read of one besides its own arguments."""
+"""Requests: what a handler can read besides its own arguments."""
 
 from collections.abc import Mapping
 from urllib.parse import parse_qsl
@@ -7,7 +7,7 @@ MOST_PARAMETERS = 50
 
 
 class Request:
-    """One request: where it goes, what it carries, and from whom."""
+    """One request: its target, its content, and its sender."""
 
     __slots__ = ("address", "body", "headers", "method", "path", "peer", "query_string")
 
@@ -27,15 +27,15 @@ class Request:
         self.headers = headers
         """By lower-case name."""
         self.address = address
-        """Of the client, whatever proxies stand between, as limits count it."""
+        """The client's address behind any proxies, as limits count it."""
         self.peer = peer
         """The other end of the connection, which may be a proxy."""
         self.body = b""
-        """As it came; empty where the method has none."""
+        """The unparsed body; empty if the method has none."""
 
     @property
     def query(self) -> dict[str, str]:
-        """Read the query leniently, the last of equal names; parameters that must be right are declared instead."""
+        """The query, parsed leniently, with the last of equal names; declare parameters that must be valid instead."""
         text = self.query_string.decode("latin-1")
         try:
             return dict(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_PARAMETERS))
@@ -44,7 +44,7 @@ class Request:
 
     @property
     def cookies(self) -> dict[str, str]:
-        """Read the cookies, the first of equal names, whatever shape their neighbours have."""
+        """The cookies, with the first of equal names; malformed ones do not affect the others."""
         found: dict[str, str] = {}
         for part in self.headers.get("cookie", "").split(";"):
             name, _, value = part.strip().partition("=")

@@ -1,4 +1,4 @@
-"""Responses: what a handler returns when a body alone does not say enough, and the bodies that many share."""
+"""Responses: for handlers that return more than a body, and bodies that many handlers share."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 
 class Cookie(Struct, frozen=True, kw_only=True):
-    """A cookie to be kept by the browser: for this site alone, and out of reach of scripts."""
+    """A cookie for this site only, which scripts can't read."""
 
     name: str
     value: str
@@ -21,7 +21,7 @@ class Cookie(Struct, frozen=True, kw_only=True):
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """A whole answer: bytes are sent as they are, everything else as JSON."""
+    """A whole response: bytes are sent as they are, everything else as JSON."""
 
     status: int = 200
     headers: dict[str, str] = {}

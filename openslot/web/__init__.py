@@ -1,1 +1,1 @@
-"""The door for people: pages, rendered on the server."""
+"""The pages for people, rendered on the server."""

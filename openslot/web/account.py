@@ -1,4 +1,4 @@
-"""Pages: one's own account, and its password."""
+"""Pages: the user's own account and its password."""
 
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 
 
 class PasswordForm(Struct, frozen=True, kw_only=True):
-    """The password as it is and as it shall be."""
+    """The current password and the new one."""
 
     current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Enter a new password"))]
@@ -66,7 +66,7 @@ async def account_page(
     password_form: Form[PasswordForm] | None = None,
     new_key: tuple[str, str] | None = None,
 ) -> Response:
-    """Show the account, with a form's faults or a key that was just made."""
+    """Show the account, with a form's faults or a key that was just created."""
     keys = await access.list_credentials(work, CredentialKind.API_KEY, user.id)
     return page(
         "account.html",

@@ -1,4 +1,4 @@
-"""Pages: make and revoke API keys."""
+"""Pages: create and revoke API keys."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -21,7 +21,7 @@ from openslot.web.pages import page, redirect
 
 
 class KeyForm(Struct, frozen=True, kw_only=True):
-    """A key to be made."""
+    """A key to create."""
 
     name: Annotated[
         str,
@@ -33,13 +33,13 @@ class KeyForm(Struct, frozen=True, kw_only=True):
 
 @get("/account/keys")
 async def show_keys(user: User) -> Response:
-    """Lead to the page that lists the keys; this address is where one was made."""
+    """Redirect to the page that lists the keys; the form that creates one posts to this path."""
     return redirect("/account#keys")
 
 
 @post("/account/keys")
 async def make_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
-    """Make a key and show it in this one answer."""
+    """Create a key and show it once, in this response."""
     if user.effective_plan not in PLANS_WITH_API:
         raise PlanWithoutApi
     if form.faults:
@@ -52,7 +52,7 @@ async def make_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
 
 @get("/account/keys/{key_id}/revoke")
 async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
-    """Ask whether a key shall really be revoked."""
+    """Ask for confirmation before a key is revoked."""
     key = await _get_key(work, user, key_id)
     if not key.is_active(now=work.now):
         return redirect("/account#keys")
@@ -61,7 +61,7 @@ async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
 
 @post("/account/keys/{key_id}/revoke")
 async def revoke_key(work: Work, user: User, key_id: UUID) -> Response:
-    """Close a key."""
+    """Revoke a key."""
     key = await _get_key(work, user, key_id)
     await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
     return redirect("/account?done=revoked")

@@ -1,4 +1,4 @@
-"""The package's own styles, scripts and pictures, held in memory: no path from outside reaches the disk."""
+"""The package's own styles, scripts and images, held in memory, so that no path from outside reaches the disk."""
 
 import hashlib
 from functools import cache
@@ -30,7 +30,7 @@ def assets() -> dict[str, Asset]:
 
 
 def static_url(path: str) -> str:
-    """Address a static file by its content, so that a browser may keep it for good."""
+    """Return a static file's URL, which contains its hash, so that a browser may cache it forever."""
     return f"/static/{path}?v={assets()[path].version}"
 
 

@@ -1,4 +1,4 @@
-"""Cookies: the session that a browser has, and the mark of a device that its owner has signed in with."""
+"""Cookies: the browser's session, and the mark of a device that the user has signed in with before."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ DEVICE_COOKIE = "openslot_device"
 
 
 def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
-    """Give the browser the session to keep, and the mark of a known device, which outlives the session."""
+    """Return the session cookie, and the cookie that marks a known device, which outlives the session."""
     is_secure = _is_secure(work)
     return (
         Cookie(name=COOKIE, value=signed_in.session, max_age=_seconds(SESSION_LASTS), secure=is_secure),
@@ -22,22 +22,22 @@ def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
 
 
 def no_session_cookie(work: Work) -> Cookie:
-    """Take the session back from the browser."""
+    """Return the cookie that deletes the session from the browser."""
     return Cookie(name=COOKIE, value="", max_age=0, secure=_is_secure(work))
 
 
 def device_of(request: Request, work: Work) -> str:
-    """Read the mark of a known device; empty where there is none."""
+    """Return the mark of a known device; empty if there is none."""
     return request.cookies.get(_device_name(work), "")
 
 
 def browser_of(request: Request) -> str:
-    """Name the browser as it names itself."""
+    """Return the browser's name for itself."""
     return "".join(sign for sign in request.headers.get("user-agent", "") if sign.isprintable())
 
 
 def _device_name(work: Work) -> str:
-    # With this prefix no other host of the domain, and no one on an unencrypted line, can set or replace it.
+    # With this prefix neither another host of the domain nor an unencrypted connection can set or replace it.
     return f"__Host-{DEVICE_COOKIE}" if _is_secure(work) else DEVICE_COOKIE
 
 

@@ -1,4 +1,4 @@
-"""How people come in, and how a page says no."""
+"""How people sign in, and how a page shows a refusal."""
 
 from urllib.parse import quote, urlsplit
 
@@ -30,7 +30,7 @@ TITLES = {
     500: Text("Something went wrong"),
     503: Text("Temporarily unavailable"),
 }
-# Where what to do says more than what happened, by the refusal's code.
+# By the refusal's code, for cases where what to do matters more than what happened.
 ADVICE = {
     "not_found": Text("Check the address, or go back to the previous page."),
     "method_not_allowed": Text("Go back to the previous page and try again."),
@@ -43,7 +43,7 @@ ADVICE = {
 
 
 def web_doors(settings: Settings) -> tuple[Door, ...]:
-    """List the ways in for everything that is not an API."""
+    """List the doors for everything that is not an API."""
     headers = page_headers(settings)
     return (
         Door(
@@ -86,13 +86,13 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
 
 
 def ask_to_sign_in(request: Request) -> Response:
-    """Send someone without a session to the sign-in, and back afterwards to the page that was asked for."""
+    """Redirect a visitor without a session to the sign-in, and afterwards back to the requested page."""
     wanted = request.path if request.method in SAFE else "/account"
     return redirect(f"/login?next={quote(wanted)}")
 
 
 def check_same_origin(exchange: Exchange) -> None:
-    """Refuse a form that another site has sent in a visitor's name; what is no browser sends neither header."""
+    """Refuse a form that another site has sent on a visitor's behalf; only browsers send these headers."""
     if exchange.method in SAFE:
         return
     if exchange.headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
@@ -103,7 +103,7 @@ def check_same_origin(exchange: Exchange) -> None:
 
 
 def _own_hosts(exchange: Exchange) -> set[str]:
-    # Some proxies put their own name into Host; the public address is ours in any case.
+    # Some proxies put their own name into Host; the public address is always ours.
     return {exchange.headers.get("host", "").lower(), _host(exchange.runtime.settings.public_url)} - {""}
 
 

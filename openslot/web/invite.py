@@ -1,4 +1,4 @@
-"""Pages: an invitation, by which someone sets a first password or accepts to join an organization."""
+"""Pages: an invitation to set a first password or to join an organization."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ async def show_invitation(work: Work, token: str) -> Response:
 
 @post("/invite/{token}", transaction="none")
 async def accept_invitation(request: Request, work: Work, token: str, form: Form[InvitationForm]) -> Response:
-    """Join; who sets a first password is signed in, who has one signs in with it."""
+    """Accept an invitation; users who set a first password are signed in, others sign in with their own."""
     invitation = await get_invitation(work, token)
     if invitation.has_password:
         async with work.transaction():

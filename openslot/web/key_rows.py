@@ -11,7 +11,7 @@ from openslot.accounts.plans import PLANS_WITH_API
 from openslot.i18n import Text
 from openslot.web import words
 
-# What the form offers, by the value that it sends.
+# The choices of the form, by the value that is sent.
 EXPIRIES = {
     "never": Text("Never"),
     "30": Text("After 30 days"),
@@ -36,7 +36,7 @@ class KeyRow(Struct, frozen=True, kw_only=True):
 
 
 def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
-    """Put a key into words."""
+    """Describe a key as a row."""
     state, tone = _state(key, user, now=now)
     expires = words.day(key.expires_at, user.zone) if key.expires_at else Text("Never")
     return KeyRow(
@@ -54,7 +54,7 @@ def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
 
 
 def expiry_of(choice: str, *, now: datetime) -> datetime | None:
-    """Turn the form's choice into an instant."""
+    """Convert the form's choice to an instant."""
     return None if choice == "never" else now + timedelta(days=int(choice))
 
 

@@ -1,4 +1,4 @@
-"""Pages: templates filled with what they show, in their reader's language, and the responses that carry them."""
+"""Pages: templates rendered in the reader's language, and the responses that carry them."""
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -15,12 +15,12 @@ from openslot.web.assets import static_url
 from openslot.web.zone_names import zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
-# What is shown to one person is kept by no cache, the browser's own included.
+# Personal pages must not be cached, not even by the browser.
 NOT_KEPT = {"cache-control": "no-store"}
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """What a handler shows; the door writes it in the reader's language."""
+    """What a handler shows; the door renders it in the reader's language."""
 
     template: str
     user: User | None
@@ -44,7 +44,7 @@ def _localize(context: Context, value: object) -> object:
 
 @pass_context
 def _sentence(context: Context, fault: str) -> str:
-    """Begin a field's fault with a capital, as it stands below the field."""
+    """Capitalize a field's fault, as it is shown below the field."""
     shown = str(localize(fault, context["locale"]))
     return shown[:1].upper() + shown[1:]
 
@@ -65,13 +65,13 @@ templates.filters |= {"localized": _localize, "sentence": _sentence}
 
 
 def page(template: str, user: User | None, *, status: int = 200, **values: object) -> Response:
-    """Answer with a page; `user` is there on every one."""
+    """Respond with a page; every template gets `user`."""
     shown = Page(template=template, user=user, values={"status": status, **values})
     return Response(status=status, headers={**NOT_KEPT, "content-type": HTML}, body=shown)
 
 
 def write_page(shown: object, exchange: Exchange) -> bytes:
-    """Write a page in the language of who reads it."""
+    """Render a page in the reader's language."""
     if not isinstance(shown, Page):
         raise TypeError(f"{exchange.path} must return a page")
     template = templates.get_template(shown.template)
@@ -79,11 +79,11 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
 
 
 def locale_of(request: Request) -> Locale:
-    """Choose the language of a page: the user's own, or else what the browser asks for."""
+    """Choose the language of a page: the user's own, or else the one that the browser asks for."""
     user = request.user if isinstance(request, Exchange) else None
     return negotiate(user.locale if user else None, request.headers.get("accept-language", ""))
 
 
 def redirect(path: str, *cookies: Cookie) -> Response:
-    """Send the browser on to a page of ours, by GET."""
+    """Redirect the browser to one of our pages, by GET."""
     return Response(status=303, headers={"location": path, **NOT_KEPT}, cookies=cookies)

@@ -20,7 +20,7 @@ from openslot.web.sign_in import HOME
 
 
 class SetupForm(Struct, frozen=True, kw_only=True):
-    """Whose the first account is."""
+    """The owner of the first account."""
 
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
     email: Annotated[EmailAddress, WhenEmpty(Text("Enter your e-mail address"))]
@@ -30,7 +30,7 @@ class SetupForm(Struct, frozen=True, kw_only=True):
 
 @get("/setup")
 async def show_setup(request: Request, work: Work) -> Response:
-    """Show the form for the first account to the one who has the link."""
+    """Show the form for the first account to a visitor with the link."""
     token = request.query.get("token", "")
     await access.check_setup_link(work, token)
     return _show(Form(), token=token)

@@ -1,4 +1,4 @@
-"""Pages: the way in and the way out."""
+"""Pages: sign in and sign out."""
 
 import re
 from typing import Annotated
@@ -16,12 +16,12 @@ from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_
 from openslot.web.pages import page, redirect
 
 HOME = "/account"
-# A path of ours, visible ASCII alone: `//` and `/\` would lead a browser to another host.
+# A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
 LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 
 
 class SignInForm(Struct, frozen=True, kw_only=True):
-    """Who one is, and where to go then."""
+    """The credentials, and the page to open next."""
 
     email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter your e-mail address"))]
     password: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your password"))]
@@ -30,7 +30,7 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 
 @get("/")
 async def start(user: User | None) -> Response:
-    """Lead to where one can begin."""
+    """Redirect to the home page, or to the sign-in if nobody is signed in."""
     return redirect(HOME if user else "/login")
 
 
@@ -43,7 +43,7 @@ async def show_login(request: Request, user: User | None) -> Response:
 
 @post("/login", transaction="none")
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
-    """Begin a session for the one who knows the password; no connection is held while it is checked."""
+    """Start a session if the password is right; no connection is held while it is checked."""
     if user is not None:
         return redirect(local_path(form["next"]))
     if form.faults:
@@ -71,7 +71,7 @@ async def log_out(work: Work) -> Response:
 
 
 def local_path(wanted: str) -> str:
-    """Take a path of ours, and home for everything else."""
+    """Return the path if it is one of ours, and the home page otherwise."""
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 

@@ -16,18 +16,18 @@ async def static_file(request: Request, path: str) -> Response:
 
 @get("/favicon.ico")
 async def favicon(request: Request) -> Response:
-    """Send the icon to browsers that ask without reading the page."""
+    """Send the icon to browsers that request it without reading the page."""
     return send_asset(request, "favicon.svg")
 
 
 @get("/robots.txt")
 async def robots(request: Request) -> Response:
-    """Tell crawlers where nothing is to be found."""
+    """Tell crawlers which paths to skip."""
     return send_asset(request, "robots.txt")
 
 
 def send_asset(request: Request, path: str) -> Response:
-    """Send a file, or say that the browser's copy is still good."""
+    """Send a file, or respond that the browser's copy is still valid."""
     asset = assets().get(path)
     if asset is None:
         raise NotFound

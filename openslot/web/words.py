@@ -1,4 +1,4 @@
-"""Words for people: days, moments, waits and plans as one would say them, in whichever language."""
+"""Words for people: days, moments, waits and plans, in any language."""
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
@@ -11,12 +11,12 @@ PLANS = {Plan.FREE: Text("Free"), Plan.PRO: Text("Pro"), Plan.BUSINESS: Text("Bu
 
 
 def day(instant: datetime, zone: str) -> date:
-    """Name the day that the zone's calendar shows."""
+    """Return the date of an instant in a zone."""
     return instant.astimezone(get_zone(zone)).date()
 
 
 def moment(instant: datetime, zone: str, *, now: datetime) -> Text | date:
-    """Say `Today, 14:32`, `Yesterday, 14:32`, or the day alone when it is longer ago."""
+    """Write `Today, 14:32`, `Yesterday, 14:32`, or only the date if it is longer ago."""
     local, today = instant.astimezone(get_zone(zone)), day(now, zone)
     if local.date() == today:
         return Text("Today, %(time)s", time=local.time())
@@ -26,7 +26,7 @@ def moment(instant: datetime, zone: str, *, now: datetime) -> Text | date:
 
 
 def wait(seconds: int) -> Text:
-    """Say how long to wait."""
+    """Describe how long to wait."""
     if seconds > 90:
         return PluralText(
             "Wait %(count)s minute, then try again.",
@@ -39,7 +39,7 @@ def wait(seconds: int) -> Text:
 
 
 def plan(grants: Sequence[PlanGrant], *, zone: str, now: datetime) -> Text:
-    """Say which plan counts, and why where it is not simply the user's own."""
+    """Describe which plan applies, and why if it is not the user's own."""
     counts, own = strongest(grants, now=now), grants[0]
     name = PLANS[running(counts.plan, counts.until, now=now)]
     if counts.origin is PlanOrigin.ORGANIZATION:

@@ -1,4 +1,4 @@
-"""Time zones as a person would look for them: by region and city, in the page's language."""
+"""Time zones as people look for them: by region and city, in the page's language."""
 
 from functools import lru_cache
 from itertools import groupby
@@ -27,7 +27,7 @@ REGIONS = {
 
 
 class Region(Struct, frozen=True):
-    """A part of the world, and its zones: what is sent for each, and what is shown."""
+    """A part of the world and its zones, each with the value to send and the name to show."""
 
     name: str
     zones: tuple[tuple[str, str], ...]
@@ -35,7 +35,7 @@ class Region(Struct, frozen=True):
 
 @lru_cache(maxsize=16)
 def zones_by_region(locale: Locale) -> tuple[Region, ...]:
-    """List every zone of the world that a person would name, by region, both in the order of the reader's alphabet."""
+    """List the zones that people use, by region, both sorted by the reader's alphabet."""
     names = sorted(name for name in available_timezones() if name.partition("/")[0] in REGIONS)
     regions = (
         Region(
@@ -55,7 +55,7 @@ def zone_name(zone: str) -> str:
 def _city(zone: str, locale: Locale) -> str:
     aliases = get_global("zone_aliases")
     known = babel.Locale.parse(locale.formats).time_zones
-    # CLDR keeps a city's name under the zone's oldest name; an alias shows its own, or it would be there twice.
+    # CLDR keeps a city's name under the zone's oldest name; an alias shows its own, or the name would appear twice.
     names = [] if zone in aliases else [zone, *(old for old, new in aliases.items() if new == zone)]
     cities = (known[name].get("city") for name in names if name in known)
     return next((str(city) for city in cities if city), zone_name(zone.partition("/")[2]).replace("/", ", "))

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: started, found, taken over and stopped by whoever owns it."""
+"""The embedded PostgreSQL server: starting, finding, taking over and stopping it."""
 
 from openslot.core.embedded.cluster import has_cluster
 from openslot.core.embedded.ownership import Server, has_owner, keep_server, start_server, stop_server

@@ -1,4 +1,4 @@
-"""The cluster: the directory that the embedded server keeps its data in, made whole or not at all."""
+"""The cluster: the directory where the embedded server keeps its data, created completely or not at all."""
 
 import os
 import shutil
@@ -16,17 +16,17 @@ LONGEST_SOCKET_PATH = 100
 
 
 def pgdata(data_dir: Path) -> Path:
-    """Tell where the cluster of a data directory is."""
+    """Return where the cluster of a data directory is."""
     return data_dir.resolve() / "postgres"
 
 
 def has_cluster(data_dir: Path) -> bool:
-    """Tell whether an embedded database was ever made here."""
+    """Return whether this data directory has an embedded database."""
     return (pgdata(data_dir) / "PG_VERSION").exists()
 
 
 def prepare(data_dir: Path) -> Path:
-    """Make the place of a cluster, or stop with one clear sentence where it can't be one."""
+    """Create the directory of a cluster, or raise a `StartupError` if it can't be used."""
     directory = pgdata(data_dir)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def prepare(data_dir: Path) -> Path:
 
 
 def initialise(directory: Path) -> None:
-    """Make a cluster beside its place and move it there when it is whole: no kill leaves it half made."""
+    """Create a cluster in a temporary place and move it when it is complete: a kill never leaves it half made."""
     if (directory / "PG_VERSION").exists():
         return
     fresh = directory.with_name("postgres.new")
@@ -70,7 +70,7 @@ def _run(directory: Path, command: list[str], text: str = "") -> None:
 
 
 def socket_directory(directory: Path) -> Path:
-    """Tell where the server listens: beside its data, or in a shorter place where that path is too long."""
+    """Return where the server listens: next to its data, or in a shorter path if that one is too long."""
     if len(os.fsencode(directory)) <= LONGEST_SOCKET_PATH - len(f"/.s.PGSQL.{PORT}"):
         return directory
     owner = directory.stat().st_uid

@@ -1,4 +1,4 @@
-"""Who owns the server: whoever started it stops it, and the next takes over when the owner is dead."""
+"""Who owns the server: the process that starts it also stops it, and another one takes over when the owner is dead."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
 
 def start_server(data_dir: Path, *, options: Mapping[str, str] | None = None) -> Server:
-    """Find the server running or start it; take it over when its owner is dead."""
+    """Find the running server or start it; take it over if its owner is dead."""
     directory = prepare(data_dir)
     with _locked(directory):
         url = await_server(directory)
@@ -39,7 +39,7 @@ def start_server(data_dir: Path, *, options: Mapping[str, str] | None = None) ->
 
 
 def keep_server(data_dir: Path, server: Server) -> Server:
-    """Start the server again when it is gone, and take it over when its owner is."""
+    """Start the server again if it has stopped, and take it over if its owner is dead."""
     if find_server(data_dir) is None:
         again = start_server(data_dir)
         return Server(url=again.url, owned=again.owned or server.owned)
@@ -47,7 +47,7 @@ def keep_server(data_dir: Path, server: Server) -> Server:
 
 
 def has_owner(data_dir: Path) -> bool:
-    """Tell whether somebody lives who looks after the server, running or not."""
+    """Return whether a live process owns the server, running or not."""
     try:
         with (pgdata(data_dir).parent / "postgres.owner").open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,7 +59,7 @@ def has_owner(data_dir: Path) -> bool:
 
 
 def stop_server(data_dir: Path) -> None:
-    """Stop the server: open transactions are rolled back, everything committed is on disk."""
+    """Stop the server; open transactions are rolled back, and everything committed is on disk."""
     directory = pgdata(data_dir)
     process = postmaster(directory)
     for politeness in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
@@ -79,7 +79,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def _take_over(directory: Path, *, within: float = 0.0) -> bool:
-    """Become the owner where there is none: the kernel lets go of a dead owner's lock, however it died."""
+    """Become the owner if there is none; the kernel releases the lock of a dead owner, however it died."""
     if directory in _owned:
         return False
     file = (directory.parent / "postgres.owner").open("ab")
@@ -94,7 +94,7 @@ def _take_over(directory: Path, *, within: float = 0.0) -> bool:
                 return False
             time.sleep(0.02)
     _owned[directory] = file
-    # The lock is what counts; on a full disk nobody can read whose it is.
+    # Only the lock matters; with a full disk the file just can't tell whose it is.
     with suppress(OSError):
         file.truncate(0)
         file.write(b"%d\n" % os.getpid())

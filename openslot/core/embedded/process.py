@@ -1,4 +1,4 @@
-"""The server's process: found, launched, waited for and ended."""
+"""The server's process: finding it, starting it, waiting for it and ending it."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ launched: dict[Path, subprocess.Popen[bytes]] = {}
 
 
 def find_server(data_dir: Path) -> str | None:
-    """Tell the address of the server on this data directory, if it is running and ready."""
+    """Return the address of the server on this data directory if it is running and ready."""
     directory = pgdata(data_dir)
     lines = _postmaster_lines(directory)
     if len(lines) < 8 or lines[7].strip() != "ready" or postmaster(directory) is None:
@@ -34,7 +34,7 @@ def find_server(data_dir: Path) -> str | None:
 
 
 def await_server(directory: Path) -> str | None:
-    """Find the server, waiting while one is still starting or stopping."""
+    """Find the server, waiting while it is still starting or stopping."""
     deadline = time.monotonic() + RECOVERY_WITHIN
     while postmaster(directory) is not None and time.monotonic() < deadline:
         url = find_server(directory.parent)
@@ -62,7 +62,7 @@ def launch(directory: Path, options: Mapping[str, str]) -> str:
             return url
         _end(process)
         why = _why(directory, begins_at)
-        # After a kill of the server alone its own children may need a moment to notice.
+        # If only the server itself was killed, its children may need a moment to notice.
         if "shared memory block" not in why or time.monotonic() > deadline:
             raise StartupError(f"The embedded database does not start: {why}")
         time.sleep(0.2)
@@ -111,7 +111,7 @@ def _open_log(directory: Path) -> tuple[IO[bytes], int]:
 
 
 def _why(directory: Path, begins_at: int) -> str:
-    """Find the line of the log that says why, written since this start began."""
+    """Find the line in the log, written since this start, that says why it failed."""
     with (directory.parent / "postgres.log").open("rb") as log:
         log.seek(begins_at)
         lines = [line for line in log.read().decode("utf-8", "replace").splitlines() if line.strip()]
@@ -138,7 +138,7 @@ def postmaster(directory: Path) -> psutil.Process | None:
 
 
 def _forget_dead_server(directory: Path) -> None:
-    """Remove a killed server's lock files where its pid is a zombie's or another program's: PostgreSQL would refuse."""
+    """Remove a killed server's lock files if its pid is now a zombie or another program; PostgreSQL would not start."""
     if child := launched.pop(directory, None):
         child.poll()
     try:
@@ -147,7 +147,7 @@ def _forget_dead_server(directory: Path) -> None:
     except (IndexError, ValueError, psutil.Error):
         return
     deadline = time.monotonic() + STOP_WITHIN
-    # With the files goes PostgreSQL's own guard against children that outlive it, so they are waited for here.
+    # Removing the files also removes PostgreSQL's protection against surviving children, so wait for those here.
     while is_dead and _has_survivors(directory):
         if time.monotonic() > deadline:
             raise StartupError(f"Processes of a killed database still work in {directory}; end them first.")
@@ -166,7 +166,7 @@ def _has_survivors(directory: Path) -> bool:
 
 
 def ends(process: psutil.Process, politeness: signal.Signals) -> bool:
-    """Send a signal and wait; a zombie that nobody collects has ended too."""
+    """Send a signal and return whether the process ends in time; a zombie that is not reaped counts as ended."""
     deadline = time.monotonic() + STOP_WITHIN
     with suppress(psutil.NoSuchProcess):
         process.send_signal(politeness)

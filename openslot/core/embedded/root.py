@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs: where they are, and how they are run by root, whom they refuse."""
+"""PostgreSQL's own programs: where they are, and how to run them as root, which they refuse."""
 
 import os
 import pwd
@@ -17,13 +17,13 @@ SYSTEM_USER = "openslot-postgres"
 
 
 def postgres_program(name: str) -> str:
-    """Tell where one of PostgreSQL's own programs is."""
+    """Return the path of one of PostgreSQL's own programs."""
     return str(find_binaries() / name)
 
 
 def find_binaries() -> Path:
-    """Tell where the programs of PostgreSQL are."""
-    # The package is only looked up, not imported: importing it makes directories and warns.
+    """Return the directory of PostgreSQL's programs."""
+    # Look the package up without importing it: the import creates directories and warns.
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
         raise StartupError(f"The package {WHEEL} is missing, and DATABASE_URL names no database.")
@@ -31,11 +31,11 @@ def find_binaries() -> Path:
 
 
 def unprivileged(directory: Path, command: list[str]) -> tuple[list[str], dict[str, Any]]:
-    """Tell how to run a program of PostgreSQL, which refuses to be root."""
+    """Return how to run one of PostgreSQL's programs, which refuse to run as root."""
     full = [postgres_program(command[0]), *command[1:]]
     if os.geteuid() != 0:
         return full, {}
-    # A user namespace shows root as an ordinary user: PostgreSQL runs, and no file changes its owner or mode.
+    # In a user namespace root appears as an ordinary user: PostgreSQL runs, and no file changes its owner or mode.
     namespace = ["unshare", "--user", f"--map-user={_any_ordinary_user()}"]
     if _works(namespace):
         _give(directory, 0, 0)

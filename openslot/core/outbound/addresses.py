@@ -7,7 +7,7 @@ from openslot.core.config import Network
 
 Address = IPv4Address | IPv6Address
 
-# Own tables, because `is_global` answers differently from one Python patch release to the next.
+# Our own tables, because the results of `is_global` differ between Python patch releases.
 NOT_PUBLIC_V4 = tuple(
     IPv4Network(block)
     for block in (
@@ -30,7 +30,7 @@ NOT_PUBLIC_V4 = tuple(
     )
 )
 
-# All else outside it is refused unnamed: loopback, mapped and compatible IPv4, ULA, link-local, site-local, multicast.
+# Everything outside of it is refused: loopback, mapped and compatible IPv4, ULA, link-local, site-local, multicast.
 GLOBAL_UNICAST_V6 = IPv6Network("2000::/3")
 
 NOT_PUBLIC_V6 = tuple(
@@ -44,12 +44,12 @@ NOT_PUBLIC_V6 = tuple(
     )
 )
 
-# The one way out of an IPv6-only host to IPv4: judged by the address inside.
+# NAT64, the only way from an IPv6-only host to IPv4: the embedded address is checked.
 NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether the address belongs to the public internet."""
+    """Return whether the address belongs to the public internet."""
     if isinstance(address, IPv4Address):
         return not is_inside(address, NOT_PUBLIC_V4)
     if address in NAT64:
@@ -58,5 +58,5 @@ def is_public(address: Address) -> bool:
 
 
 def is_inside(address: Address, networks: Iterable[Network]) -> bool:
-    """Tell whether one of the networks holds the address as it is written, with nothing unwrapped."""
+    """Return whether one of the networks contains the address as it is written, without unwrapping it."""
     return any(address in network for network in networks)

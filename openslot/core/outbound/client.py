@@ -1,4 +1,4 @@
-"""Makes requests to URLs that a user gave, and hands out clients that can make no others."""
+"""Sends requests to URLs that a user gave, and creates clients with the same restrictions."""
 
 import logging
 import ssl
@@ -28,33 +28,33 @@ USER_AGENT = "Openslot"
 METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 MOST_REDIRECTS = 5
 
-# Its line for every request holds the whole URL, and a user's URL may hold a secret.
+# It logs the whole URL of every request, and a user's URL may contain a secret.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
 
 
 class OutboundResponse(Struct, frozen=True):
-    """What the other side said; the body is as it came, never unpacked."""
+    """What the server answered; the body is never decompressed."""
 
     status: int
     headers: dict[str, str]
-    """By lower-case name; a name that came twice has its values by commas."""
+    """By lower-case name; the values of a repeated name are joined by commas."""
     body: bytes
     truncated: bool
     elapsed_ms: int
 
 
 class NoCookies(CookieJar):
-    """Keeps no cookie and reads none: a client may speak for many users."""
+    """Stores and sends no cookies: one client may act for many users."""
 
     def extract_cookies(self, response: object, request: object) -> None:
-        """Leave the response's cookies."""
+        """Ignore the response's cookies."""
 
     def add_cookie_header(self, request: object) -> None:
-        """Leave the request without cookies."""
+        """Add no cookies to the request."""
 
 
 class Outbound:
-    """Makes outgoing calls to public addresses and to the networks that the operator allows."""
+    """Makes outgoing calls to public addresses and to networks that the operator allows."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Outbound:
         self._tls = tls or _default_tls()
         self._tls.set_alpn_protocols(["http/1.1"])
         self._transports: WeakSet[GuardedTransport] = WeakSet()
-        # A connection of its own for each call: nothing that was checked for one is reused for another.
+        # A new connection for each call: nothing that was checked for one call is reused for another.
         single = GuardedTransport(
             self._guard, connector=self._connector, tls=self._tls, connection="close", packed_bodies="as they came"
         )
@@ -78,11 +78,11 @@ class Outbound:
         self._client = _make_client(single)
 
     def check_url(self, url: str) -> None:
-        """Refuse a URL that no look-up could make acceptable."""
+        """Refuse a URL that would not be allowed whatever its name resolves to."""
         self._guard.get_target(url)
 
     def transport(self, limits: RequestLimits = DEFAULT_LIMITS) -> GuardedTransport:
-        """Give a transport for a library that makes its own httpx2 client; the client closes it."""
+        """Return a transport for a library that makes its own httpx2 client; the client closes it."""
         transport = GuardedTransport(self._guard, connector=self._connector, tls=self._tls, limits=limits)
         self._transports.add(transport)
         return transport
@@ -95,7 +95,7 @@ class Outbound:
         follow_redirects: bool = False,
         limits: RequestLimits = DEFAULT_LIMITS,
     ) -> httpx2.AsyncClient:
-        """Give a client that checks every request, each redirect anew; close it after use."""
+        """Return a client that checks every request, including each redirect; close it after use."""
         return _make_client(self.transport(limits), headers=headers, auth=auth, follow_redirects=follow_redirects)
 
     async def send(
@@ -109,7 +109,7 @@ class Outbound:
         within: timedelta = timedelta(seconds=15),
         at_most: int = 65536,
     ) -> OutboundResponse:
-        """Send one request over one new connection and give the answer, a redirect too, as it came."""
+        """Send one request over a new connection and return the response; redirects are not followed."""
         started = time.monotonic()
         self.check_url(url)
         check_method(method)
@@ -122,7 +122,7 @@ class Outbound:
         return OutboundResponse(response.status_code, dict(response.headers.items()), content, truncated, elapsed_ms)
 
     async def close(self) -> None:
-        """End all calls under way."""
+        """Cancel all calls in progress."""
         self._system.close()
         for transport in tuple(self._transports):
             await transport.aclose()
@@ -142,7 +142,7 @@ def _make_client(
         follow_redirects=follow_redirects,
         max_redirects=MOST_REDIRECTS,
         cookies=NoCookies(),
-        # The transport's limits are the only ones: httpx2's own count each step by itself.
+        # Only the transport's limits apply: httpx2's own time-outs count each step separately.
         timeout=None,
         trust_env=False,
     )
@@ -179,5 +179,5 @@ async def _read_body(response: httpx2.Response) -> tuple[bytes, bool]:
 
 @cache
 def _default_tls() -> ssl.SSLContext:
-    """Trust what the system trusts; reading its certificates takes tens of milliseconds, so it is done once."""
+    """Trust the system's certificates; loading them takes tens of milliseconds, so it is done once."""
     return httpcore2.default_ssl_context()

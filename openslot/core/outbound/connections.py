@@ -26,15 +26,15 @@ class OutboundConnection:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether an exchange is over and the connection still open for the next."""
+        """Return whether the last exchange is over and the connection is open for another."""
         return self._http.is_idle() and not self._http.has_expired()
 
     def leads_to(self, target: OutboundTarget, addresses: tuple[Address, ...]) -> bool:
-        """Tell whether it was opened under the target's scheme, host and port to one of the addresses."""
+        """Return whether it was opened for the target's scheme, host and port to one of the addresses."""
         return self._pinned_to == (target.scheme, target.host, target.port) and self._address in addresses
 
     async def send(self, request: httpcore2.Request) -> httpcore2.Response:
-        """Send the request and give the response once its headers are there."""
+        """Send the request and return the response once its headers have arrived."""
         self.stream.expect_headers()
         return await self._http.handle_async_request(request)
 
@@ -51,7 +51,7 @@ async def open_connection(
     tls: ssl.SSLContext,
     within: float,
 ) -> OutboundConnection:
-    """Connect to the first of the addresses that answers, and let it prove the target's name if TLS is spoken."""
+    """Connect to the first address that answers; with TLS, verify that it has a certificate for the target's name."""
     connect_by = time.monotonic() + within
     address, stream = await _connect(target, addresses[:MOST_ADDRESSES_TRIED], connector, connect_by=connect_by)
     try:
@@ -74,7 +74,7 @@ async def _connect(
     first, *others = addresses
     share = max(connect_by - time.monotonic(), 0) / len(addresses)
     try:
-        # The address, never the name: a second look-up could give another answer.
+        # Connect by address, never by name: a second look-up could return another one.
         return first, await connector.connect_tcp(str(first), target.port, timeout=share)
     except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as fault:
         if others:

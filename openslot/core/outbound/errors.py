@@ -34,7 +34,7 @@ SENTENCES = {
     OutboundReason.NUMBER: "The URL's IPv4 address must be four decimal numbers, such as 192.0.2.1.",
     OutboundReason.NAME: "The URL's host is a name of a private network.",
     OutboundReason.INSECURE: "The URL must begin with https://; http:// is for networks that the operator allows.",
-    # Says nothing of the address found: it would let strangers read the inner DNS.
+    # Does not reveal the address: that would let strangers read the internal DNS.
     OutboundReason.ADDRESS: "The URL leads to an address that is not public.",
     OutboundReason.METHOD: "The method is not open to outgoing calls.",
     OutboundReason.HEADERS: "A header is not well formed, or belongs to the connection.",

@@ -1,4 +1,4 @@
-"""Tells the network's faults as failures of the other side, each by its kind."""
+"""Turns network errors into failures of the other side, each with its kind."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from openslot.core.outbound.streams import ResponseTooLong
 
 @contextmanager
 def told_as_failures(host: str) -> Iterator[None]:
-    """Turn what the network raises into a failure that names the host."""
+    """Turn exceptions of the network into a failure that names the host."""
     try:
         yield
     except (TimeoutError, httpcore2.TimeoutException) as fault:

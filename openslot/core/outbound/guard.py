@@ -1,4 +1,4 @@
-"""Decides where a request may go: looks the name up once and checks every address that it has."""
+"""Decides where a request may go: resolves the name once and checks every address."""
 
 from openslot.core.config import Network
 from openslot.core.outbound.addresses import Address
@@ -8,18 +8,18 @@ from openslot.core.outbound.targets import LONGEST_URL, OutboundTarget, check_ad
 
 
 class Guard:
-    """Knows which addresses the operator allows beside the public ones."""
+    """Knows which addresses the operator allows in addition to public ones."""
 
     def __init__(self, *, allow: tuple[Network, ...], resolver: Resolver) -> None:
         self._allow = allow
         self._resolver = resolver
 
     def get_target(self, url: str, *, at_most: int = LONGEST_URL) -> OutboundTarget:
-        """Read where the URL leads, or refuse it if no look-up could make it acceptable."""
+        """Parse where the URL leads, or refuse it if it would not be allowed whatever its name resolves to."""
         return get_target(url, allow=self._allow, at_most=at_most)
 
     async def get_addresses(self, target: OutboundTarget) -> tuple[Address, ...]:
-        """Give the target's addresses, or refuse it unless each of them is public or allowed."""
+        """Return the target's addresses, or refuse it unless each of them is public or allowed."""
         addresses = (target.address,) if target.address is not None else await self._look_up(target.host)
         check_addresses(target, addresses, allow=self._allow)
         return addresses

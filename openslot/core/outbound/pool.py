@@ -1,4 +1,4 @@
-"""The connections of one client: those in use, and those that wait to be used again."""
+"""The connections of one client: those in use, and idle ones that can be used again."""
 
 from weakref import WeakSet
 
@@ -11,21 +11,22 @@ MOST_IDLE = 10
 
 
 class OutboundPool:
-    """Gives an idle connection to a request that would be allowed to open the very same one.
+    """Reuses an idle connection only for a request that would be allowed to open the same one.
 
-    A request's host is looked up and checked before the pool is asked, and the pool gives only a connection that was
-    opened under the same scheme, host and port to one of the addresses just checked. So a name that has moved to a
-    private address is refused though a connection is open, and two names at one address never share a connection.
+    A request's host is resolved and checked before the pool is asked, and the pool returns only a connection that was
+    opened for the same scheme, host and port to one of the addresses just checked. So a name that has moved to a
+    private address is refused even if a connection is open, and two names at one address never share a connection.
     """
 
     def __init__(self) -> None:
         self._idle: list[OutboundConnection] = []
-        # Weakly: a response that nobody closed must not keep its connection open for as long as the client lives.
+        # Weak references: a response that was never closed must not keep its connection open as long as the client
+        # exists.
         self._busy: WeakSet[OutboundConnection] = WeakSet()
         self._is_closed = False
 
     def find(self, target: OutboundTarget, addresses: tuple[Address, ...]) -> OutboundConnection | None:
-        """Take out an idle connection to one of the addresses, the last used first."""
+        """Remove and return an idle connection to one of the addresses, the most recently used first."""
         for connection in reversed(self._idle):
             if connection.leads_to(target, addresses) and connection.is_idle:
                 self._idle.remove(connection)
@@ -33,7 +34,7 @@ class OutboundPool:
         return None
 
     def use(self, connection: OutboundConnection) -> None:
-        """Know of a connection from now until it is released."""
+        """Track a connection until it is released."""
         if self._is_closed:
             raise OutboundFailed(Kind.CONNECT, "The client is closed.")
         self._busy.add(connection)
@@ -50,7 +51,7 @@ class OutboundPool:
                 await one.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection, those in use too, and take no more."""
+        """Close every connection, including those in use, and accept no more."""
         self._is_closed = True
         closing, self._idle = [*self._idle, *self._busy], []
         for connection in closing:

@@ -1,4 +1,4 @@
-"""Checks a request's method and headers, and writes it as it goes over the wire."""
+"""Checks a request's method and headers, and builds what is sent."""
 
 import re
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ CLOSED_HEADERS = frozenset({"expect", "upgrade", "te", "keep-alive", "proxy-conn
 
 
 def check_method(method: str) -> None:
-    """Refuse a method that is no plain request."""
+    """Refuse a method that is not a plain request."""
     if len(method) > LONGEST_METHOD or not METHOD.fullmatch(method) or method in CLOSED_METHODS:
         raise OutboundRefused(OutboundReason.METHOD)
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Refuse a header of the caller that is malformed or says how the request is sent."""
+    """Refuse a caller's header that is malformed or controls how the request is sent."""
     for name, value in headers.items():
         if name.lower() in OWN_HEADERS | FRAMING_HEADERS:
             raise OutboundRefused(OutboundReason.HEADERS)
@@ -35,9 +35,9 @@ def check_headers(headers: Mapping[str, str]) -> None:
 
 
 def build_request(request: httpx2.Request, target: OutboundTarget, *, connection: str) -> httpcore2.Request:
-    """Write the request for its target, with the headers of the connection that are ours to say."""
+    """Build the request for its target, with the connection headers that only we may set."""
     check_method(request.method)
-    # What else extensions can say (another name for TLS, another request line) is not for the caller to decide.
+    # Callers must not set other extensions, such as another name for TLS or another request line.
     timeouts = {name: request.extensions.get("timeout", {}).get(name) for name in ("read", "write")}
     return httpcore2.Request(
         request.method,
@@ -47,7 +47,7 @@ def build_request(request: httpx2.Request, target: OutboundTarget, *, connection
         headers=[
             ("Host", target.host_header),
             ("Connection", connection),
-            # Nothing is unpacked: a few bytes could stand for more than memory holds.
+            # Responses are not decompressed: a few bytes could expand to more than memory holds.
             ("Accept-Encoding", "identity"),
             *_read_headers(request),
         ],
@@ -61,7 +61,7 @@ def _read_headers(request: httpx2.Request) -> list[tuple[str, str]]:
     headers = [(name, value) for name, value in headers if name.lower() not in OWN_HEADERS]
     for name, value in headers:
         _check_header(name, value)
-    # A body with two lengths ends at one place for us and perhaps at another for the server.
+    # With two lengths, the server might see the end of the body in another place than we do.
     if sum(name.lower() in FRAMING_HEADERS for name, _ in headers) > 1:
         raise OutboundRefused(OutboundReason.HEADERS)
     return headers

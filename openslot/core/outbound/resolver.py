@@ -1,4 +1,4 @@
-"""Asks the system for a name's addresses without stopping the event loop."""
+"""Resolves names with the system's resolver without blocking the event loop."""
 
 import asyncio
 import socket
@@ -13,10 +13,10 @@ from openslot.core.outbound.addresses import Address
 
 
 class Resolver(Protocol):
-    """Whoever knows the addresses of a name."""
+    """Resolves names to addresses."""
 
     async def resolve(self, host: str) -> tuple[Address, ...]:
-        """Give all addresses of the name, the best first, or raise OSError."""
+        """Return all addresses of the name, best first, or raise OSError."""
         ...
 
 
@@ -24,15 +24,15 @@ class SystemResolver:
     """The system's own resolver, hosts file included."""
 
     def __init__(self, *, at_once: int = 32) -> None:
-        # Its own threads: slow name servers must not take those that the rest of the process shares.
+        # Its own threads: slow name servers must not block those that the rest of the process shares.
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="resolver")
 
     async def resolve(self, host: str) -> tuple[Address, ...]:
-        """Give all addresses of the name, the best first, or raise OSError."""
+        """Return all addresses of the name, best first, or raise OSError."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
 
     def close(self) -> None:
-        """Take no more questions."""
+        """Accept no more look-ups."""
         self._threads.shutdown(wait=False)
 
 

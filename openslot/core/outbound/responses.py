@@ -1,4 +1,4 @@
-"""Gives a response to httpx2: headers that can do no harm there, and a body within its bounds of size and time."""
+"""Builds httpx2 responses: headers that are safe to process, and a body with limits of size and time."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from openslot.core.outbound.streams import ResponseTooLong
 def build_response(
     request: httpx2.Request, response: httpcore2.Response, stream: httpx2.AsyncByteStream
 ) -> httpx2.Response:
-    """Give the response with its headers, less a Location that is no URL, and without a way to its connection."""
+    """Build the response without access to its connection, dropping a Location header that is not a URL."""
     headers = httpx2.Headers(response.headers)
     if "location" in headers and not _is_url(headers["location"], request.url):
         del headers["location"]
@@ -26,7 +26,7 @@ def build_response(
 
 
 def _is_url(location: str, base: httpx2.URL) -> bool:
-    # The client reads it in these steps, followed or not, and would raise what is no failure of a request.
+    # The client parses the header in the same steps, even if it does not follow it, and would raise an unrelated error.
     try:
         url = httpx2.URL(location)
         if url.scheme and not url.host:
@@ -39,7 +39,7 @@ def _is_url(location: str, base: httpx2.URL) -> bool:
 
 
 class BoundedStream(httpx2.AsyncByteStream):
-    """Gives a body's bytes as they come, fails past its bounds, and releases the connection when closed."""
+    """Yields a body's bytes as they arrive, fails beyond its limits, and releases the connection when closed."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class BoundedStream(httpx2.AsyncByteStream):
                     raise self._too_large()
 
     async def aclose(self) -> None:
-        """Leave what was not read, and release the connection."""
+        """Discard what was not read, and release the connection."""
         try:
             await self._response.aclose()
         finally:
@@ -82,7 +82,7 @@ class BoundedStream(httpx2.AsyncByteStream):
                 except ResponseTooLong:
                     raise self._too_large() from None
         if chunk and self._is_refused:
-            # A few packed bytes could stand for more than memory holds.
+            # A few compressed bytes could expand to more than memory holds.
             raise OutboundFailed(Kind.PROTOCOL, f"{self._host} packed its answer though it was asked not to.")
         return chunk
 

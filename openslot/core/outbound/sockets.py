@@ -1,4 +1,4 @@
-"""Connects to an address by its number, with no look-up on the way."""
+"""Connects to a numeric address, without a look-up."""
 
 import asyncio
 import socket
@@ -8,14 +8,14 @@ from ipaddress import ip_address
 import httpcore2
 from anyio.abc import SocketStream
 
-# Not exported, and better than a second copy of it here.
+# Not exported, but better than a copy of it here.
 from httpcore2._backends.anyio import AnyIOStream
 
 from openslot.core.outbound.addresses import Address
 
 
 class AddressBackend(httpcore2.AnyIOBackend):
-    """Connects to one address only, where its parent would race all that a name has, at five times the cost."""
+    """Connects to one address only; the parent class would race all addresses of a name, at five times the cost."""
 
     async def connect_tcp(
         self,
@@ -25,7 +25,7 @@ class AddressBackend(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the address; a name is an error."""
+        """Connect to the address; raise an error for a name."""
         address = ip_address(host)
         try:
             async with asyncio.timeout(timeout):

@@ -1,4 +1,4 @@
-"""A network stream that gives no more bytes than it may."""
+"""A network stream that limits how many bytes it returns."""
 
 from contextlib import suppress
 
@@ -13,7 +13,7 @@ class ResponseTooLong(Exception):  # noqa: N818 - a signal between the stream an
 
 
 class MeteredStream(httpcore2.AsyncNetworkStream):
-    """Sends a request's parts together, and counts what comes back."""
+    """Sends the parts of a request together, and counts what is received."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -21,19 +21,19 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         self._left = 0
 
     def expect_headers(self) -> None:
-        """Let the other side send as much as headers may need."""
+        """Allow as many bytes as headers may need."""
         self._left = MOST_HEADER_BYTES
 
     def expect_body(self, at_most: int) -> None:
-        """Let the other side send a body of so many bytes as well."""
-        # Twice, for the framing of chunks; past that a body is too long however little of it is content.
+        """Also allow a body of up to this many bytes."""
+        # Twice as many, for the framing of chunks; beyond that a body is too long, however little of it is content.
         self._left += 2 * at_most
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the parent's
-        """Give what came, up to what is left."""
+        """Return received bytes, up to the remaining limit."""
         if self._left <= 0:
             raise ResponseTooLong
-        # A server may have answered and closed before it read everything: what it said is still there to be read.
+        # A server may have answered and closed before reading everything: its answer can still be read.
         with suppress(httpcore2.WriteError):
             await self._send_rest(timeout)
         data = await self._stream.read(min(max_bytes, self._left), timeout)
@@ -41,7 +41,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the parent's
-        """Send the bytes, small ones together with those that follow."""
+        """Send the bytes; small writes are combined with those that follow."""
         self._unsent += buffer
         if len(self._unsent) > MOST_UNSENT_BYTES:
             await self._send_rest(timeout)
@@ -51,7 +51,7 @@ class MeteredStream(httpcore2.AsyncNetworkStream):
         await self._stream.aclose()
 
     def get_extra_info(self, info: str) -> object:
-        """Tell what the stream beneath knows."""
+        """Return what the underlying stream knows."""
         return self._stream.get_extra_info(info)
 
     async def _send_rest(self, timeout: float | None) -> None:  # noqa: ASYNC109 - the parent's

@@ -1,4 +1,4 @@
-"""Reads a URL strictly and refuses all that needs no look-up to be refused."""
+"""Parses a URL strictly and refuses everything that can be refused without a look-up."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ LONGEST_URL = 2048
 LONGEST_NAME = 253
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# Below 1024 the web's own two ports alone; above, all but those of services that act on what a request says.
+# Below 1024 only the web's own two ports; above, all except those of services that would act on a request's content.
 # fmt: off
 CLOSED_PORTS = frozenset({
     1433, 1521, 1719, 1720, 1723, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 3659, 4045, 4190, 5060, 5061,
@@ -45,22 +45,22 @@ class OutboundTarget(Struct, frozen=True):
     path: str
     address: Address | None
     only_allowed: OutboundReason | None
-    """Set if nothing but an address that the operator allows will do."""
+    """Set if only an address that the operator allows is acceptable."""
 
     @property
     def host_header(self) -> str:
-        """The host as HTTP writes it."""
+        """The host as it is written in HTTP."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
 def check_url(url: str, *, allow: Iterable[Network] = ()) -> None:
-    """Refuse a URL that no look-up could make acceptable."""
+    """Refuse a URL that would not be allowed whatever its name resolves to."""
     get_target(url, allow=tuple(allow))
 
 
 def get_target(url: str, *, allow: tuple[Network, ...], at_most: int = LONGEST_URL) -> OutboundTarget:
-    """Read where the URL leads, or refuse it."""
+    """Parse where the URL leads, or refuse it."""
     if len(url) > at_most:
         raise OutboundRefused(OutboundReason.TOO_LONG)
     target = _read(url)
@@ -128,7 +128,7 @@ def _read_v6(text: str) -> IPv6Address:
 
 def _find_v4(name: str) -> IPv4Address | None:
     labels = name.split(".")
-    # Resolvers read octal, hex, short and whole-number addresses, each in its own way: one spelling is enough.
+    # Resolvers differ in how they read octal, hex, short and whole-number addresses, so only one notation is allowed.
     if NUMBER.fullmatch(labels[-1]):
         try:
             return IPv4Address(name)
@@ -140,7 +140,7 @@ def _find_v4(name: str) -> IPv4Address | None:
 
 
 def _is_readable(name: str) -> bool:
-    # httpx2 decodes international names wherever it meets them, and raises for those that are none.
+    # httpx2 decodes international names wherever they appear, and raises an error for invalid ones.
     try:
         return "xn--" not in name or bool(httpx2.URL(scheme="https", host=name).host)
     except UnicodeError:

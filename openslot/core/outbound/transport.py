@@ -1,4 +1,4 @@
-"""The guard as an httpx2 transport: every request of a client, each redirect too, is checked before it goes out."""
+"""The guard as an httpx2 transport: every request of a client, including redirects, is checked before it is sent."""
 
 import asyncio
 import ssl
@@ -19,12 +19,12 @@ from openslot.core.outbound.requests import build_request
 from openslot.core.outbound.responses import BoundedStream, build_response
 from openslot.core.outbound.targets import OutboundTarget
 
-# Servers give longer ones than users do: page tokens and sync tokens are part of them.
+# Servers return longer URLs than users enter: they contain page tokens and sync tokens.
 LONGEST_REQUEST_URL = 8192
 
 
 class RequestLimits(Struct, frozen=True):
-    """How long a request may take and how much may come back."""
+    """How long a request may take and how large its response may be."""
 
     connect_within: timedelta = timedelta(seconds=5)
     """For the look-up, the connection and the TLS handshake together."""
@@ -38,7 +38,7 @@ DEFAULT_LIMITS = RequestLimits()
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Sends each request to an address that was looked up and checked for it, within its limits."""
+    """Sends each request to an address that was resolved and checked for it, within its limits."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._pool = OutboundPool()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request, follow no redirect, and give a response that must be read or closed."""
+        """Send one request without following redirects, and return a response that must be read or closed."""
         limits: RequestLimits = request.extensions.get("limits", self._limits)
-        # A redirect's request carries the extensions of the first: one clock runs for the whole chain.
+        # A redirected request carries the extensions of the first, so one deadline applies to the whole chain.
         finish_by: float = request.extensions.setdefault("finish_by", time.monotonic() + limits.within.total_seconds())
         target = self._guard.get_target(str(request.url), at_most=LONGEST_REQUEST_URL)
         message = build_request(request, target, connection=self._connection)
@@ -81,7 +81,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return build_response(request, response, stream)
 
     async def aclose(self) -> None:
-        """End the requests under way and close every connection."""
+        """Cancel the requests in progress and close every connection."""
         await self._pool.aclose()
 
     async def _connect(self, target: OutboundTarget, *, within: float) -> OutboundConnection:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 between the socket and the app: how large, how long and how many, before anyone looks at what is asked."""
+"""HTTP/1.1 between the socket and the app: limits of size, time and number, before a request is looked at."""
 
 import asyncio
 from functools import partial
@@ -12,7 +12,7 @@ from openslot.http.security import api_headers
 
 
 def protocol_for(settings: Settings, limits: ConnectionLimits | None = None) -> type[asyncio.Protocol]:
-    """Make what uvicorn calls for each connection of one server."""
+    """Create the protocol class that uvicorn instantiates for each connection of one server."""
     chosen = limits or limits_of(settings)
     made = partial(Connection, limits=chosen, connections=Connections(chosen), refusal_headers=api_headers(settings))
     return cast("type[asyncio.Protocol]", made)

@@ -1,4 +1,4 @@
-"""Answers as bytes: the head of a response, and whole refusals that no app has made."""
+"""Responses as bytes: the head of a response, and complete refusals that were not made by the app."""
 
 from collections.abc import Iterable
 from http import HTTPStatus
@@ -16,7 +16,7 @@ CLOSE: Header = (b"connection", b"close")
 
 
 def write_head(status: int, headers: list[Header]) -> bytes:
-    """Write a response's head; a header that would begin a line of its own is never sent."""
+    """Write a response's head; a header that contains a line break is never sent."""
     lines = [b"%b: %b" % header for header in headers]
     text = b"".join(lines)
     if b"\r" in text or b"\n" in text or b"\0" in text:
@@ -26,7 +26,7 @@ def write_head(status: int, headers: list[Header]) -> bytes:
 
 
 def write_refusal(refusal: Refusal, headers: Iterable[Header]) -> bytes:
-    """Write a refusal in the API's shape, as the last answer on its connection."""
+    """Write a refusal in the API's form, as the last response on its connection."""
     body = msgspec.json.encode({"error": refusal.message})
     own = [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
     all_headers = [

@@ -1,4 +1,4 @@
-"""One connection: its requests one after the other, each within its bounds."""
+"""One connection: its requests one after the other, each within its limits."""
 
 import asyncio
 from enum import IntEnum
@@ -19,7 +19,7 @@ from openslot.http.protocol.heads import read_target
 from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
 
-# So much of a body waits for the app before no more is read.
+# Reading pauses while this much of a body is waiting for the app.
 MOST_WAITING = 64 * 1024
 
 log = structlog.get_logger()
@@ -35,7 +35,7 @@ class Phase(IntEnum):
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, lets the app answer them, and ends what is too large, too slow or no HTTP."""
+    """Reads requests, lets the app answer them, and ends connections that are too large, too slow or not HTTP."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class Connection(asyncio.Protocol):
 
     @property
     def default_headers(self) -> list[Header]:
-        """The headers that every answer begins with: the date."""
+        """The headers that every response begins with: the date."""
         return self._state.default_headers
 
     # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection, or refuse it where there are too many."""
+        """Accept the connection, or refuse it if there are too many."""
         self._transport = cast("asyncio.Transport", transport)
         self._client = _endpoint(transport.get_extra_info("peername"))
         self._server = _endpoint(transport.get_extra_info("sockname"))
@@ -88,11 +88,11 @@ class Connection(asyncio.Protocol):
             self._write_refusal(refusal)
             self._close()
         else:
-            # The server keeps them under the names of its own protocols.
+            # The server's set is typed for its own protocol classes.
             self._state.connections.add(cast("Any", self))
 
     def data_received(self, data: bytes) -> None:
-        """Read on; what comes before an answer is sent waits for it."""
+        """Read more bytes; a request that arrives before the last one is answered waits."""
         if self._phase is Phase.ANSWER:
             self._ahead += data
             self._pause_reading()
@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
             self._take(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the app that nobody waits for its answer."""
+        """Tell the app that the client is gone."""
         self._phase = Phase.END
         self._state.connections.discard(cast("Any", self))
         self._connections.remove(self)
@@ -113,13 +113,13 @@ class Connection(asyncio.Protocol):
         self.resume_writing()
 
     def pause_writing(self) -> None:
-        """Send no more than the client takes, and not wait for ever."""
+        """Stop sending until the client catches up, and limit how long that may take."""
         self.is_sending_paused = True
         if self._phase is Phase.ANSWER:
             self.deadline = self._loop.time() + self._limits.send_seconds
 
     def resume_writing(self) -> None:
-        """Send on."""
+        """Continue sending."""
         self.is_sending_paused = False
         if self._phase is Phase.ANSWER:
             self.deadline = inf
@@ -128,17 +128,17 @@ class Connection(asyncio.Protocol):
                 self._sent.set_result(None)
             self._sent = None
 
-    # Called by the server and by the look at all connections.
+    # Called by the server and by the regular check of all connections.
 
     def shutdown(self) -> None:
-        """End after the present answer."""
+        """Close after the current response."""
         if self._cycle is None:
             self._transport.close()
         else:
             self._cycle.keeps_alive = False
 
     def expire(self, now: float) -> None:
-        """End what has taken too long."""
+        """End the connection because its deadline has passed."""
         if self._phase is Phase.HEAD and self._reader.head_bytes:
             self._refuse(RequestTimeout(f"The head must arrive within {self._limits.head_seconds:g} seconds"))
         elif self._phase is Phase.BODY and self._is_reading_paused:
@@ -155,23 +155,23 @@ class Connection(asyncio.Protocol):
         self._transport.write(data)
 
     async def wait_until_sent(self) -> None:
-        """Wait until the client has taken most of what was sent."""
+        """Wait until the client has received most of what was sent."""
         self._sent = self._loop.create_future()
         await self._sent
 
     def resume_reading(self) -> None:
-        """Read on where reading was paused."""
+        """Continue reading if it was paused."""
         if not self._is_reading_paused or self._ahead:
             return
         self._is_reading_paused = False
         self._transport.resume_reading()
         if self._phase is Phase.BODY:
-            # Meanwhile it was the app that kept the client waiting.
+            # During the pause it was the app that kept the client waiting.
             self._body_began_at += self._loop.time() - self._paused_at
             self._set_body_deadline()
 
     def end_cycle(self, *, is_broken: bool = False) -> None:
-        """Read the next request, or end the connection where none can follow."""
+        """Read the next request, or close the connection if none can follow."""
         self._state.total_requests += 1
         cycle = self._cycle
         if cycle is None or self._phase is Phase.END:
@@ -270,7 +270,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(write_refusal(refusal, (*self.default_headers, *self._refusal_headers)))
 
     def _linger(self) -> None:
-        """End in order: cut at once, the client would lose the answer to its own bytes that nobody has read."""
+        """Close in two steps: closing at once, with unread bytes, could make the client lose the response."""
         self._phase = Phase.END
         self._ahead = b""
         is_long = self.is_sending_paused

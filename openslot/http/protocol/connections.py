@@ -1,4 +1,4 @@
-"""All connections of a web process: how many there are, from where, and which of them are late."""
+"""All connections of a web process: how many there are, from which addresses, and which of them are late."""
 
 import asyncio
 from collections import Counter
@@ -15,17 +15,17 @@ UNCOUNTED = ""
 
 
 class Late(Protocol):
-    """A connection that must have come further by a moment of the loop's clock."""
+    """A connection with a deadline on the loop's clock."""
 
     address: str
     deadline: float
 
     def expire(self, now: float) -> None:
-        """Do what is to be done about it."""
+        """Handle the passed deadline."""
 
 
 class Connections:
-    """Counts connections by address, and looks after their deadlines."""
+    """Counts connections by address, and enforces their deadlines."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
@@ -34,7 +34,7 @@ class Connections:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, connection: Late, loop: asyncio.AbstractEventLoop) -> None:
-        """Take a connection in, or refuse it."""
+        """Register a connection, or raise a refusal."""
         refusal = self._find_refusal(connection.address)
         if refusal is not None:
             raise refusal
@@ -44,7 +44,7 @@ class Connections:
             self._timer = loop.call_later(LOOK_EVERY, self._look, loop)
 
     def remove(self, connection: Late) -> None:
-        """Forget a connection; one that was refused was never in."""
+        """Remove a connection; one that was refused was never registered."""
         if connection not in self._open:
             return
         self._open.remove(connection)
@@ -61,7 +61,7 @@ class Connections:
         return None
 
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        # One look at all of them now and then is cheaper than a timer for every request.
+        # Checking all of them regularly is cheaper than a timer for every request.
         now = loop.time()
         for connection in [one for one in self._open if one.deadline <= now]:
             connection.expire(now)
@@ -69,7 +69,7 @@ class Connections:
 
 
 def counted_address(peer: str | None, trusted: Networks) -> str:
-    """Name the address that a connection counts for: none for a trusted proxy."""
+    """Return the address that a connection counts for; a trusted proxy is not counted."""
     if peer is None or is_trusted(peer, trusted):
         return UNCOUNTED
     return client_address(peer, None, trusted)

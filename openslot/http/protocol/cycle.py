@@ -1,4 +1,4 @@
-"""One request and its answer, as the app sees them."""
+"""One request and its response, as the app sees them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -26,23 +26,23 @@ class Wire(Protocol):
 
     @property
     def default_headers(self) -> list[Header]:
-        """The headers that every answer begins with."""
+        """The headers that every response begins with."""
 
     def write(self, data: bytes) -> None:
         """Send."""
 
     async def wait_until_sent(self) -> None:
-        """Wait until the client has taken most of what was sent."""
+        """Wait until the client has received most of what was sent."""
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Continue reading."""
 
     def end_cycle(self, *, is_broken: bool = False) -> None:
-        """Go on to what comes after this answer."""
+        """Continue with what follows this response."""
 
 
 class Cycle:
-    """Gives the app one request, and sends its answer."""
+    """Passes one request to the app, and sends its response."""
 
     __slots__ = (
         "_body", "_expects_continue", "_has_news", "_head", "_is_bodiless", "_is_chunked", "_left", "_waiter", "_wire",
@@ -58,7 +58,7 @@ class Cycle:
         self._has_news = False
         self._waiter: asyncio.Future[None] | None = None
         self.is_whole = False
-        """Whether the body has arrived to its end."""
+        """Whether the body has arrived completely."""
         self._head = b""
         self._is_bodiless = False
         self._is_chunked = False
@@ -66,7 +66,7 @@ class Cycle:
         self.has_started = False
         self.is_answered = False
         self.is_gone = False
-        """Whether nobody is left to be answered."""
+        """Whether the client is gone."""
 
     async def run(self, app: App) -> None:
         """Let the app answer."""
@@ -80,7 +80,7 @@ class Cycle:
                 self._wire.end_cycle(is_broken=True)
 
     def add_body(self, body: bytes, *, is_whole: bool) -> int:
-        """Keep a part of the body for the app; tell how much waits for it."""
+        """Store a part of the body for the app, and return how much is waiting for it."""
         self._body = self._body + body if self._body else body
         self.is_whole = is_whole
         self._has_news = True
@@ -88,12 +88,12 @@ class Cycle:
         return len(self._body)
 
     def leave(self) -> None:
-        """Tell the app that nobody waits for its answer any more."""
+        """Tell the app that the client is gone."""
         self.is_gone = True
         self._wake()
 
     async def receive(self) -> Message:
-        """Give the app the next part of the body, or the news that the client is gone."""
+        """Return the next part of the body, or a disconnect message if the client is gone."""
         if self._expects_continue and not (self._has_news or self.is_gone or self.has_started):
             self._expects_continue = False
             self._wire.write(CONTINUE)
@@ -108,7 +108,7 @@ class Cycle:
         return {"type": "http.request", "body": body, "more_body": not self.is_whole}
 
     async def send(self, message: Message) -> None:
-        """Send the next part of the app's answer."""
+        """Send the next part of the app's response."""
         if self._wire.is_sending_paused:
             await self._wire.wait_until_sent()
         if self.is_gone:
@@ -123,7 +123,7 @@ class Cycle:
             raise RuntimeError("the answer has been started already")
         complete = [*self._wire.default_headers, *headers]
         by_name = dict(complete)
-        # What is left of the body is not read on: no other request can be found behind it.
+        # The rest of the body is not read, so no other request can be found after it.
         if not self.is_whole or by_name.get(b"connection") == b"close":
             self.keeps_alive = False
         if not self.keeps_alive and b"connection" not in by_name:

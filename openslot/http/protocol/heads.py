@@ -1,4 +1,4 @@
-"""What a request's head must say, and what it must not say twice."""
+"""Checks of a request's head: required fields, and fields that must not be repeated."""
 
 import urllib.parse
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from openslot.core.errors import Invalid
 Fields = list[tuple[bytes, bytes]]
 
 VERSIONS = frozenset({"1.0", "1.1"})
-# A proxy before us might go by the first of two, and we by the last.
+# A proxy in front of us might use the first of two, and we the last.
 ONLY_ONCE = (
     b"authorization",
     b"content-length",
@@ -22,7 +22,7 @@ ONLY_ONCE = (
 
 
 def check_fields(fields: Fields, by_name: Mapping[bytes, bytes], version: str) -> None:
-    """Refuse a head that two readers could understand in two ways."""
+    """Refuse a head that two parsers could interpret differently."""
     if version not in VERSIONS:
         raise Invalid("The request must be HTTP/1.1 or HTTP/1.0")
     if len(by_name) != len(fields):
@@ -35,7 +35,7 @@ def check_fields(fields: Fields, by_name: Mapping[bytes, bytes], version: str) -
 
 
 def read_target(target: bytes) -> tuple[str, bytes, bytes]:
-    """Read the path, as it means and as it was written, and the query."""
+    """Return the decoded path, the path as it was written, and the query."""
     if b"#" in target:
         raise Invalid("The request target must not have a fragment")
     try:

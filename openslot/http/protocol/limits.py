@@ -1,4 +1,4 @@
-"""How large, how long and how many: the bounds of one web process."""
+"""Limits of one web process: sizes, times and numbers."""
 
 import resource
 
@@ -6,13 +6,13 @@ from msgspec import Struct
 
 from openslot.core.config import Networks, Settings
 
-# Descriptors that are no connections: the listener, logs, time zones, files of the metrics.
+# Descriptors that are not connections: the listener, logs, time zones, metrics files.
 SPARE_DESCRIPTORS = 128
 MOST_CONNECTIONS = 65_536
 
 
 class ConnectionLimits(Struct, frozen=True, kw_only=True):
-    """What a connection may take."""
+    """The limits of a connection."""
 
     head_bytes: int = 32 * 1024
     """From the first byte of the request line to the empty line."""
@@ -25,19 +25,19 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
     """Chunk sizes, extensions and trailer fields, beyond what a body of small chunks needs."""
     keep_alive_seconds: float = 65
     send_seconds: float = 30
-    """How long a client may take nothing of an answer that waits for it."""
+    """How long a client may accept nothing of a response that is being sent."""
     linger_seconds: float = 2
-    """How long a refused client has to read why, before the connection is cut."""
+    """How long a refused client has to read the reason before the connection is closed."""
     linger_bytes: int = 64 * 1024
-    """How much of what it still sends is thrown away meanwhile."""
+    """How many of the bytes that it still sends are discarded in the meantime."""
     connections_per_address: int = 256
     connections: int = MOST_CONNECTIONS
     trusted_proxies: Networks = Networks()
-    """Their connections are many people's, and not counted by address."""
+    """Their connections carry many clients, and are not counted by address."""
 
 
 def limits_of(settings: Settings) -> ConnectionLimits:
-    """Read the bounds from the settings, and from how many descriptors the process may have."""
+    """Read the limits from the settings and from the number of available descriptors."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return ConnectionLimits(
         head_seconds=settings.head_timeout,
@@ -50,7 +50,7 @@ def limits_of(settings: Settings) -> ConnectionLimits:
 
 
 def connections_within(descriptors: int, *, spare: int) -> int:
-    """Tell how many connections leave descriptors for everything else, however few there are."""
+    """Return how many connections leave descriptors for everything else, however few there are."""
     if descriptors == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
     return min(max(descriptors - spare, descriptors // 2), MOST_CONNECTIONS)

@@ -1,4 +1,4 @@
-"""The bytes of a connection, read as one request after the other, and strictly."""
+"""Reads the bytes of a connection strictly, as one request after the other."""
 
 import httptools
 
@@ -8,12 +8,12 @@ from openslot.http.protocol.heads import Fields, check_fields
 from openslot.http.protocol.limits import ConnectionLimits
 
 END = b"\r\n\r\n"
-# A chunk of one byte costs five more.
+# A chunk of one byte has five more of framing.
 FRAMING_A_BYTE = 8
 
 
 class RequestReader:
-    """Takes what belongs to the present request, and gives back what follows it."""
+    """Consumes the bytes of the current request, and returns those that follow it."""
 
     __slots__ = (
         "_framing", "_is_upgrade", "_left", "_limits", "_parser", "_seam", "_unread", "by_name", "fields", "has_head",
@@ -28,7 +28,7 @@ class RequestReader:
         self.begin()
 
     def begin(self) -> None:
-        """Make ready for the next request."""
+        """Prepare for the next request."""
         self._seam = b""
         self._left: int | None = None
         self._framing = 0
@@ -41,7 +41,7 @@ class RequestReader:
         self._unread = bytearray()
 
     def take(self, data: bytes) -> bytes:
-        """Take the request's part of these bytes; refuse what is too large, malformed or ambiguous."""
+        """Consume the request's part of these bytes; refuse what is too large, malformed or ambiguous."""
         if not self.has_head:
             data = self._take_head(data)
         if data and self.has_head and not self.is_whole:
@@ -49,7 +49,7 @@ class RequestReader:
         return data
 
     def take_body(self) -> bytes:
-        """Hand over what has arrived of the body."""
+        """Return what has arrived of the body since the last call."""
         body = bytes(self._unread)
         self._unread.clear()
         return body
@@ -57,7 +57,7 @@ class RequestReader:
     def _take_head(self, data: bytes) -> bytes:
         end = self._find_end(data)
         self.head_bytes += len(data) if end is None else end
-        # Counted before anything is parsed or joined: what is too large costs nothing.
+        # Counted before anything is parsed or joined, so that oversized input costs nothing.
         if self.head_bytes > self._limits.head_bytes:
             raise HeadTooLarge(f"The head must not be larger than {self._limits.head_bytes // 1024} KiB")
         self._feed(data[:end])
@@ -69,7 +69,7 @@ class RequestReader:
         return data[end:]
 
     def _find_end(self, data: bytes) -> int | None:
-        """Find where the head ends, so that nothing is parsed beyond the present request."""
+        """Find where the head ends, so that nothing beyond the current request is parsed."""
         if self._seam:
             at = (self._seam + data[:3]).find(END)
             if at >= 0:
@@ -92,7 +92,7 @@ class RequestReader:
         self._left = None if length is None else int(length)
         if self.version == "1.0":
             self.keeps_alive = False
-        # The parser takes what follows for another protocol: a body would be read as the next request.
+        # The parser treats what follows as another protocol: a body would be read as the next request.
         if self._is_upgrade and (self._left or b"transfer-encoding" in self.by_name):
             raise Invalid("A request with Upgrade must not have a body")
 
@@ -112,41 +112,41 @@ class RequestReader:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # We speak nothing else: the request is answered as any other, and is the connection's last.
+            # We support no other protocol: the request is answered like any other, as the last of its connection.
             return
         except httptools.HttpParserError as fault:
             if not self.is_whole:
                 raise Invalid(f"The request is not valid HTTP: {fault}") from None
-            # Bytes behind a chunked body: only a length tells where the next request begins.
+            # Bytes after a chunked body: only a length tells where the next request begins.
             self.keeps_alive = False
 
     # Called by the parser.
 
     def on_message_begin(self) -> None:
-        """Stop at a second request: it is read when the first one is answered."""
+        """Stop at a second request: it is read after the first one is answered."""
         if self.is_whole:
             raise RuntimeError
 
     def on_url(self, url: bytes) -> None:
-        """Keep the target, which may come in parts."""
+        """Store the target, which may arrive in parts."""
         self.target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a field of the head; a trailer field is none, whatever its name."""
+        """Store a field of the head; trailer fields are ignored."""
         if not self.has_head:
             self.fields.append((name.lower(), value.strip(b" \t")))
 
     def on_headers_complete(self) -> None:
-        """Close the head; the parser forgets these two once the request is whole."""
+        """Complete the head; the parser forgets these two values once the request is complete."""
         self.has_head = True
         self._is_upgrade = self._parser.should_upgrade()
         self.keeps_alive = self._parser.should_keep_alive() and not self._is_upgrade
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
+        """Store a part of the body."""
         self.received += len(body)
         self._unread += body
 
     def on_message_complete(self) -> None:
-        """Close the request."""
+        """Complete the request."""
         self.is_whole = True

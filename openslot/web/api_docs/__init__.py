@@ -1,1 +1,1 @@
-"""The REST API's documentation as a page, made from what its handlers declare."""
+"""The REST API's documentation as a page, generated from what its handlers declare."""

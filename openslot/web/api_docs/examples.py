@@ -1,4 +1,4 @@
-"""Examples: the types' own where it has them, sensible ones elsewhere, and the command that sends them."""
+"""Examples: those of the types if they have any, sensible ones otherwise, and the command that sends them."""
 
 import json
 import re
@@ -24,7 +24,7 @@ KEY = "Authorization: Bearer $OPENSLOT_KEY"
 
 
 class ExampleParameter(Struct, frozen=True, kw_only=True):
-    """What an address carries, in its path or its query."""
+    """A parameter in the path or the query of a URL."""
 
     name: str
     place: str
@@ -33,7 +33,7 @@ class ExampleParameter(Struct, frozen=True, kw_only=True):
 
 
 def example_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> object:
-    """Make one value that the schema would take; a circle ends in null."""
+    """Return one value that the schema accepts; a recursive schema ends in null."""
     plain, name = follow(schema, schemas), ref_name(schema)
     given = _given(plain)
     if given is not UNSET:
@@ -48,7 +48,7 @@ def example_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...
 
 
 def parameter_example(parameter: ExampleParameter, schemas: Schemas) -> str:
-    """Write a parameter's value as it stands in an address; one that can't be known is named in capitals."""
+    """Write a parameter's value as it appears in a URL; one that can't be known is a name in capitals."""
     value = example_of(parameter.schema, schemas)
     if value is None or value == UNKNOWN:
         return re.sub(r"(?<=[a-z])(?=[A-Z])|\W+", "_", parameter.name).upper()
@@ -56,7 +56,7 @@ def parameter_example(parameter: ExampleParameter, schemas: Schemas) -> str:
 
 
 def as_json(value: object) -> str:
-    """Write a value for reading."""
+    """Format a value as readable JSON."""
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 

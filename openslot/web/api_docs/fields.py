@@ -1,4 +1,4 @@
-"""Schemas in words: what each field is, may hold, and has inside."""
+"""Schemas in words: what each field is, which values it accepts, and what it contains."""
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -54,7 +54,7 @@ def field_row(
 
 
 def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> tuple[FieldRow, ...]:
-    """Describe the fields of an object, of a list's entries, or of each alternative; a circle is walked once."""
+    """Describe the fields of an object, of a list's entries, or of each alternative; recursion is followed once."""
     name = ref_name(schema)
     if len(trail) > DEEPEST or (name is not None and name in trail):
         return ()
@@ -72,7 +72,7 @@ def rows_inside(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ..
 
 
 def kind_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> str:
-    """Say which type a value has."""
+    """Return the name of a value's type."""
     plain, name = follow(schema, schemas), ref_name(schema)
     if len(trail) > DEEPEST or (name is not None and name in trail):
         return "the same again"
@@ -86,7 +86,7 @@ def kind_of(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] =
 
 
 def notes_of(schema: Schema) -> list[str]:
-    """Say which bounds a value has, and what it is when it is left out."""
+    """Describe the limits of a value, and its default."""
     notes = [
         _bounds(schema.minLength or None, schema.maxLength, "characters"),
         _bounds(schema.minItems or None, schema.maxItems, "entries"),
@@ -101,7 +101,7 @@ def notes_of(schema: Schema) -> list[str]:
 
 
 def shown(value: object) -> str:
-    """Write a value: a text as it is, everything else as JSON."""
+    """Format a value: a text as it is, everything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

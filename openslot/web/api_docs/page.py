@@ -15,7 +15,7 @@ templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capital
 
 
 def serve_reference(operations: Sequence[Operation], public_url: str) -> Mount:
-    """Show what the API can do, as its handlers declare it; the reference is made when it is first asked for."""
+    """Serve the reference of what the handlers declare; it is generated on the first request."""
 
     @cache
     def reference() -> Reference:

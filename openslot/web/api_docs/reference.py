@@ -16,7 +16,7 @@ from openslot.web.api_docs.spec import Schema, Schemas, read_schema
 
 
 class BodyReference(Struct, frozen=True, kw_only=True):
-    """What is sent or comes back."""
+    """A request or response body."""
 
     kind: str
     media_type: str
@@ -25,7 +25,7 @@ class BodyReference(Struct, frozen=True, kw_only=True):
 
 
 class AnswerRow(Struct, frozen=True, kw_only=True):
-    """What comes back when all is well."""
+    """A successful response."""
 
     status: int
     phrase: str
@@ -72,7 +72,7 @@ class Reference(Struct, frozen=True, kw_only=True):
 
 
 def make_reference(operations: Sequence[Operation], public_url: str) -> Reference:
-    """Make the reference out of what the handlers declare."""
+    """Build the reference from what the handlers declare."""
     shapes = Shapes(kinds_of(operations))
     schemas = {name: read_schema(schema) for name, schema in shapes.named.items()}
     groups: dict[str, list[ReferenceEntry]] = {}

@@ -1,4 +1,4 @@
-"""Schemas made plain: references followed, parts joined, alternatives listed, null set apart."""
+"""Simplified schemas: references resolved, parts joined, alternatives listed, null separated."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ DEFAULTS = msgspec.structs.asdict(Schema())
 
 
 def follow(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = ()) -> Schema:
-    """Replace a reference by what it means, and `allOf` by the sum of its parts; a circle is walked once."""
+    """Replace a reference by what it refers to, and `allOf` by the union of its parts; recursion is followed once."""
     if isinstance(schema, bool):
         return Schema()
     parts = []
@@ -24,7 +24,7 @@ def follow(schema: Schema | bool, schemas: Schemas, *, trail: tuple[str, ...] = 
 
 
 def ref_name(schema: Schema | bool) -> str | None:
-    """Name what a schema refers to, also through a lone `allOf`."""
+    """Return the name of the schema that a schema refers to, also through a lone `allOf`."""
     if isinstance(schema, bool):
         return None
     if schema.ref is None and len(schema.allOf) == 1:
@@ -33,7 +33,7 @@ def ref_name(schema: Schema | bool) -> str | None:
 
 
 def kinds(schema: Schema) -> tuple[str, ...]:
-    """List the JSON types that a followed schema names or implies, without null."""
+    """List the JSON types that a resolved schema names or implies, without null."""
     if schema.type is not None:
         named = (schema.type,) if isinstance(schema.type, str) else tuple(schema.type)
         return tuple(kind for kind in named if kind != "null")
@@ -43,12 +43,12 @@ def kinds(schema: Schema) -> tuple[str, ...]:
 
 
 def alternatives(schema: Schema, schemas: Schemas) -> list[Schema | bool]:
-    """List what a followed schema may be instead of one thing, without null."""
+    """List the alternatives of a resolved schema, without null."""
     return [one for one in (*schema.oneOf, *schema.anyOf) if not _is_null(follow(one, schemas))]
 
 
 def allows_null(schema: Schema, schemas: Schemas) -> bool:
-    """Tell whether null is one of the values."""
+    """Return whether null is one of the values."""
     if isinstance(schema.type, list) and "null" in schema.type:
         return True
     return None in schema.enum or any(_is_null(follow(one, schemas)) for one in (*schema.oneOf, *schema.anyOf))

@@ -1,4 +1,4 @@
-"""The parts of JSON Schema that the documentation shows; the rest is left unread."""
+"""The parts of JSON Schema that the documentation shows; other keywords are ignored."""
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
