@@ -1,1 +1,1 @@
-"""Credentials, limits and the front door: who comes in, and how often."""
+"""Credentials, rate limits and authentication: who may access the service, and how often."""

@@ -1,4 +1,4 @@
-"""Client addresses: whom a request comes from when proxies stand between."""
+"""Client addresses: which client a request comes from, also behind proxies."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -54,7 +54,7 @@ def _without_port(hop: str) -> str:
 
 
 def _parse(text: str) -> IPv4Address | IPv6Address | None:
-    # What is longer is no address, and must not fill the cache.
+    # A longer text is not an address and must not fill the cache.
     return _parse_short(text) if len(text) <= LONGEST else None
 
 

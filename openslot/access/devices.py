@@ -15,7 +15,7 @@ LENGTH = (NAME + USER + TIME + SIGNATURE) * 4 // 3
 
 
 def new_device(signer: Signer, user_id: UUID, *, password_hash: str, now: datetime) -> str:
-    """Make a token for a device; it is worthless as soon as the user has another password."""
+    """Make a token for a device; it becomes invalid when the user's password changes."""
     told = token_bytes(NAME) + user_id.bytes + int(now.timestamp()).to_bytes(TIME, "big")
     return base64.urlsafe_b64encode(told + signer.sign(PURPOSE, told + password_hash.encode())).decode()
 
@@ -28,7 +28,7 @@ def find_device(signer: Signer, token: str, user_id: UUID, *, password_hash: str
         whole = base64.b64decode(token, altchars=b"-_", validate=True)
     except ValueError:
         return None
-    # The decoder also takes `+` for `-` and `/` for `_`: a token has one spelling.
+    # The decoder also accepts `+` for `-` and `/` for `_`, but a token must have only one spelling.
     if base64.urlsafe_b64encode(whole).decode() != token:
         return None
     told, signature = whole[:-SIGNATURE], whole[-SIGNATURE:]

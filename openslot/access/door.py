@@ -1,4 +1,4 @@
-"""Who comes in, and how often: every credential becomes an actor here or nowhere."""
+"""Authentication and rate limits: the only place where a credential becomes an actor."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ BLOCKED = Text("Too many failed authentications from this address")
 
 
 class KeyMatch(NamedTuple):
-    """What the door knows of someone, and which turn it is of those with the same key."""
+    """What the door has found for a key, and the position of this request among those with the same key."""
 
     row: Row
     turn: int
 
 
 async def enter_with_key(runtime: Runtime, authorization: str, address: str) -> Entry:
-    """Let the bearer of an active API key in, within its limit."""
+    """Authenticate the bearer of an active API key, within its limit."""
     key = bearer(authorization)
     if not is_wellformed(key, CredentialKind.API_KEY):
         await refuse_failed(runtime, address)
@@ -46,7 +46,7 @@ async def enter_with_key(runtime: Runtime, authorization: str, address: str) -> 
 
 
 async def _look_at_keys(runtime: Runtime, lookups: Sequence[store.KeyLookup]) -> list[KeyMatch]:
-    """Look at everyone who stands at the door; of several with one key each has a turn."""
+    """Check all waiting requests at once; requests with the same key are numbered in order."""
     settings = runtime.settings
     rows = await store.enter_with_keys(
         runtime.pool,
@@ -65,7 +65,7 @@ async def _look_at_keys(runtime: Runtime, lookups: Sequence[store.KeyLookup]) ->
 
 
 async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
-    """Let the holder of a running session in as its user, and everyone else as the public."""
+    """Authenticate the holder of a running session as its user, and everyone else as the public."""
     now = runtime.clock()
     row = await store.find_session(runtime.pool, fingerprint(token), now=now) if token else None
     if row is None:

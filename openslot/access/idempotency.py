@@ -1,4 +1,4 @@
-"""Safe retries: the first answer to an Idempotency-Key is kept for a day and given again."""
+"""Safe retries: the first answer to an Idempotency-Key is kept for a day and returned again."""
 
 import hashlib
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def sealed_hash(self) -> bytes:
-        """What a sealed answer is found by.
+        """Compute the hash by which a sealed answer is found.
 
         A process of the release before, which can't open it, takes it for another body's: it refuses the request
         instead of running it a second time.
@@ -43,7 +43,7 @@ class StoredResponse(Struct, frozen=True, kw_only=True):
 
 
 def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) -> RetriedRequest:
-    """Identify a request, or refuse a key that is none."""
+    """Identify a request, or refuse an invalid key."""
     if not 1 <= len(key) <= 255 or not is_line(key):
         raise Invalid(details={"Idempotency-Key": "must be 1 to 255 characters"})
     scope = hashlib.sha256(f"{caller}\0{method}\0{path}".encode()).digest()
@@ -51,7 +51,7 @@ def read_request(*, caller: str, method: str, path: str, key: str, body: bytes) 
 
 
 async def find_response(work: Work, request: RetriedRequest) -> StoredResponse | None:
-    """Give the kept answer, or None to the one request that may run now.
+    """Return the kept answer, or None if this request is the one that may run now.
 
     The lock comes in a statement of its own: a look-up in the same one would see the time before the lock.
     """
@@ -71,7 +71,7 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
         return _open(work, request, row["sealed"])
     if row["request_hash"] != request.body_hash:
         raise KeyReused
-    # Kept by a process of the release before.
+    # Stored by a process of the previous release.
     headers = msgspec.json.decode(row["headers"], type=dict[str, str])
     return StoredResponse(status=row["status"], headers=headers, body=row["body"])
 
@@ -93,7 +93,7 @@ async def store_response(work: Work, request: RetriedRequest, answer: StoredResp
 
 
 async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
-    """Remove answers that are kept for nobody any more."""
+    """Remove answers that have expired."""
     tag = await db.execute(
         """delete from idempotency where created_at <= $1 and ctid = any(array(
             select ctid from idempotency where created_at <= $1 order by created_at limit $2))""",

@@ -1,4 +1,4 @@
-"""What time wears away: old logs, kept answers, wrong passwords and expired sessions."""
+"""Periodic cleanup of old logs, kept answers, wrong passwords and expired sessions."""
 
 from functools import partial
 

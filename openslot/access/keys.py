@@ -24,7 +24,7 @@ CHECKED_KEY = re.compile(r"(svc_(?:live|scim)_[0-9A-Za-z]{32})([0-9A-Za-z]{6})")
 
 
 class CredentialKind(StrEnum):
-    """The three that machines carry; each opens its own door alone."""
+    """The three kinds of credentials for programs; each opens only its own door."""
 
     API_KEY = "api_key"
     SCIM_TOKEN = "scim_token"  # noqa: S105 - a kind, not a token
@@ -51,7 +51,7 @@ def is_wellformed(key: str, kind: CredentialKind) -> bool:
 
 
 def checksum(stem: str) -> str:
-    """Six base62 characters that give a typing mistake away."""
+    """Compute six base62 characters that reveal a typing mistake."""
     value = crc32(stem.encode())
     digits = ""
     for _ in range(6):

@@ -22,7 +22,7 @@ def decide(limit: str) -> str:
     """Write the update that prunes, gives as many of the places asked for as are free, and keeps how many these were.
 
     It reads the clock after the row is locked: a clock read before the lock lets more than the limit through.
-    `offset 0` keeps the planner from reading and pruning anew for every use of the result.
+    `offset 0` keeps the planner from reading and pruning again for every use of the result.
     """
     return f"""
     (stamps, taken) = (
@@ -35,7 +35,7 @@ def decide(limit: str) -> str:
 
 
 def verdict_columns(limit: str) -> str:
-    """Write what a log's row tells: how many were taken just now, when the next gets free, how many are used."""
+    """Write the columns of a verdict: how many were taken just now, when the next gets free, how many are used."""
     return f"""taken, stamps[greatest(1, cardinality(stamps) - {limit} + 1)] + {WINDOW} as free_at,
         cardinality(stamps) as used"""
 
@@ -45,7 +45,7 @@ insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], 1)
 on conflict (bucket) do update set {decide("$2")}
 returning {verdict_columns("$2")}, {NOW} as now"""
 
-# In the order of their names: an index by time would have to be written at every request.
+# Logs are visited in the order of their names, because an index by time would have to be written at every request.
 FORGET = f"""
 with looked_at as (
     select bucket from rate_log where bucket > $1 order by bucket limit $2
@@ -58,7 +58,7 @@ select count(*) as looked_at, max(bucket) as last, (select count(*) from gone) a
 
 
 class LimitVerdict(Struct, frozen=True, kw_only=True):
-    """Whether one more is let in, and how the log stands."""
+    """Whether one more request is accepted, and the state of the log."""
 
     taken: bool
     limit: int
@@ -66,7 +66,7 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
     retry_after: int
 
     def headers(self) -> dict[str, str]:
-        """Tell a keyed client where it stands."""
+        """Write the headers that tell a client with a key how much of its limit is left."""
         return {
             "RateLimit-Limit": str(self.limit),
             "RateLimit-Remaining": str(max(0, self.limit - self.used)),
@@ -74,13 +74,13 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
         }
 
     def check(self, message: str = Text("Too many requests")) -> None:
-        """Refuse what was not taken."""
+        """Refuse the request if it got no place in the log."""
         if not self.taken:
             raise TooMany(message, retry_after=self.retry_after, headers=self.headers())
 
 
 def read_verdict(row: Row, limit: int, *, turn: int = 1) -> LimitVerdict:
-    """Read a row that has the verdict's columns and `now`, for who came as the first, second, … of those it counts."""
+    """Read a row that has the verdict's columns and `now`, for the request at this position among those it counts."""
     given = row["taken"]
     return LimitVerdict(
         taken=turn <= given,

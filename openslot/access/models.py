@@ -26,7 +26,7 @@ class Credential(Struct, frozen=True, kw_only=True):
 
 
 class SignedIn(Struct, frozen=True, kw_only=True):
-    """Someone has signed in: what the browser keeps of it."""
+    """The result of a sign-in: what the browser stores."""
 
     user: User
     session: str
@@ -34,7 +34,7 @@ class SignedIn(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """Someone has come in: who it is, and what the answer tells about the limit."""
+    """The result of an authentication: who it is, and what the answer says about the limit."""
 
     actor: Actor
     user: User | None = None

@@ -36,7 +36,7 @@ LONGEST_EMAIL = 254
 async def create_api_key(
     work: Work, user: User, *, name: str, expires_at: datetime | None = None
 ) -> tuple[str, Credential]:
-    """Make an API key for a user; the key itself is returned this once."""
+    """Make an API key for a user; the key itself is returned only once."""
     if user.effective_plan not in PLANS_WITH_API:
         raise PlanWithoutApi
     return await _create(work, CredentialKind.API_KEY, user.id, name=name, expires_at=expires_at)
@@ -45,14 +45,14 @@ async def create_api_key(
 async def create_scim_token(
     work: Work, organization: Organization, *, name: str, expires_at: datetime | None = None
 ) -> tuple[str, Credential]:
-    """Make a SCIM token for an organization; the token itself is returned this once."""
+    """Make a SCIM token for an organization; the token itself is returned only once."""
     return await _create(work, CredentialKind.SCIM_TOKEN, organization.id, name=name, expires_at=expires_at)
 
 
 async def create_agent_key(
     work: Work, agent: str, *, name: str, expires_at: datetime | None = None
 ) -> tuple[str, Credential]:
-    """Make a key for one of the ten agents; the key itself is returned this once."""
+    """Make a key for one of the ten agents; the key itself is returned only once."""
     if agent not in AGENTS:
         raise Invalid(details={"agent": f"must be one of {', '.join(AGENTS)}"})
     return await _create(work, CredentialKind.AGENT_KEY, agent, name=name, expires_at=expires_at)
@@ -72,9 +72,10 @@ async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str,
 async def sign_in(
     work: Work, *, email: str, password: str, device: str = "", address: str, user_agent: str
 ) -> SignedIn:
-    """Begin a session for who knows the password of this account, or refuse without telling what is wrong.
+    """Begin a session if the password of this account is right, or refuse without saying what is wrong.
 
-    Known or not, an e-mail address costs the same steps. A known device of the account's owner is counted by itself.
+    The steps are the same whether or not the e-mail address is known. Tries from a known device of the account's owner
+    are counted separately.
     """
     if len(email) > LONGEST_EMAIL or not is_line(email):
         raise WrongSignIn
@@ -97,7 +98,7 @@ async def let_in(work: Work, user: User, *, password_hash: str, user_agent: str)
 
 
 async def begin_session(work: Work, user: User, *, user_agent: str, password_hash: str | None = None) -> str:
-    """Open a session, where a password was checked only if the user still has it."""
+    """Open a session; if a password was checked, only if the user still has it."""
     token = new_token()
     if not await store.insert_session(
         work.db,
@@ -114,7 +115,7 @@ async def begin_session(work: Work, user: User, *, user_agent: str, password_has
 
 
 async def sign_out(work: Work) -> None:
-    """End the session that this work came in by."""
+    """End the session that this request was authenticated with."""
     if work.actor.credential_id is not None:
         await store.delete_session(work.db, work.actor.credential_id)
 
@@ -125,7 +126,7 @@ async def end_sessions(work: Work, user: User) -> None:
 
 
 async def change_password(work: Work, user: User, *, current: str, new: str, user_agent: str) -> SignedIn:
-    """Replace a password, end every session and begin a new one; of two changes at once one is refused.
+    """Replace a password, end every session and begin a new one; of two concurrent changes one is refused.
 
     No connection is held while a password is checked or hashed.
     """
@@ -152,7 +153,7 @@ async def set_password(work: Work, user: User, password_hash: str) -> None:
 
 
 async def create_setup_link(work: Work) -> str | None:
-    """Make the one-time link to the first account, or None where somebody lives here already."""
+    """Make the one-time link to the first account, or return None if there is already an account."""
     if await has_users(work.db):
         return None
     token = new_token()
@@ -161,13 +162,13 @@ async def create_setup_link(work: Work) -> str | None:
 
 
 async def check_setup_link(work: Work, token: str) -> None:
-    """Refuse a set-up link that is not good, or no longer needed."""
+    """Refuse a set-up link that is invalid or no longer needed."""
     if not await store.has_setup_link(work.db, fingerprint(token), now=work.now) or await has_users(work.db):
         raise SetupLinkInvalid
 
 
 async def use_setup_link(work: Work, token: str) -> None:
-    """Use the set-up link up, or refuse one that is not good."""
+    """Use up the set-up link, or refuse an invalid one."""
     used = await store.use_setup_link(work.db, fingerprint(token), now=work.now)
     if not used or await has_users(work.db):
         raise SetupLinkInvalid

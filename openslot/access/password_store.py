@@ -10,7 +10,7 @@ FIRST_PAUSE_SECONDS = 30
 LONGEST_PAUSE_SECONDS = 900
 FORGOTTEN_AFTER = timedelta(days=1)
 
-# As PostgreSQL finds the user: two spellings of one account's address are one subject.
+# Folded as in PostgreSQL's look-up of the user, so that two spellings of one address are one subject.
 SUBJECT = "sha256(convert_to(lower($1), 'UTF8'))"
 PAUSE = f"""make_interval(secs => case when p.failures < {FREE_TRIES} then 0
     else least({FIRST_PAUSE_SECONDS} * 2 ^ least(p.failures - {FREE_TRIES}, 20), {LONGEST_PAUSE_SECONDS}) end)"""
@@ -24,7 +24,7 @@ COUNT = f"""
                  case when t.now >= x.failed_at + interval '{FORGOTTEN_AFTER.days} day' then 0 else x.failures end
                      + (t.now >= x.free_at)::int as failures
           from (select clock_timestamp() as now offset 0) t offset 0) p)"""
-# The address first, in every statement: whoever locks two rows locks them in one order.
+# Every statement locks the address first, so that two rows are always locked in the same order.
 COUNT_TRY = f"""
 with address as (
     insert into rate_log as x (bucket, stamps, taken) select $2, array[{NOW}], 1 where $2::text is not null
@@ -45,7 +45,7 @@ with address as (
 )"""
 FORGIVE_TRIES = f"""{GIVE_BACK}
 delete from wrong_passwords where subject = {SUBJECT} and (select count(*) from address) >= 0"""
-# It was let through, so that no pause was running before it. What was never looked at leaves no row behind.
+# The try was accepted, so no pause was running before it. A try that was never checked leaves no row behind.
 TAKE_TRY_BACK = f"""{GIVE_BACK}, first as (
     delete from wrong_passwords
     where subject = {SUBJECT} and failures <= 1 and (select count(*) from address) >= 0
@@ -67,7 +67,7 @@ async def forgive_tries(db: Db, *, subject: str, log: str | None) -> None:
 
 
 async def take_try_back(db: Db, *, subject: str, log: str | None) -> None:
-    """Take back one try that was counted and not looked at."""
+    """Take back one try that was counted but whose password was not checked."""
     await db.execute(TAKE_TRY_BACK, subject, log)
 
 

@@ -23,7 +23,7 @@ AT_ONCE = 2
 WAIT_SECONDS = 10.0
 BUSY = "Too many passwords are being checked right now"
 
-# One line; strangers and known devices have places of their own: a crowd of strangers shuts nobody else out.
+# There is one queue, but strangers and known devices have separate places, so that many strangers lock nobody else out.
 STRANGERS = Semaphore(AT_ONCE + 16)
 KNOWN = Semaphore(AT_ONCE + 32)
 
@@ -32,7 +32,7 @@ _threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="password")
 
 
 def check_password(password: str) -> None:
-    """Refuse a password that is too short to be safe or too long to be one, or that no form would take."""
+    """Refuse a password that is too short to be safe, too long, or impossible to enter in a form."""
     if not 10 <= len(password) <= 200 or not is_line(password):
         raise WeakPassword
 
@@ -43,13 +43,13 @@ async def hash_password(password: str) -> str:
 
 
 async def is_password(password: str, password_hash: str | None, places: Semaphore = KNOWN) -> bool:
-    """Tell whether this is the password; without a hash it is not, and takes as long to say so."""
+    """Tell whether this is the password; without a hash the answer is no and takes the same time."""
     matches = await _run(lambda: _verify(password, password_hash or _nobodys()), places)
     return matches and password_hash is not None
 
 
 async def _run(do: Callable[[], T], places: Semaphore) -> T:
-    """Run something in one of the threads; who finds no place, or waits too long for a thread, is refused."""
+    """Run a function in one of the threads; refuse if there is no free place or the wait for a thread is too long."""
     if not places.acquire(blocking=False):
         raise Unavailable(BUSY)
     running = _threads.submit(do)
@@ -58,7 +58,7 @@ async def _run(do: Callable[[], T], places: Semaphore) -> T:
     try:
         await asyncio.wait([result], timeout=WAIT_SECONDS)
     finally:
-        # What has begun can't be stopped, and is soon done.
+        # A running call can't be stopped and ends soon.
         has_not_begun = running.cancel()
     if has_not_begun:
         raise Unavailable(BUSY)
@@ -74,7 +74,7 @@ def _verify(password: str, password_hash: str) -> bool:
 
 @cache
 def _nobodys() -> str:
-    """Write a hash that no password has and that costs as much to verify as any."""
+    """Write a hash that matches no password and takes as long to verify as any other."""
     salt, digest = (base64.b64encode(secrets.token_bytes(length)).decode().rstrip("=") for length in (16, 32))
     cost = f"m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
     return f"$argon2id$v=19${cost}${salt}${digest}"

@@ -28,8 +28,8 @@ LAST_STAMP = "date_trunc('minute', to_timestamp(r.stamps[cardinality(r.stamps)] 
 COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
     greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
 
-# Key, user, plans, address gate (read only) and limit, for all who come at once: one statement, one round trip.
-# `offset 0` has each looked up by its index, however few rows the planner believes in; logs are locked in one order.
+# Key, user, plans, address gate (read only) and limit of all concurrent requests, in one statement and one round trip.
+# `offset 0` makes the planner look up each one by its index, whatever its row estimates; logs are locked in one order.
 ENTER_WITH_KEYS = f"""
 with matches as materialized (
     select a.place, a.wanted, key.*,
@@ -57,7 +57,7 @@ from matches left join logged using (bucket)"""
 
 
 class KeyLookup(NamedTuple):
-    """Someone at the door: the hash of a key, and the log of failures of where it comes from."""
+    """A key to check: its hash, and the log of failed authentications of the client's address."""
 
     key_hash: bytes
     gate: str
@@ -96,7 +96,7 @@ async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) ->
         select count(*) as looked_at, max(bucket) as last, (select count(*) from kept) as kept from looked_at""",
         prefix,
         behind,
-        # The name that would follow all that begin like this.
+        # The first name that sorts after all names with this prefix.
         prefix[:-1] + chr(ord(prefix[-1]) + 1),
         limit,
     )
@@ -220,7 +220,7 @@ async def delete_expired_setup_links(db: Db, *, now: datetime) -> None:
 
 
 async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires_at: datetime) -> None:
-    """Keep the newest set-up link alone."""
+    """Keep only the newest set-up link."""
     await db.execute("delete from setup_links")
     await db.execute(
         "insert into setup_links (hash, created_at, expires_at) values ($1, $2, $3)", token_hash, now, expires_at
@@ -228,13 +228,13 @@ async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires
 
 
 async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Tell whether a set-up link is still good."""
+    """Tell whether a set-up link is still valid."""
     found = await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now)
     return found is not None
 
 
 async def use_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Use a set-up link up; False where it is not good."""
+    """Use up a set-up link; False if it is invalid."""
     found = await db.fetchval(
         "delete from setup_links where hash = $1 and expires_at > $2 returning 1", token_hash, now
     )

@@ -1,4 +1,4 @@
-"""Who comes in with a SCIM token: an organization's identity provider, within its limit."""
+"""Authentication with a SCIM token: an organization's identity provider, within its limit."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from openslot.core.work import Runtime
 
 
 async def enter_with_token(runtime: Runtime, authorization: str, address: str) -> Entry:
-    """Let the bearer of an active SCIM token in, of an organization whose plan has SCIM."""
+    """Authenticate the bearer of an active SCIM token of an organization whose plan includes SCIM."""
     token, settings = bearer(authorization), runtime.settings
     if not is_wellformed(token, CredentialKind.SCIM_TOKEN):
         await refuse_failed(runtime, address)
@@ -37,7 +37,7 @@ async def enter_with_token(runtime: Runtime, authorization: str, address: str) -
 
 
 async def _look_at_tokens(runtime: Runtime, lookups: Sequence[TokenLookup]) -> list[KeyMatch]:
-    """Look at everyone who stands at the door; of several with one token each has a turn."""
+    """Check all waiting requests at once; requests with the same token are numbered in order."""
     settings = runtime.settings
     rows = await enter_with_tokens(
         runtime.pool,

@@ -38,7 +38,7 @@ from matches left join logged using (bucket)"""
 
 
 class TokenLookup(NamedTuple):
-    """Someone at the door: the hash of a token, and the log of failures of where it comes from."""
+    """A token to check: its hash, and the log of failed authentications of the client's address."""
 
     token_hash: bytes
     gate: str

@@ -1,4 +1,4 @@
-"""Tries at a password: each is counted before the password is looked at, and forgiven when it was right."""
+"""Tries at a password: each is counted before the password is checked, and forgiven if it was right."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -29,18 +29,18 @@ def by_stranger(email: str, address: str) -> Try:
 
 
 def by_device(device: str) -> Try:
-    """Count for one of the owner's devices alone: whatever strangers do, it has tries of its own."""
+    """Count only for one of the owner's devices, whose tries do not depend on what strangers do."""
     return Try(f"device {device}")
 
 
 def by_session(session_id: UUID | None) -> Try:
-    """Count for a session alone."""
+    """Count only for a session."""
     return Try(f"session {session_id}")
 
 
 @asynccontextmanager
 async def counted(work: Work, one: Try) -> AsyncIterator[None]:
-    """Count a try, or refuse it; when nothing is refused inside it was right, and what was counted before is forgotten.
+    """Count a try, or refuse it; if the block refuses nothing, the password was right and earlier counts are forgotten.
 
     It counts first, so that guessing in parallel gains nothing. The work has no transaction, so that the count stays
     whatever is refused, and nobody holds a connection while a password is checked.

@@ -1,4 +1,4 @@
-"""Brands: the name, colour and logo that stand on the mail of a user or of an organization's members."""
+"""Brands: the name, colour and logo shown in the mail of a user or of an organization's members."""
 
 import re
 
@@ -15,7 +15,7 @@ COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
-    """Read what was chosen; what was not is empty."""
+    """Read a brand; fields that were not chosen are empty."""
     return await store.find_brand(work.db, owner=_column(owner), owner_id=owner.id) or ChosenBrand()
 
 

@@ -1,15 +1,15 @@
-"""The host's lock: whoever changes a host's time takes it before reading what the change is decided from."""
+"""The host's lock: every change of a host's time takes it before reading the data that decides the change."""
 
 from uuid import UUID
 
 from openslot.core.db import Db
 
-# The first of the two numbers of an advisory lock: a host never waits for something else that has the same number.
+# The first of the two numbers of an advisory lock, so that a host never waits for another lock with the same number.
 HOSTS = 1
 
-# A column that makes one change of a host's time wait for the other: worked out for the row that is found and for no
-# other, whatever the plan. What the others left behind is seen by the next statement only: this one looks at the
-# database as it was before the wait.
+# A column that makes changes of a host's time wait for each other. It is computed only for the row that is found,
+# whatever the plan. Only the next statement sees what the other changes have written: this one sees the database as it
+# was before the wait.
 LOCK_HOST = f"take_turn({HOSTS}, u.no::int)"
 TRY_LOCK_HOST = f"pg_try_advisory_xact_lock({HOSTS}, $1::bigint::int)"
 
@@ -20,5 +20,5 @@ async def lock_host(db: Db, user_id: UUID) -> None:
 
 
 async def try_lock_host(db: Db, host_no: int) -> bool:
-    """Take the host's lock until the commit; False where somebody else has it."""
+    """Take the host's lock until the commit; False if another transaction holds it."""
     return bool(await db.fetchval(f"select {TRY_LOCK_HOST}", host_no))

@@ -18,7 +18,7 @@ async def replace_invitation(
     now: datetime,
     expires_at: datetime,
 ) -> None:
-    """Keep the newest invitation of a user to an organization alone."""
+    """Keep only the newest invitation of a user to an organization."""
     await db.execute(
         """insert into invitations (id, organization_id, user_id, hash, created_at, expires_at)
         values ($1, $2, $3, $4, $5, $6)
@@ -34,7 +34,7 @@ async def replace_invitation(
 
 
 async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invitation | None:
-    """Look an invitation up that is neither used nor expired, of someone who is a member and may sign in."""
+    """Look up an invitation that is neither used nor expired, of a member who may sign in."""
     row = await db.fetchrow(
         f"""select {USER_COLUMNS}, i.id as invitation_id, i.organization_id, i.expires_at, o.name as organization_name,
             u.password_hash is not null as has_password
@@ -57,7 +57,7 @@ async def find_invitation(db: Db, token_hash: bytes, *, now: datetime) -> Invita
 
 
 async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
-    """Use an invitation up; False where it is not good."""
+    """Use up an invitation; False if it is invalid."""
     used = await db.fetchval(
         "update invitations set used_at = $2 where id = $1 and used_at is null and expires_at > $2 returning id",
         invitation_id,

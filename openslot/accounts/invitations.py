@@ -1,4 +1,4 @@
-"""Invitations: a link that is good once and for a time, by which someone takes an account over or accepts to join."""
+"""Invitations: a link that works once and for a limited time, to take over an account or accept a membership."""
 
 import base64
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ PURPOSE = "invitation"
 
 
 async def invite(work: Work, organization: Organization, user: User) -> UUID:
-    """Make an invitation; an earlier one of the same organization is no longer good."""
+    """Make an invitation; an earlier one of the same organization becomes invalid."""
     invitation_id = new_id()
     await store.replace_invitation(
         work.db,
@@ -41,17 +41,17 @@ async def invite(work: Work, organization: Organization, user: User) -> UUID:
 
 
 def invitation_url(runtime: Runtime, invitation_id: UUID) -> str:
-    """Write the address of an invitation's page: the mail that is sent again has the same."""
+    """Write the address of an invitation's page, which is the same when the mail is sent again."""
     return f"{runtime.settings.public_url}/invite/{invitation_token(runtime, invitation_id)}"
 
 
 def invitation_token(runtime: Runtime, invitation_id: UUID) -> str:
-    """Derive the token from the installation's own key: it is kept nowhere, and its hash alone in the database."""
+    """Derive the token from the installation's key: only its hash is stored, in the database."""
     return base64.urlsafe_b64encode(runtime.signer.sign(PURPOSE, invitation_id.bytes)).decode().rstrip("=")
 
 
 async def get_invitation(work: Work, token: str) -> Invitation:
-    """Read an invitation that is still good."""
+    """Read an invitation that is still valid."""
     found = await store.find_invitation(work.db, fingerprint(token), now=work.now)
     if found is None:
         raise InvitationInvalid
@@ -59,7 +59,7 @@ async def get_invitation(work: Work, token: str) -> Invitation:
 
 
 async def use_invitation(work: Work, invitation: Invitation) -> None:
-    """Use an invitation up: its owner has joined."""
+    """Use up an invitation: its owner has joined."""
     if not await store.use_invitation(work.db, invitation.id, now=work.now):
         raise InvitationInvalid
     user = invitation.user

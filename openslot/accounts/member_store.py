@@ -42,7 +42,7 @@ def to_member(row: Row, *, now: datetime) -> Member:
 
 
 async def lock_member(db: Db, organization_id: UUID, member_id: UUID) -> bool:
-    """Wait for the lock of the host whom a membership is about; False where there is none."""
+    """Wait for the lock of a membership's host; False if there is no such membership."""
     row = await db.fetchrow(
         f"""select {LOCK_HOST} from memberships m join users u on u.id = m.user_id
         where m.organization_id = $1 and m.id = $2""",
@@ -179,7 +179,7 @@ async def find_membership(db: Db, organization_id: UUID, user_id: UUID) -> Membe
 
 
 async def find_other_suspender(db: Db, user_id: UUID, organization_id: UUID) -> UUID | None:
-    """Name another organization that has suspended this user, too."""
+    """Name another organization that has also suspended this user."""
     found: UUID | None = await db.fetchval(
         """select m.organization_id from memberships m left join member_profiles p on p.member_id = m.id
         where m.user_id = $1 and m.organization_id <> $2 and not m.active and not coalesce(p.pending, false)

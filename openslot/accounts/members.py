@@ -18,7 +18,7 @@ from openslot.core.work import Work
 async def add_member(
     work: Work, organization: Organization, user: User, *, role: Role = Role.MEMBER, active: bool = True
 ) -> Membership:
-    """Take a user into an organization."""
+    """Add a user to an organization."""
     return await _insert(work, organization, user, role=role, active=active, member_id=new_id())
 
 
@@ -33,7 +33,7 @@ async def add_described_member(
     role: Role = Role.MEMBER,
     member_id: UUID | None = None,
 ) -> UUID:
-    """Take a user into an organization as a provider describes them; a pending one has yet to accept."""
+    """Add a user to an organization as a provider describes them; a pending member still has to accept."""
     active = not pending and said_active is not False
     membership = await _insert(work, organization, user, role=role, active=active, member_id=member_id or new_id())
     await store.insert_profile(work.db, membership, profile=profile, said_active=said_active, pending=pending)
@@ -101,13 +101,13 @@ async def describe_member(
 
 
 async def set_active(work: Work, member: Member, *, active: bool) -> None:
-    """Let a membership count, or not; one that is not accepted yet never does."""
+    """Activate or deactivate a membership; one that is not accepted yet is never active."""
     if not member.pending:
         await store.update_active(work.db, member.id, active=active, now=work.now)
 
 
 async def close_account(work: Work, organization: Organization, user: User) -> None:
-    """Close a member's account by the organization's word; one that is closed already stays as it is."""
+    """Close a member's account on behalf of the organization; one that is already closed stays as it is."""
     if user.is_admin:
         await check_another_admin(work, user)
     await user_store.close_account(work.db, user.id, organization.id, now=work.now)

@@ -62,7 +62,7 @@ async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None 
     insert = partial(store.insert_user, work.db, password_hash=password_hash, now=work.now)
     try:
         user_id = await insert(checked)
-        # Another may take the next name first: a later look knows it.
+        # Another transaction may take the next name first; the next look-up sees it.
         while user_id is None and wanted.username is None:
             user_id = await insert(await _with_free_username(work, checked))
     except asyncpg.UniqueViolationError:
@@ -119,7 +119,7 @@ async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
 
 
 async def set_password(work: Work, user: User, password_hash: str) -> None:
-    """Give a user a password, whatever it was."""
+    """Set a user's password, whatever it was before."""
     await store.update_password(work.db, user.id, password_hash, now=work.now)
 
 
@@ -173,7 +173,7 @@ async def change_email(work: Work, user: User, email: str) -> None:
 
 
 async def note_left(work: Work, user: User) -> None:
-    """Keep when a user left an organization: a booking that was asked for earlier and is made later is refused."""
+    """Record when a user left an organization, so that a booking requested before and made after is refused."""
     await store.update_left(work.db, user.id, left_at=work.runtime.clock())
 
 

@@ -103,7 +103,7 @@ async def update_settings(db: Db, organization: Organization) -> None:
 
 
 async def lock_organization(db: Db, organization_id: UUID) -> None:
-    """Let nobody else decide about this organization's members until the commit."""
+    """Keep other transactions from deciding about this organization's members until the commit."""
     await db.execute("select from organizations where id = $1 for no key update", organization_id)
 
 
@@ -147,7 +147,7 @@ async def update_verified(db: Db, domain_id: UUID, *, now: datetime) -> None:
 
 
 async def delete_domain(db: Db, domain_id: UUID) -> None:
-    """Give a claim to a domain up."""
+    """Give up a claim to a domain."""
     await db.execute("delete from domains where id = $1", domain_id)
 
 

@@ -22,7 +22,7 @@ from openslot.core.work import Work
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
-# Where a proof may stand, so that nobody has to change the records of the domain itself.
+# The subdomain where a proof may be published, so that the records of the domain itself need no change.
 PROOF_NAMES = ("_openslot.{domain}", "{domain}")
 
 
@@ -36,7 +36,7 @@ class TxtResolver(Protocol):
 async def add_organization(
     work: Work, *, name: str, slug: str, plan: Plan = Plan.FREE, plan_until: datetime | None = None
 ) -> Organization:
-    """Found an organization."""
+    """Create an organization."""
     slug = slug.strip().lower()
     faults = {}
     if not 1 <= len(name.strip()) <= 200 or not is_line(name):
@@ -130,12 +130,12 @@ async def list_domains(work: Work, organization: Organization) -> list[Domain]:
 
 
 async def remove_domain(work: Work, organization: Organization, domain: str) -> None:
-    """Give a domain up: accounts in it are strangers from now on."""
+    """Give up a domain: the organization no longer manages the accounts in it."""
     await store.delete_domain(work.db, (await _get_domain(work, organization, domain)).id)
 
 
 async def verify_domain(work: Work, organization: Organization, domain: str, resolver: TxtResolver) -> Domain:
-    """Look for the proof in the domain's DNS, and write down that it is there; no connection is held meanwhile."""
+    """Look for the proof in the domain's DNS and record that it exists, holding no connection meanwhile."""
     claim = await _get_domain(work, organization, domain)
     names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
     if not any([claim.proof in await resolver.list_txt(name) for name in names]):

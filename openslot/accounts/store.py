@@ -67,7 +67,7 @@ async def find_sign_in(db: Db, email: str, *, now: datetime) -> tuple[User | Non
 
 
 async def find_password_hash(db: Db, user_id: UUID) -> str | None:
-    """Read the one column that no `User` carries."""
+    """Read the password's hash, the one column that no `User` has."""
     found: str | None = await db.fetchval("select password_hash from users where id = $1", user_id)
     return found
 
@@ -111,7 +111,7 @@ async def list_users(db: Db, *, now: datetime, search: str | None, limit: int, o
 
 
 async def has_users(db: Db) -> bool:
-    """Tell whether anyone lives here yet."""
+    """Tell whether there is any account yet."""
     return bool(await db.fetchval("select exists (select 1 from users)"))
 
 
@@ -214,7 +214,7 @@ async def update_email(db: Db, user_id: UUID, email: str, *, now: datetime) -> N
 
 
 async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
-    """Close an account by an organization's word; False where it was closed already."""
+    """Close an account on behalf of an organization; False if it was already closed."""
     closed = await db.fetchval(
         """update users set disabled_at = $3, updated_at = $3, suspended_by = $2, suspended_at = $3
         where id = $1 and disabled_at is null returning id""",

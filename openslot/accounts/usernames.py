@@ -30,7 +30,7 @@ def find_fault(username: str) -> str | None:
 
 
 def suggest(name: str, email: str) -> str:
-    """Make a username out of a person's name, or else of the address."""
+    """Make a username from a person's name, or else from the address."""
     for source in (name, email.partition("@")[0]):
         plain = unicodedata.normalize("NFKD", source).encode("ascii", "ignore").decode().lower()
         candidate = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40].strip("-")

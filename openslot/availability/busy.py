@@ -15,17 +15,17 @@ async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) 
 
 
 async def drop_sources(work: Work, source_ids: Sequence[UUID]) -> None:
-    """Forget sources with all that they have said."""
+    """Forget sources with all their spans."""
     await store.delete_sources(work.db, source_ids)
 
 
 async def close_after(work: Work, source_ids: Sequence[UUID], at: datetime | None) -> None:
-    """Take the host for busy from then on, unless the sources are heard of before."""
+    """Treat the host as busy from that time on, unless the sources are read again before."""
     await store.update_closing(work.db, source_ids, at)
 
 
 async def replace_spans(work: Work, source_id: UUID, spans: Mapping[str, Iterable[Span]]) -> None:
-    """Say anew when each of these events keeps the host busy, in whole seconds since 1970; no span: not at all."""
+    """Replace the spans of these events, in whole seconds since 1970; an event without spans is not busy."""
     await store.replace_spans(work.db, source_id, spans)
 
 

@@ -12,7 +12,7 @@ UPSERT_SOURCE = """
 insert into busy_sources (id, host_no, name) select $1, u.no, $3 from users u where u.id = $2
 on conflict (id) do update set name = excluded.name where busy_sources.name <> excluded.name"""
 RENAME_SPANS = "update busy_spans set source = $2 where source_id = $1 and source <> $2"
-# Those that are the same stay as they are: most changes of an event leave its times alone.
+# Unchanged spans are not written: most changes of an event do not affect its times.
 REPLACE_SPANS = """
 with wanted as (
     select * from unnest($3::text[], $4::bigint[], $5::bigint[]) as w (uid, start_second, end_second)

@@ -1,4 +1,4 @@
-"""All SQL of claims: the rows that take time, written by whoever has the host's lock."""
+"""All SQL of claims: the rows that take time, written only under the host's lock."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -20,7 +20,8 @@ ADDRESSES = 2
 
 REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": TimeTaken}
 
-# Each change says in its own `where` what it believes: a process of an earlier release may not take the host's lock.
+# Each change repeats in its own `where` what it assumes, because a process of an earlier release may not take the
+# host's lock.
 INSERT_CLAIM = """
 insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder, created_at)
 values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12)"""
@@ -42,7 +43,7 @@ update claim_seats t set expires_at = $2, holder = null where t.id = $1 and t.ac
 FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
 EXPIRE_SEATS = """
 update claim_seats set active = false where claim_id = $1 and active and holder is not null and expires_at <= $2"""
-# The session's time is given back with its last seat.
+# The session's time is freed with its last seat.
 LEAVE_SESSION = """
 update claims c set active = false
 where c.id = (select claim_id from claim_seats where id = $1) and c.active
@@ -73,8 +74,8 @@ with held as (
 )
 select (select count(*) from held) + (select count(*) from seat)"""
 
-# Found by their expiry, however many claims a host has had. Sessions that nobody sits in are looked for among those
-# whose seats have just expired and those that may still be booked.
+# Expired holds are found by their expiry, however many claims a host has had. Empty sessions are searched only among
+# those whose seats have just expired and those that may still be booked.
 EXPIRE = """
 with seats as (
     update claim_seats t set active = false from claims c
@@ -129,12 +130,12 @@ async def lock_host_of_hold(db: Db, hold_id: UUID) -> None:
 
 
 async def lock_address(db: Db, address: str) -> None:
-    """Let one hold from an address be made after the other."""
+    """Make holds from one address wait for each other."""
     await db.execute("select take_turn($1::int, hashtext($2))", ADDRESSES, address)
 
 
 async def expire(db: Db, host_no: int, *, now: datetime) -> int:
-    """Switch a host's expired holds off, and sessions that nobody sits in: the constraint knows no clock."""
+    """Deactivate a host's expired holds and empty sessions, because the constraint does not consider the time."""
     expired: int = await db.fetchval(EXPIRE, host_no, now)
     return expired
 
@@ -179,7 +180,7 @@ def free_claim(claim_id: UUID) -> Change:
 
 
 def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, ...]:
-    """Keep a session open for one more, and switch off what has expired in it."""
+    """Keep a session open for one more seat, and deactivate its expired seats."""
     joined = Change(JOIN_SESSION, (claim_id, seats), lost=TimeTaken)
     return joined, Change(EXPIRE_SEATS, (claim_id, now))
 
@@ -187,7 +188,7 @@ def join_session(claim_id: UUID, *, seats: int, now: datetime) -> tuple[Change, 
 def insert_seat(
     claim_id: UUID, *, expires_at: datetime | None, holder: str | None, now: datetime
 ) -> tuple[UUID, Change]:
-    """Sit down in a session."""
+    """Take a seat in a session."""
     seat_id = new_id()
     return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, now))
 
@@ -209,7 +210,7 @@ def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
 
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
-    """Tell whether nobody else sits in a seat's session."""
+    """Tell whether a seat is the only one taken in its session."""
     others = await db.fetchval(
         """select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
         where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)""",
@@ -226,7 +227,7 @@ async def find_hold(db: Db, hold_id: UUID, *, now: datetime) -> Held | None:
 
 
 async def drop_hold(db: Db, hold_id: UUID, *, now: datetime) -> bool:
-    """Give back what a live hold holds; False where it is none any more."""
+    """Free what a live hold holds; False if the hold is no longer live."""
     return bool(await db.fetchval(DROP_HOLD, hold_id, now))
 
 

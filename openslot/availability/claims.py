@@ -65,7 +65,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
 
 
 async def drop_hold(work: Work, hold_id: UUID) -> None:
-    """Let go of a held slot; what has become a booking meanwhile stays one."""
+    """Release a held slot; a hold that has become a booking meanwhile stays a booking."""
     await claim_store.lock_host_of_hold(work.db, hold_id)
     if not await claim_store.drop_hold(work.db, hold_id, now=work.now):
         raise HoldNotFound
@@ -76,7 +76,7 @@ async def move(
 ) -> Claimed:
     """Stage what gives a claim another slot of the same event type: it holds the old one or the new one, never both.
 
-    Whoever moves it has locked its host.
+    The caller has locked its host.
     """
     found = await _judge(work, ByBooking(event_type_id), starts_at, without=seat_id or claim_id, field="newStartTime")
     session = _find_session(found, starts_at)
@@ -84,7 +84,7 @@ async def move(
         work.stage(claim_store.move_claim(claim_id, found.setting.event_type, starts_at))
         return _claimed(found, claim_id, seat_id, starts_at)
     if seat_id is None:
-        # Its event type has become a group's meanwhile.
+        # The event type has become a group event meanwhile.
         work.stage(claim_store.free_claim(claim_id))
         return _sit_down(work, found, starts_at)
     session_id, ends_at = _open_session(work, found, starts_at)
@@ -93,7 +93,7 @@ async def move(
 
 
 def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
-    """Stage what gives time back, or a seat; whoever frees it has locked its host."""
+    """Stage the change that frees a time or a seat; the caller has locked its host."""
     if seat_id is None:
         work.stage(claim_store.free_claim(claim_id))
     else:
@@ -101,7 +101,7 @@ def free(work: Work, claim_id: UUID, seat_id: UUID | None) -> None:
 
 
 async def _lock(work: Work, which: EventTypeRef) -> None:
-    """Wait for the host's turn; what is read afterwards is what all others have left behind."""
+    """Wait for the host's lock; what is read afterwards includes all earlier changes."""
     if not await claim_store.lock_host_of(work.db, which):
         raise EventTypeNotFound
 
@@ -147,7 +147,7 @@ async def _find(work: Work, which: EventTypeRef, starts_at: datetime, *, without
     )
     if found is None:
         raise EventTypeNotFound
-    # Whoever asked before the host left, and waited, would miss the cancellation of all the others.
+    # A request that began before the host left, and had to wait, would escape the cancellation of the host's bookings.
     if found.host_left_at is not None and found.host_left_at > work.now:
         raise TimeTaken
     if found.has_stale:

@@ -47,7 +47,7 @@ def close_past(query: SlotQuery) -> list[Closed]:
 
 
 def close_out_of_office(query: SlotQuery) -> list[Closed]:
-    """Close each meeting that would touch an instant away; buffers may."""
+    """Close each start whose meeting would touch time away; its buffers may."""
     return [
         (floor_second(away.starts_at) - query.duration + 1, ceil_second(away.ends_at), index)
         for index, away in enumerate(query.setting.schedule.out_of_office)
@@ -109,7 +109,7 @@ def close_full_sessions(query: SlotQuery) -> list[Closed]:
 
 
 def close_claims(query: SlotQuery) -> list[Closed]:
-    """Close what would meet a claim, but not the very start of a session; the cause is the claim's index."""
+    """Close what would overlap a claim, except the start of a session itself; the cause is the claim's index."""
     claims = query.setting.taken.claims
     closed = _close_blocked(query, claims)
     sessions = sorted(claim.session_start for claim in claims if claim.session_start is not None)
@@ -117,7 +117,7 @@ def close_claims(query: SlotQuery) -> list[Closed]:
 
 
 def close_busy(query: SlotQuery) -> list[Closed]:
-    """Close what would meet a busy span of a foreign calendar; the cause is its index."""
+    """Close what would overlap a busy span of an external calendar; the cause is its index."""
     return _close_blocked(query, query.setting.taken.busy)
 
 

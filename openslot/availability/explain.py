@@ -1,4 +1,4 @@
-"""Why a start or a day is open or closed, told from the very rules that decide it."""
+"""Why a start or a day is open or closed, derived from the same rules that decide it."""
 
 from bisect import bisect_left
 from datetime import date, datetime

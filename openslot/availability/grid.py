@@ -30,7 +30,8 @@ class Grid(Struct, frozen=True):
 
 def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: int, duration: int) -> Grid:
     """Lay out the grid of the host's days, such that the starts of a day do not depend on which days are asked."""
-    # Hours that run on past midnight may have begun long ago, but count anew from the Monday after a full week.
+    # Hours that continue past midnight may have begun long ago, but their steps restart on the Monday after a full
+    # week.
     lookback = (first_day + 3) % 7 + 8 if _run_late(schedule) else 1
     worked: list[Span] = []
     shut: list[tuple[int, int, int]] = []
@@ -99,7 +100,7 @@ def _stretch(offsets: Offsets, ranges: list[Span], duration: int) -> Iterator[Sp
 
 
 def _list_mondays(offsets: Offsets, start: int, end: int) -> list[int]:
-    """List the Mondays at which a range that was open all week before counts its steps anew."""
+    """List the Mondays at which a range that was open for the whole week before restarts its steps."""
     if end - start < 6 * DAY:
         return []
     first = (start // DAY - _MONDAY) // 7 * 7 + _MONDAY

@@ -28,7 +28,7 @@ def merge(spans: Iterable[tuple[int, ...]]) -> list[Span]:
 
 
 def subtract(spans: Iterable[Span], holes: list[Span]) -> list[Span]:
-    """Leave of the spans what no hole covers; both must be merged."""
+    """Return the parts of the spans that no hole covers; both must be merged."""
     left: list[Span] = []
     at = 0
     for start, end in spans:

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 from openslot.core.db import Db, count_of
 
-# What is switched off never takes time again, so nothing here needs its host's lock. `offset 0` has each looked up by
-# itself, instead of all bookings.
+# An inactive claim never takes time again, so nothing here needs the host's lock. `offset 0` makes the planner look up
+# each one by itself instead of reading all bookings.
 DELETE_HOLDS = """
 delete from claims where id = any(array(
     select id from claims c where kind = 'hold' and not active and expires_at < $1
@@ -16,8 +16,8 @@ delete from claim_seats where id = any(array(
     select id from claim_seats s where not active and expires_at is not null and expires_at < $1
       and not exists (select from bookings b where b.seat_id = s.id offset 0)
     order by expires_at limit $2))"""
-# Sessions that were booked and cancelled stay with their bookings. So that these are not looked at for ever, a session
-# is looked at in the days after its end.
+# Sessions that were booked and cancelled stay with their bookings. So that these are not checked for ever, a session is
+# checked only in the days after its end.
 DELETE_SESSIONS = """
 delete from claims where id = any(array(
     select id from claims c where kind = 'session' and not active and ends_at < $1 and ends_at >= $1 - $3::interval
@@ -38,5 +38,5 @@ async def delete_seats(db: Db, before: datetime, *, limit: int) -> int:
 
 
 async def delete_sessions(db: Db, before: datetime, *, limit: int) -> int:
-    """Remove sessions that nobody ever booked, or that everybody has left for another one."""
+    """Remove sessions that were never booked, or whose bookings have all moved to another one."""
     return count_of(await db.execute(DELETE_SESSIONS, before, limit, SESSIONS_WITHIN))

@@ -72,12 +72,12 @@ class Busy(Struct, frozen=True):
 
     @classmethod
     def always(cls, source: str) -> "Busy":
-        """Take a host for busy all the time, because a calendar can't be read."""
+        """Treat a host as busy all the time, because a calendar can't be read."""
         return cls(-FOREVER, FOREVER, source, is_unread=True)
 
 
 class Taken(Struct, frozen=True):
-    """All that stands in the way of new bookings."""
+    """All time that is not free for new bookings."""
 
     claims: Sequence[Claim] = ()
     busy: Sequence[Busy] = ()

@@ -38,7 +38,7 @@ def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
 
 
 def _find_session_ends(setting: Setting, duration: int) -> dict[int, int]:
-    """Find the sessions that are not as long as their event type: who joins one gets its own end."""
+    """Find the sessions that differ in length from their event type: an invitee who joins gets the session's end."""
     return {
         claim.session_start: claim.session_end
         for claim in setting.taken.claims

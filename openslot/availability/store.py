@@ -1,4 +1,4 @@
-"""All SQL of availability: one statement brings everything that decides about a span of time."""
+"""All SQL of availability: one statement reads everything that decides about a span of time."""
 
 from datetime import datetime
 from typing import Any
@@ -23,10 +23,10 @@ from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 
-# Between the starts of two meetings that touch lie a day, the longest that one lasts, and 8 hours of buffer for each.
-# The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides.
-# Seconds are written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038.
-# `offset 0` keeps a session's seats from being counted anew for each column that depends on them.
+# The starts of two meetings that touch are at most a day apart, the longest duration, plus 8 hours of buffer for each.
+# The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides. Seconds are
+# written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038. `offset 0` keeps a
+# session's seats from being counted again for each column that depends on them.
 SETTING = f"""
 select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
        u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, unread.*, counted.*
