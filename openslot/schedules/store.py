@@ -9,7 +9,7 @@ from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, WeeklyHours
 
-# Under names of their own, so that other statements can read a schedule beside their own columns.
+# The columns have unique names, so that other statements can read a schedule beside their own columns.
 SCHEDULE_COLUMNS = """
 s.id as schedule_id, s.owner_id as schedule_owner_id, s.name as schedule_name, s.zone as schedule_zone,
 s.weekly_hours, s.overrides, s.holidays"""
