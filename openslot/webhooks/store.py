@@ -197,7 +197,7 @@ async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
 
 
 async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
-    """Write a new secret and keep the previous one until the time in the endpoint."""
+    """Write a new secret and keep the previous one until the endpoint's `previous_until`."""
     await db.execute(
         """update webhook_endpoints set previous_secret = secret, secret = $3, previous_until = $4, updated_at = $5
         where id = $1 and owner_id = $2""",
