@@ -96,7 +96,7 @@ async def insert_out_of_office(db: Db, owner_id: UUID, away: OutOfOffice, *, now
 
 
 async def list_out_of_office(db: Db, owner_id: UUID, *, ending_after: datetime) -> list[tuple[UUID, OutOfOffice]]:
-    """List an owner's times away that are not over, the soonest first."""
+    """List an owner's times away that are not over, soonest first."""
     rows = await db.fetch(
         """select id, starts_at, ends_at, reason from out_of_office
         where owner_id = $1 and ends_at > $2 order by starts_at, id limit 1000""",

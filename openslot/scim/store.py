@@ -109,7 +109,7 @@ async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
 
 
 async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
-    """List what was asked with tokens, newest first; a user who is gone keeps the name of the last time."""
+    """List requests made with tokens, newest first; a user who is gone is shown with the last known name."""
     rows = await db.fetch(
         """select r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail, coalesce(r.user_name, (
             select e.user_name from scim_requests e

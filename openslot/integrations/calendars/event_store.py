@@ -246,7 +246,7 @@ async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UU
 
 
 async def list_missing(db: Db, owner_id: UUID, *, now: datetime) -> list[MissingEvent]:
-    """List the upcoming bookings whose events have vanished, the soonest first."""
+    """List the upcoming bookings whose events have vanished, soonest first."""
     return [MissingEvent(**row) for row in await db.fetch(MISSING, owner_id, now)]
 
 

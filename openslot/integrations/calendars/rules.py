@@ -10,7 +10,7 @@ from openslot.integrations.calendars.models import Calendar, CalendarConnection,
 
 EVERY = timedelta(minutes=5)
 LIST_EVERY = timedelta(hours=1)
-# How long to wait after each failure; the last pause is repeated.
+# How long to wait after each failure; after the last pause the reading is planned again.
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (10, 20, 40, *[60] * 40))
 LEASE = timedelta(minutes=5)
 # For connections that close at once when unreadable, one or two missed readings are tolerated.

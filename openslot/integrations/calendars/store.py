@@ -191,7 +191,7 @@ async def delete_calendars(db: Db, calendar_ids: Sequence[UUID]) -> None:
 
 
 async def upsert_feed(db: Db, user_id: UUID, token_hash: bytes, *, now: datetime) -> None:
-    """Write a user's secret link, in place of the one before."""
+    """Write a user's secret link, replacing the previous one."""
     await db.execute(
         """insert into calendar_feeds (user_id, token_hash, created_at) values ($1, $2, $3)
         on conflict (user_id) do update set token_hash = excluded.token_hash, created_at = excluded.created_at""",
