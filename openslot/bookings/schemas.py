@@ -215,7 +215,7 @@ class RescheduledBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"
 
 
 def read_invitee(body: InviteeFields, *, accept_language: str = "") -> Invitee:
-    """Read who books; the language is the browser's if none is given."""
+    """Read who books; a browser tells their language where they don't."""
     locale: str | None = body.invitee_locale
     if locale is None and accept_language.strip("* "):
         locale = LanguageTag.parse(negotiate(None, accept_language).formats)
@@ -292,7 +292,7 @@ def show_email(email: EmailEntry) -> EmailLog:
 
 
 def show_managed(details: BookingDetails, host: Host, *, can_change: bool) -> ManagedBooking:
-    """Write a booking for the invitee who made it."""
+    """Write a booking for the one who made it."""
     booking = details.booking
     return ManagedBooking(
         id=str(booking.id),

@@ -79,7 +79,7 @@ class TestData(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def complete(runtime: Runtime, event: PastEvent) -> PastEvent:
-    """Fill in what is created when an event is shown or sent, and never stored."""
+    """Fill in what is made when an event is shown or sent, and never kept."""
     fill = _FILL.get(event.type)
     if fill is None:
         return event
@@ -93,11 +93,11 @@ def show_event(event: PastEvent) -> ShownEvent:
 
 
 def write_body(event: PastEvent) -> bytes:
-    """Write the body that an endpoint receives."""
+    """Write what an endpoint reads."""
     return msgspec.json.encode(show_event(event))
 
 
 def write_test_event(event_id: UUID, event_type: str, at: datetime, *, endpoint_id: UUID) -> PastEvent:
-    """Write the event that a tested endpoint receives."""
+    """Write what a tested endpoint is told."""
     data = Raw(msgspec.json.encode(TestData(webhook_id=str(endpoint_id))))
     return PastEvent(id=event_id, type=event_type, at=at, data=data, subject=f"webhook:{endpoint_id}")
