@@ -28,8 +28,8 @@ class RetriedRequest(Struct, frozen=True, kw_only=True):
     def sealed_hash(self) -> bytes:
         """Compute the hash by which a sealed answer is found.
 
-        A process of the release before, which can't open it, takes it for another body's: it refuses the request
-        instead of running it a second time.
+        A process of the previous release, which can't open the answer, takes it for that of another body and refuses
+        the request instead of running it a second time.
         """
         return hashlib.sha256(b"sealed" + self.body_hash).digest()
 

@@ -1,4 +1,4 @@
-"""The one statement behind the SCIM door: tokens, organizations, address gates and limits of all who come at once."""
+"""The one statement behind the SCIM door: tokens, organizations, gates and limits of all concurrent requests."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -20,6 +20,6 @@ async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | Non
 
 
 async def save_brand(db: Db, brand: ChosenBrand, *, owner: str, owner_id: UUID, now: datetime) -> None:
-    """Write a brand in place of the one before."""
+    """Write a brand, replacing the previous one."""
     sql = SAVE.format(owner=owner)
     await db.execute(sql, new_id(), owner_id, brand.name, brand.colour, brand.logo_url, now)

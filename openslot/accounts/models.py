@@ -65,7 +65,7 @@ class Organization(Struct, frozen=True, kw_only=True):
 
 
 class ChosenBrand(Struct, frozen=True, kw_only=True):
-    """What stands on the mail of a user or of an organization's members; None: nothing was chosen."""
+    """What is shown in the mail of a user or of an organization's members; None: nothing was chosen."""
 
     name: str | None = None
     colour: str | None = None

@@ -1,4 +1,4 @@
-"""The verbs of busy spans: where they come from, what each source says, and when a silent source closes its host."""
+"""The verbs of busy spans: their sources, what each source reports, and when an unreadable one closes its host."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

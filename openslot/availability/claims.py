@@ -39,9 +39,9 @@ async def claim(
     hold_id: UUID | None = None,
     expires_at: datetime | None = None,
 ) -> Claimed:
-    """Lock a slot and stage what takes it, or what turns the caller's own hold into the claim.
+    """Lock a slot and stage the change that takes it, or that turns the caller's own hold into the claim.
 
-    What the engine would not list is refused.
+    A slot that the engine would not list is refused.
     """
     await _lock(work, which)
     held = await claim_store.find_hold(work.db, hold_id, now=work.now) if hold_id else None

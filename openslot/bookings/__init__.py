@@ -1,1 +1,1 @@
-"""The heart: meetings that are made, moved and cancelled."""
+"""Bookings: meetings that are made, moved and cancelled."""

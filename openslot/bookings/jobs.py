@@ -1,4 +1,4 @@
-"""What is done because time passed: links that an earlier release has kept in the clear are removed."""
+"""Periodic jobs: links that an earlier release has stored in the clear are removed."""
 
 from openslot.bookings import store
 from openslot.core import rollouts
@@ -6,7 +6,7 @@ from openslot.core.events import Periodic
 from openslot.core.work import Work
 from openslot.jobs.batches import repeat
 
-# Workers of the release before send facts as they find them.
+# Workers of the previous release send facts as they are stored.
 MIGRATION = "0022_found_in_clear.sql"
 
 

@@ -1,4 +1,4 @@
-"""Manage links: signed, so that whoever has one may change that one booking without signing in."""
+"""Manage links: signed, so that anyone who has the link may change that one booking without signing in."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ def manage_url(runtime: Runtime, booking_id: UUID) -> str:
 
 
 def begin_manage_url(base_url: str) -> str:
-    """Write the part of a link that is no secret, and the same for every booking."""
+    """Write the part of a link that is not secret and the same for every booking."""
     return f"{base_url}{PAGE}"
 
 
@@ -44,12 +44,12 @@ def manage_token(runtime: Runtime, booking_id: UUID) -> str:
 
 
 def read_manage_token(runtime: Runtime, token: str) -> UUID:
-    """Read a booking's id out of a token that we have signed, in the one spelling that we give it."""
+    """Read a booking's id from a token that we have signed, accepting only the spelling that we give it."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         raise BookingNotFound from None
-    # The decoder also takes padding, `+` for `-`, and any of four letters at the end.
+    # The decoder also accepts padding, `+` for `-`, and any of four letters at the end.
     if len(raw) != 16 + SIGNATURE_BYTES or _write(raw) != token:
         raise BookingNotFound
     booking_id = UUID(bytes=raw[:16])

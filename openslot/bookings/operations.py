@@ -49,7 +49,7 @@ async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
 
 
 async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = None) -> Booking:
-    """Cancel a booking and give its time back; one that is cancelled already stays as it is."""
+    """Cancel a booking and free its time; one that is already cancelled stays as it is."""
     details = await _get_for_change(work, ref)
     booking = details.booking
     if booking.status is Status.CANCELLED:
@@ -134,7 +134,7 @@ async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Ho
 
 
 async def get_entry(work: Work, ref: BookingRef) -> BookingEntry:
-    """Read a booking as a list tells it."""
+    """Read a booking as lists show it."""
     entry = await store.find_entry(work.db, ref)
     if entry is None:
         raise BookingNotFound
@@ -149,7 +149,7 @@ async def list_bookings(
 
 
 async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int) -> list[BookingDetails]:
-    """Read a host's confirmed bookings from a moment on, the latest first."""
+    """Read a host's confirmed bookings since a given time, latest first."""
     return await store.list_confirmed(work.db, host.id, since=since, limit=limit)
 
 
@@ -159,7 +159,7 @@ async def list_emails(work: Work, ref: BookingRef) -> list[EmailEntry]:
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
-    """Cancel everything that a host who leaves had before them."""
+    """Cancel all upcoming bookings of a host who leaves."""
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
     for booking_id in upcoming:
         await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
@@ -167,12 +167,12 @@ async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
-    """Name the confirmed bookings ahead whose time is not kept for them: there must be none."""
+    """List the upcoming confirmed bookings whose time is not claimed for them: there must be none."""
     return await store.list_without_time(db, now=now)
 
 
 async def list_history(work: Work, ref: BookingRef) -> list[HistoryEntry]:
-    """Tell what happened to a booking, the first first."""
+    """List what happened to a booking, oldest first."""
     await get_booking(work, ref)
     return await store.list_history(work.db, ref.id)
 

@@ -27,7 +27,7 @@ CANCELLED_BY = {
 
 
 def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: Actor, now: datetime) -> Booking:
-    """Sketch the booking of a claimed slot."""
+    """Draft the booking of a claimed slot."""
     return Booking(
         id=new_id(),
         host_id=claimed.event_type.owner_id,
@@ -59,12 +59,12 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
 
 
 def is_host(actor: Actor) -> bool:
-    """Tell whether someone books on the host's side, who needs neither pay nor answer."""
+    """Tell whether someone books on the host's side and need neither pay nor answer questions."""
     return actor.kind is not ActorKind.PUBLIC
 
 
 def name_canceller(actor: Actor) -> str:
-    """Tell on whose side a booking was cancelled; in the host's calendar the host does it."""
+    """Tell which side cancelled a booking; a cancellation in the host's calendar is the host's."""
     return "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
 
 
@@ -79,7 +79,7 @@ def can_change(booking: Booking, *, now: datetime) -> bool:
 
 
 def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
-    """Name every field of a wished booking that makes no sense, before anything is looked up."""
+    """Name every invalid field of a wanted booking, before anything is looked up."""
     faults = dict(_guest_faults(wanted.guests))
     if not wanted.invitee.name.strip() or not is_line(wanted.invitee.name):
         faults["inviteeName"] = "must not be empty"

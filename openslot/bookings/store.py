@@ -66,9 +66,10 @@ update bookings set status = 'CANCELLED', cancelled_at = $2, cancel_reason = $3,
 MOVE = """
 update bookings set starts_at = $2, ends_at = $3, claim_id = $4, seat_id = $5, sequence = $6, reschedule_count = $7,
     previous_starts_at = $8, updated_at = $9 where id = $1"""
-# What belongs to a booking comes with it in one statement; the columns' own names tell the three apart.
+# A booking, its event type and its contact are read in one statement; column names distinguish the three.
 DETAIL_COLUMNS = f"{BOOKING_COLUMNS}, {EVENT_TYPE_COLUMNS}, {CONTACT_COLUMNS}"
-# `offset 0` has each looked up by its id: the planner does not know how few bookings a page has, and would read all.
+# `offset 0` makes the planner look up each one by its id: it does not know how few bookings a page has, and would read
+# all.
 BELONGINGS = """
 join lateral (select * from event_types where id = b.event_type_id offset 0) e on true
 left join lateral (select * from contacts where id = b.contact_id offset 0) c on true"""
@@ -78,12 +79,12 @@ DETAILS = f"select {DETAIL_COLUMNS} from {DETAIL_TABLES} where {OWN}"
 WITH_HOST = f"""
 select {DETAIL_COLUMNS}, u.name as host_name, u.username as host_username, u.zone as host_zone
 from {DETAIL_TABLES} join users u on u.id = b.host_id where {OWN}"""
-# First the host, then the booking, everywhere: in turns, two would wait for each other for ever.
+# Every statement locks the host first and then the booking: in different orders, two transactions would deadlock.
 LOCKED = f"""
 select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
 where {OWN} for no key update of b"""
 
-# What is listed has six fields of an event type and as many of a contact: no more is read.
+# Lists show six fields of an event type and six of a contact, so no more is read.
 LISTED_COLUMNS = f"""
 b.id, {iso_of("b.starts_at")} as starts_at, {iso_of("b.ends_at")} as ends_at, b.status, b.invitee_name,
 b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.payment, b.reschedule_count,
@@ -92,8 +93,8 @@ b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")}
 e.name as event_type_name, e.slug, e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id,
 c.name as contact_name, c.email, c.phone, c.company, c.notes as contact_notes"""
 ENTRY = f"select {LISTED_COLUMNS} from {DETAIL_TABLES} where {OWN}"
-# The total comes along also where the page is empty. Beside one row a sorted list stays sorted: to sort it once more
-# took a sixth of the statement.
+# The total is returned even if the page is empty. A sorted list joined with one row stays sorted: sorting it again took
+# a sixth of the statement's time.
 LISTED = f"""
 select t.total, p.* from (select ({{count}}) as total) t left join lateral (
     select {LISTED_COLUMNS}
@@ -104,7 +105,7 @@ select t.total, p.* from (select ({{count}}) as total) t left join lateral (
 MATCHING = "bookings b where b.host_id = $1 and b.status <> 'PENDING_PAYMENT'"
 BY_STATUS = "b.status ="
 FILTERS = (BY_STATUS, "b.starts_at >=", "b.starts_at <")
-# Kept by the database itself; a range of time has to be counted.
+# The total is maintained by the database; only a range of time has to be counted.
 KEPT_COUNTS = {
     (): """
     select coalesce(sum(n.bookings), 0)::bigint from booking_counts n
@@ -113,22 +114,22 @@ KEPT_COUNTS = {
     select coalesce(sum(n.bookings), 0)::bigint from booking_counts n
     where n.host_id = $1 and n.status = $2 and n.status <> 'PENDING_PAYMENT'""",
 }
-# Of events that are too old to be kept, what is told here stays.
+# The history stays even after its events are deleted.
 HISTORY = """
 select type, at, actor from (
     select no, type, at, actor from booking_history where booking_id = $1
     union all select no, type, at, actor from events where subject_id = $1
 ) e order by no"""
 
-# What releases up to 0.1.0 have kept of facts, and what is made today when it is shown: the text keeps the order of its
-# fields, and a quote inside of any other value is written with a backslash.
+# The link that releases up to 0.1.0 have stored in facts, and that is now created when a fact is shown. The text keeps
+# the order of its fields, and a quote inside any other value is escaped with a backslash.
 REMOVE_LINKS = r"""
 update events set fact = (fact || '{"manage_url": ""}') #- '{event_type,private_token}',
     public = regexp_replace(public::text, '("manageUrl":\s*"[^"\\]*/manage/)[^"\\]*"', '\1"')::json
 where no = any(array(select no from events where fact ->> 'manage_url' <> '' order by no limit $1))
   and fact ->> 'manage_url' <> ''"""
 
-# What is still on its way, or planned for later, is not told of.
+# E-mails that are under way or planned for later are not listed.
 EMAILS = """
 select id, kind, recipient, subject, status, sent_at, error from mail_messages
 where booking_id = $1 and status <> 'sending' order by created_at, id limit 500"""
@@ -252,7 +253,7 @@ async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host]
 
 
 async def find_entry(db: Db, ref: BookingRef) -> BookingEntry | None:
-    """Look a booking up as a list tells it."""
+    """Look up a booking as lists show it."""
     row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
     return _to_entry(row) if row else None
 
@@ -277,7 +278,7 @@ def _write_list(filters: tuple[str, ...]) -> str:
 
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
-    """Name a host's confirmed bookings that are not over."""
+    """List a host's confirmed bookings that are not over."""
     rows = await db.fetch(
         """select id from bookings where host_id = $1 and status = 'CONFIRMED' and ends_at > $2 order by id""",
         host_id,
@@ -287,7 +288,7 @@ async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:
 
 
 async def list_confirmed(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[BookingDetails]:
-    """Read a host's confirmed bookings from a moment on, the latest first."""
+    """Read a host's confirmed bookings since a given time, latest first."""
     rows = await db.fetch(
         f"""select {DETAIL_COLUMNS} from {DETAIL_TABLES}
         where b.host_id = $1 and b.status = 'CONFIRMED' and b.starts_at >= $2
@@ -333,7 +334,7 @@ def update_moved(booking: Booking) -> Change:
 
 
 async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:
-    """Tell what happened to a booking, the first first."""
+    """List what happened to a booking, oldest first."""
     rows = await db.fetch(HISTORY, booking_id)
     return [HistoryEntry(type=row["type"], at=row["at"], by=_actor.decode(row["actor"]).kind) for row in rows]
 
@@ -344,12 +345,12 @@ async def list_emails(db: Db, booking_id: UUID) -> list[EmailEntry]:
 
 
 async def remove_links(db: Db, *, limit: int) -> int:
-    """Remove links and tokens from facts that an earlier release has written; tell from how many."""
+    """Remove links and tokens from facts that an earlier release has written; return how many."""
     return count_of(await db.execute(REMOVE_LINKS, limit))
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
-    """Name the confirmed bookings ahead whose time or seat is not kept for them."""
+    """List the upcoming confirmed bookings whose time or seat is not claimed for them."""
     rows = await db.fetch(
         """select b.id from bookings b join claims c on c.id = b.claim_id left join claim_seats t on t.id = b.seat_id
         where b.status = 'CONFIRMED' and b.ends_at > $1 and not (c.active and coalesce(t.active, true))

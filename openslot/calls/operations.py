@@ -29,7 +29,7 @@ async def record_call(
     vendor_id: str | None = None,
     ending: Ending | None = None,
 ) -> Call:
-    """Keep a call that runs, or one that has ended; once however often the vendor tells of it."""
+    """Keep a running or finished call, only once however often the vendor reports it."""
     begun = Call(
         id=new_id(),
         owner_id=owner_id,

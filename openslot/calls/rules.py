@@ -1,4 +1,4 @@
-"""Decisions about calls: what vendors' words mean, how long a call was, and what is refused."""
+"""Decisions about calls: what vendors' statuses mean, how long a call was, and what is refused."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ _ENDED = {
 
 
 def read_vendor_status(word: str) -> CallStatus | None:
-    """Tell what a vendor's word means: None while the call runs, a `ValueError` for a word that nobody knows."""
+    """Translate a vendor's status: None while the call runs, a `ValueError` for an unknown status."""
     known = word.strip().lower().replace("-", "_")
     if known in _RUNNING:
         return None
@@ -39,7 +39,7 @@ def find_call_faults(call: Call) -> dict[str, str]:
 
 
 def end(call: Call, ending: Ending, *, now: datetime) -> Call:
-    """Bring a call to its end."""
+    """End a call."""
     seconds = ending.duration_seconds
     if seconds is None:
         talked = ending.ended_at - call.started_at if ending.status is CallStatus.COMPLETED else timedelta()

@@ -30,7 +30,7 @@ async def list_finished_calls(
 
 
 async def insert_call(db: Db, call: Call) -> bool:
-    """Write a new call; False where the vendor has told of it before."""
+    """Write a new call; False if the vendor has reported it before."""
     made = await db.fetchval(
         """insert into calls (id, owner_id, direction, caller_phone, agent_name, started_at, ended_at,
             duration_seconds, status, vendor_id, created_at, updated_at)
@@ -53,7 +53,7 @@ async def insert_call(db: Db, call: Call) -> bool:
 
 
 async def lock_call_of_vendor(db: Db, owner_id: UUID, vendor_id: str) -> Call | None:
-    """Look up the call that a vendor knows by this id; nobody else changes it until the commit."""
+    """Look up the call that a vendor knows by this id, and lock it until the commit."""
     row = await db.fetchrow(
         "select * from calls where owner_id = $1 and vendor_id = $2 for update", owner_id, vendor_id
     )

@@ -4,17 +4,17 @@ from unicodedata import normalize
 
 GRAM = 3
 
-# What a capital İ folds to; without its second dot it meets the i that people type.
+# The folded form of a capital İ; without its combining dot it matches the i that people type.
 _DOTTED_I = "i\u0307"
 
 
 def fold(text: str) -> str:
-    """Write a text so that two which differ in letter case or in their code points alone become equal."""
+    """Fold a text so that texts that differ only in letter case or code points become equal."""
     return normalize("NFKC", normalize("NFKC", text).casefold().replace(_DOTTED_I, "i"))
 
 
 def fold_contact(*, name: str, email: str, company: str | None) -> str:
-    """Write what a search looks into; a line break keeps it from matching across two fields."""
+    """Write the text that a search looks in; a line break prevents matches across two fields."""
     return "\n".join(fold(text) for text in (name, email, company or ""))
 
 

@@ -1,4 +1,4 @@
-"""The nouns of contacts: a person who books, and the meetings that the two have or had."""
+"""The nouns of contacts: a person who books, and their past and upcoming meetings."""
 
 from datetime import datetime
 from uuid import UUID

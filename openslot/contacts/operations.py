@@ -17,7 +17,7 @@ from openslot.core.work import Work
 
 
 async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact:
-    """Add someone whom the owner did not know yet."""
+    """Add a contact that the owner does not have yet."""
     contact = Contact(id=new_id(), owner_id=owner.id, created_at=work.now, updated_at=work.now, **check_fields(wanted))
     if not await store.insert_contact(work.db, contact):
         raise ContactEmailTaken
@@ -26,14 +26,14 @@ async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact
 
 
 async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None) -> Contact:
-    """Find who has an e-mail address, or add them and stage the fact that they are new.
+    """Find the contact with an e-mail address, or add them and stage the fact that they are new.
 
-    Name and address are checked by the caller; a text that is no phone number is left out. Of one who is known, only a
-    missing phone number is filled in.
+    Name and address are checked by the caller; an invalid phone number is left out. For a known contact, only a missing
+    phone number is filled in.
     """
     number = find_phone(phone)
     contact = await store.find_by_email(work.db, owner_id, email)
-    # Where another's insert comes first, the next look finds it.
+    # If another transaction inserts the contact first, the next look-up finds it.
     while contact is None:
         fresh = Contact(
             id=new_id(),
@@ -71,7 +71,7 @@ async def get_with_meetings(work: Work, owner: User, contact_id: UUID) -> KnownC
 
 
 async def find_by_phone(work: Work, owner_id: UUID, phone: str) -> Contact | None:
-    """Read who has a phone number, if anyone has."""
+    """Read the contact with a phone number, if there is one."""
     number = find_phone(phone)
     return await store.find_by_phone(work.db, owner_id, number) if number else None
 

@@ -29,7 +29,7 @@ def check_fields(given: ContactWanted | ContactChanges) -> dict[str, Any]:
 
 
 def find_phone(text: str | None) -> str | None:
-    """Read a phone number that someone else has typed; None where it is none."""
+    """Read a phone number that someone else has entered; None if it is not valid."""
     try:
         return _keep_phone(text)
     except ValueError:
@@ -45,7 +45,7 @@ def _keep_name(text: str) -> str:
 def _keep_email(text: str) -> str:
     given = text.strip()
     normal = parse_email(given)
-    # Letter case is the owner's own; any other spelling would hide that two addresses are one.
+    # The owner's letter case is kept; any other difference in spelling would hide that two addresses are the same.
     return given if given.casefold() == normal.casefold() else normal
 
 

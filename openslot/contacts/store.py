@@ -28,8 +28,8 @@ order by c.created_at desc, c.id desc"""
 LIST_ALL = LIST.format(match="true")
 LIST_MATCHING = LIST.format(match="strpos(search_text, $4) > 0")
 
-# The trigrams are the owner's own already; `is true` keeps the planner, who can't know how many contacts this owner
-# has, from walking through all of them.
+# The trigrams already include the owner; `is true` keeps the planner, which can't know how many contacts this owner
+# has, from scanning all of them.
 SEARCH = f"""
 with found as materialized (
     select id, created_at from contacts

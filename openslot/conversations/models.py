@@ -1,4 +1,4 @@
-"""The nouns of conversations: threads, their messages, and whose number it is."""
+"""The nouns of conversations: threads, their messages, and the contact with the number."""
 
 from datetime import datetime
 from enum import StrEnum

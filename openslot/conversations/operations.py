@@ -28,7 +28,7 @@ async def record_message(
     vendor_id: str | None = None,
     status: MessageStatus | None = None,
 ) -> Message:
-    """Keep a message in its thread, once however often the vendor tells of it."""
+    """Keep a message in its thread, only once however often the vendor reports it."""
     faults = find_message_faults(phone=phone, content=content, at=at, vendor_id=vendor_id)
     if faults:
         raise Invalid(details=faults)

@@ -13,7 +13,7 @@ _NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def clean(content: str) -> str:
-    """Take out what has no place in a text: a stranger's odd characters are no reason to lose the message."""
+    """Remove characters that are not allowed in a text, so that they do not cause the message to be lost."""
     return _NO_TEXT.sub("", content)
 
 
@@ -34,5 +34,5 @@ def find_message_faults(*, phone: str, content: str, at: datetime, vendor_id: st
 
 
 def first_status(direction: MessageDirection) -> MessageStatus:
-    """Tell how far a message has come when nobody says."""
+    """Choose the status of a message if none is given."""
     return MessageStatus.RECEIVED if direction is MessageDirection.INBOUND else MessageStatus.SENT

@@ -21,7 +21,7 @@ async def list_conversations(
     db: Db, owner_id: UUID, *, phone: str | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Conversation], int]:
     """List an owner's threads by last message with their newest messages, and how many threads there are in all."""
-    # Each its own statement: one plan for both would read every thread to find those of one number.
+    # These are two statements, because one plan for both would read every thread to find those of one number.
     of_phone = "$2::text is null" if phone is None else "contact_phone = $2"
     rows = await db.fetch(
         f"""with found as not materialized (
@@ -52,7 +52,7 @@ async def list_conversations(
 async def keep_thread(
     db: Db, conversation_id: UUID, *, owner_id: UUID, phone: str, channel: Channel, at: datetime, now: datetime
 ) -> UUID:
-    """Find the thread, or begin it under this id; either way nobody else writes to it until the commit."""
+    """Find the thread, or begin it with this id, and lock it until the commit."""
     thread_id: UUID = await db.fetchval(
         """insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
         values ($1, $2, $3, $4, $5, $6, $6)
@@ -69,7 +69,7 @@ async def keep_thread(
 
 
 async def insert_message(db: Db, message: Message, *, vendor_id: str | None, now: datetime) -> bool:
-    """Write a message and bring its thread up to date; False where the vendor has told of it before."""
+    """Write a message and update its thread; False if the vendor has reported it before."""
     thread_id = await db.fetchval(
         """with added as (
             insert into messages (id, conversation_id, content, direction, status, at, vendor_id, created_at)

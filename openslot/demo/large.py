@@ -25,7 +25,7 @@ Progress = Callable[[int], None]
 
 
 class LargeHost(Struct, frozen=True, kw_only=True):
-    """One of many hosts, with a key that is told this once."""
+    """One of many hosts, with a key that is shown only once."""
 
     id: UUID
     no: int
@@ -38,7 +38,7 @@ class LargeHost(Struct, frozen=True, kw_only=True):
 async def make_large(
     connection: asyncpg.Connection, *, hosts: int, bookings: int, now: datetime, progress: Progress
 ) -> list[LargeHost]:
-    """Write everything and tell how far it has come after each part; what is there already stays."""
+    """Write everything and report progress after each part; existing data stays."""
     made = await _make_hosts(connection, hosts, now)
     progress(hosts)
     contacts = {host.id: [new_id() for _ in range(CONTACTS_A_HOST)] for host in made}

@@ -1,4 +1,4 @@
-"""Six weeks of the demo's life: bookings past and to come, some moved, some cancelled."""
+"""Six weeks of demo bookings, past and upcoming, some moved, some cancelled."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -48,7 +48,7 @@ GUESTS = (
 
 
 async def make_meetings(work: Work, host: User, offered: list[EventType]) -> None:
-    """Fill three weeks behind and three weeks ahead, where the host has no booking yet."""
+    """Make bookings for the last and the next three weeks, if the host has none yet."""
     _, total = await bookings.list_bookings(work, host, status=None, span=Span(), page=1, limit=1)
     if total:
         return
@@ -95,5 +95,5 @@ async def _add_companies(work: Work, host: User) -> None:
 
 
 def _as_of(work: Work, now: datetime) -> Work:
-    """Work as it would have been done back then."""
+    """Make a work whose time is a past moment."""
     return Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))

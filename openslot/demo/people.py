@@ -28,7 +28,7 @@ class SignIn(Struct, frozen=True, kw_only=True):
 
 
 class DemoPerson(Struct, frozen=True, kw_only=True):
-    """Someone who lives in every demo."""
+    """A person who is part of every demo."""
 
     name: str
     username: str
@@ -48,7 +48,7 @@ ADMIN = DemoPerson(name="Ada Moreau", username="ada", zone="Europe/Paris", role=
 
 
 async def make_people(work: Work) -> dict[str, tuple[User, SignIn]]:
-    """Make the demo's people where they are missing, and see to it that their sign-ins work."""
+    """Make the demo's people if they are missing, and make sure that their sign-ins work."""
     organization = await _find_or_add_organization(work)
     made = {}
     for person in (HOST, SECOND_HOST, ADMIN):
@@ -94,7 +94,7 @@ async def _find_or_add(work: Work, person: DemoPerson) -> User:
 
 
 async def _sign_in(work: Work, user: User) -> SignIn:
-    """Derive the password from the installation's secret: the same at every run, another for every installation."""
+    """Derive the password from the installation's secret: the same at every run, different in every installation."""
     signature = work.runtime.signer.sign("demo password", user.email.encode())
     letters = base64.b32encode(signature).decode().lower()
     password = f"{letters[:5]}-{letters[5:10]}-{letters[10:15]}"

@@ -1,4 +1,4 @@
-"""Make the demo, at any time and as often as one likes: the same people, new keys, nothing deleted."""
+"""Make the demo data, at any time and repeatedly: the same people, new keys, nothing deleted."""
 
 from msgspec import Struct
 
@@ -18,7 +18,7 @@ class SeededEventType(Struct, frozen=True, kw_only=True):
 
 
 class Seeded(Struct, frozen=True, kw_only=True, rename="camel"):
-    """All that a person or a script needs to drive the service; the keys are told this once."""
+    """All that a person or a script needs to use the service; the keys are shown only once."""
 
     base_url: str
     user: SignIn

@@ -1,4 +1,4 @@
-"""What is done because time passed: private tokens that an earlier release has kept in the clear are sealed."""
+"""Periodic jobs: private tokens that an earlier release has stored in the clear are sealed."""
 
 from openslot.core import rollouts
 from openslot.core.actor import SYSTEM
@@ -7,7 +7,7 @@ from openslot.core.work import Work
 from openslot.event_types import operations
 from openslot.jobs.batches import repeat
 
-# Processes of the release before know a token only as it is.
+# Processes of the previous release can only read tokens in the clear.
 MIGRATION = "0022_found_in_clear.sql"
 
 

@@ -29,7 +29,7 @@ TOKENS = "private tokens"
 
 
 async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
-    """Offer something new to book, behind what is offered already."""
+    """Add an event type after the existing ones."""
     made = replace(
         wanted,
         id=new_id(),
@@ -49,7 +49,7 @@ async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> E
 
 
 def draft(work: Work, schedule: Schedule, *, name: str, slug: str, duration_minutes: int) -> EventType:
-    """Sketch an event type with everything else as most hosts want it."""
+    """Draft an event type with defaults that suit most hosts."""
     return EventType(
         id=new_id(),
         owner_id=schedule.owner_id,
@@ -98,7 +98,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
 
 
 async def change_event_type(work: Work, event_type: EventType) -> EventType:
-    """Keep an event type as it is now, its private link aside, unless someone has changed it since it was read."""
+    """Save an event type except its private link, unless someone has changed it since it was read."""
     checked = _checked(replace(event_type, updated_at=work.now))
     await lock_host(work.db, event_type.owner_id)
     try:
@@ -117,21 +117,21 @@ async def set_active(work: Work, event_type: EventType, *, active: bool) -> Even
 
 
 async def make_private(work: Work, event_type: EventType) -> EventType:
-    """Take an event type off the host's page and give it a fresh link of its own."""
+    """Remove an event type from the host's page and give it a new private link."""
     private = await change_event_type(work, replace(event_type, is_private=True))
     await store.set_private_token(work.db, private, seal_token(work, private.id, new_token()))
     return private
 
 
 async def make_public(work: Work, event_type: EventType) -> EventType:
-    """Put an event type on the host's page; its private link ends."""
+    """Put an event type on the host's page; its private link stops working."""
     public = await change_event_type(work, replace(event_type, is_private=False))
     await store.set_private_token(work.db, public, None)
     return public
 
 
 async def get_private_token(work: Work, event_type: EventType) -> str:
-    """Read what opens an event type that is not listed."""
+    """Read the token that opens an event type that is not listed."""
     token = await store.find_private_token(work.db, event_type)
     if token is None:
         raise EventTypeNotFound
@@ -144,7 +144,7 @@ async def get_private_token(work: Work, event_type: EventType) -> str:
 
 
 async def seal_tokens_in_clear(work: Work, *, limit: int) -> int:
-    """Seal some of the tokens that an earlier release has kept as they are; tell how many."""
+    """Seal some of the tokens that an earlier release has stored in the clear; return how many."""
     found = await store.list_tokens_in_clear(work.db, limit=limit)
     for event_type_id, token in found:
         await store.seal_token_in_clear(work.db, event_type_id, token, seal_token(work, event_type_id, token))
@@ -152,7 +152,7 @@ async def seal_tokens_in_clear(work: Work, *, limit: int) -> int:
 
 
 def seal_token(work: Work, event_type_id: UUID, token: str) -> SealedToken:
-    """Make of a private token what is kept of it."""
+    """Turn a private token into the form in which it is stored."""
     sealed = work.runtime.cipher.seal(TOKENS, token.encode(), owner=event_type_id.bytes)
     return SealedToken(fingerprint(token), sealed)
 
@@ -165,7 +165,7 @@ async def reorder(work: Work, owner: User, order: list[UUID]) -> None:
 
 
 async def delete_event_type(work: Work, event_type: EventType) -> None:
-    """Stop offering something for good, with its holds; what was booked before can only be switched off."""
+    """Delete an event type with its holds; one that was booked before can only be deactivated."""
     await lock_host(work.db, event_type.owner_id)
     try:
         gone = await store.delete_event_type(work.db, event_type.owner_id, event_type.id)

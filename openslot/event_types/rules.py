@@ -28,7 +28,7 @@ Faults = Iterator[tuple[str, str]]
 
 
 def find_event_type_faults(event_type: EventType) -> dict[str, str]:
-    """Name every field of an event type that makes no sense, and what is wrong with it."""
+    """Name every invalid field of an event type, and what is wrong with it."""
     return {
         **dict(_text_faults(event_type)),
         **dict(_number_faults(event_type)),
@@ -40,7 +40,7 @@ def find_event_type_faults(event_type: EventType) -> dict[str, str]:
 
 
 def is_told_when_booked(location: Location) -> bool:
-    """Tell whether a place is for those who have booked alone: a link, a phone number, or words with a link in them."""
+    """Tell whether only invitees who have booked may see a place: a link, a phone number, or text with a link."""
     if location.kind in (LocationKind.VIDEO_LINK, LocationKind.PHONE):
         return bool(location.value)
     return _LINK.search(location.value) is not None

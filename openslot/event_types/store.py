@@ -15,8 +15,8 @@ e.buffer_after, e.location, e.min_notice_minutes, e.booking_window, e.slot_inter
 e.limit_per_week, e.seats, e.questions, e.price, e.position, e.active, e.private_token is not null as is_private,
 e.created_at, e.updated_at"""
 
-# In place of a private token. Processes of the release before compare it with what was asked for, which has no line
-# break: for them the event type stays private.
+# Stored in place of a private token. Processes of the previous release compare it with the requested token, which has
+# no line break, so that for them the event type stays private.
 NOT_IN_CLEAR = "kept as a hash only\n"
 
 _location = msgspec.json.Decoder(Location)
@@ -91,7 +91,7 @@ async def find_host_page(db: Db, username: str) -> list[Row]:
 
 
 async def insert_event_type(db: Db, event_type: EventType) -> None:
-    """Write a new event type; the position behind the last one is found on the way."""
+    """Write a new event type at the position after the last one."""
     await db.execute(
         """insert into event_types (
             id, owner_id, schedule_id, name, slug, description, colour, duration_minutes, buffer_before, buffer_after,
@@ -119,7 +119,7 @@ async def update_event_type(db: Db, event_type: EventType, *, read_at: datetime)
 
 
 async def set_private_token(db: Db, event_type: EventType, token: SealedToken | None) -> None:
-    """Write what opens an event type that is not listed; None lists it."""
+    """Write the token of an event type that is not listed; None lists it."""
     await db.execute(
         """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
         where id = $1 and owner_id = $2""",
@@ -132,7 +132,7 @@ async def set_private_token(db: Db, event_type: EventType, token: SealedToken | 
 
 
 async def find_private_token(db: Db, event_type: EventType) -> SealedToken | str | None:
-    """Look up what opens an event type that is not listed; the token itself where an earlier release has kept it."""
+    """Look up the stored token of an event type that is not listed; in the clear if an earlier release stored it."""
     row = await db.fetchrow(
         """select private_token, private_hash, private_sealed from event_types
         where id = $1 and owner_id = $2 and private_token is not null""",
@@ -145,7 +145,7 @@ async def find_private_token(db: Db, event_type: EventType) -> SealedToken | str
 
 
 async def list_tokens_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, str]]:
-    """List event types whose token an earlier release has kept as it is, and the token."""
+    """List event types whose token an earlier release has stored in the clear, and the token."""
     rows = await db.fetch(
         "select id, private_token from event_types where private_token <> $1 order by id limit $2", NOT_IN_CLEAR, limit
     )
@@ -153,7 +153,7 @@ async def list_tokens_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, str]]:
 
 
 async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: SealedToken) -> None:
-    """Write a sealed token in place of the one that was kept as it is, unless there is another by now."""
+    """Replace a token that was stored in the clear by a sealed one, unless it has changed meanwhile."""
     await db.execute(
         """update event_types set private_token = $3, private_hash = $4, private_sealed = $5
         where id = $1 and private_token = $2""",
@@ -166,7 +166,7 @@ async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: S
 
 
 async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> int:
-    """Put an owner's event types into this order, and tell how many were found."""
+    """Put an owner's event types into this order, and return how many were found."""
     rows = await db.fetch(
         """update event_types e set position = o.place, updated_at = $3
         from unnest($2::uuid[]) with ordinality o(id, place) where e.id = o.id and e.owner_id = $1 returning e.id""",

@@ -1,4 +1,4 @@
-"""TXT records from the DNS, for proofs that a domain is someone's own."""
+"""TXT records from the DNS, for proofs of ownership of a domain."""
 
 from dns import exception, rdatatype, resolver
 from dns.asyncresolver import Resolver
@@ -11,7 +11,7 @@ NOTHING = (resolver.NXDOMAIN, resolver.NoAnswer)
 
 
 class DnsResolver:
-    """Asks the name servers that the system is set to, or others."""
+    """Asks the system's name servers, or others."""
 
     def __init__(self, *, nameservers: list[str] | None = None, port: int = 53) -> None:
         self._resolver = Resolver(configure=nameservers is None)
@@ -28,5 +28,5 @@ class DnsResolver:
             return []
         except exception.DNSException:
             raise Unavailable(f"The DNS did not answer for {name}; try again later") from None
-        # One record may be written in several pieces, which belong together without anything between.
+        # One record may consist of several strings, which are joined without a separator.
         return [b"".join(record.strings).decode("latin-1") for record in found if isinstance(record, TXT)]

@@ -1,1 +1,1 @@
-"""Joiners and leavers: verbs over the floors below, with no tables of their own."""
+"""Joiners and leavers: verbs that use the layers below, without tables of their own."""

@@ -1,4 +1,4 @@
-"""The one place where someone joins, leaves or is shut out, with all that follows."""
+"""The one place where someone joins, leaves or loses access, with all consequences."""
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from openslot.schedules import operations as schedules
 
 
 async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
-    """Open an account with everything a new host needs: working hours, and a first thing to book."""
+    """Open an account with everything a new host needs: working hours and a first event type."""
     user = await accounts.add_user(work, wanted, password_hash=password_hash)
     schedule = await schedules.add_schedule(work, user)
     first = event_types.draft(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
@@ -26,7 +26,7 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
 
 
 async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str) -> SignedIn:
-    """Use the set-up link up, open the first account, an administrator's, and sign its owner in."""
+    """Use up the set-up link, open the first account as an administrator, and sign its owner in."""
     check_password(password)
     password_hash = await hash_password(password)
     first = replace(wanted, plan=Plan.BUSINESS, is_admin=True)
@@ -37,9 +37,9 @@ async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, u
 
 
 async def remove_member(work: Work, organization: Organization, user: User) -> None:
-    """Take a user out of an organization: upcoming bookings are cancelled, sessions end, the account stays.
+    """Remove a user from an organization: upcoming bookings are cancelled, sessions end, the account stays.
 
-    Of an account that the organization does not manage, the membership ends and nothing else.
+    If the organization does not manage the account, only the membership ends.
     """
     await lock_host(work.db, user.id)
     member = await members.get_member_by_user(work, organization, user)
@@ -47,13 +47,13 @@ async def remove_member(work: Work, organization: Organization, user: User) -> N
     if not member.is_managed:
         return
     await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
-    # The user's row before the sessions, as a change of password locks them.
+    # The user's row is locked before the sessions, in the same order as by a change of password.
     await accounts.note_left(work, user)
     await access.end_sessions(work, user)
 
 
 async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> None:
-    """Close a member's account: sign-in, keys and page are shut, and upcoming bookings cancelled unless they stay."""
+    """Close a member's sign-in, keys and page, and cancel upcoming bookings unless they are to be kept."""
     await lock_host(work.db, user.id)
     await members.close_account(work, organization, user)
     if not keeps_bookings:
@@ -68,14 +68,14 @@ async def reinstate_member(work: Work, organization: Organization, member: Membe
 
 
 async def accept_invitation(work: Work, invitation: Invitation, *, password_hash: str | None) -> None:
-    """Use an invitation up: the account gets its password, where it has none, and its owner joins."""
+    """Use up an invitation: the account gets its password, if it has none, and its owner joins."""
     await invitations.use_invitation(work, invitation)
     if password_hash is not None:
         await accounts.set_password(work, invitation.user, password_hash)
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:
-    """Close an account: sign-in, keys and page are shut at once, and upcoming bookings are cancelled."""
+    """Close an account's sign-in, keys and page at once, and cancel its upcoming bookings."""
     await lock_host(work.db, user.id)
     if await accounts.disable_user(work, user, reason=reason):
         await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")

@@ -22,7 +22,7 @@ OFFICE_HOURS: WeeklyHours = (NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_F
 async def add_schedule(
     work: Work, owner: User, *, name: str = "Working hours", zone: str | None = None, hours: WeeklyHours = OFFICE_HOURS
 ) -> Schedule:
-    """Give a host another schedule; without a word more, Monday to Friday from nine to five."""
+    """Add a schedule for a host; by default, Monday to Friday from nine to five."""
     schedule = _checked(
         Schedule(id=new_id(), owner_id=owner.id, name=name, zone=zone or owner.zone, weekly_hours=hours)
     )
@@ -44,7 +44,7 @@ async def list_schedules(work: Work, owner: User) -> list[Schedule]:
 
 
 async def change_schedule(work: Work, schedule: Schedule) -> Schedule:
-    """Keep a schedule as it is now: name, zone, hours, overrides and holidays."""
+    """Save a schedule: name, zone, hours, overrides and holidays."""
     checked = _checked(schedule)
     await store.update_schedule(work.db, checked, now=work.now)
     return checked
@@ -61,7 +61,7 @@ async def delete_schedule(work: Work, schedule: Schedule) -> None:
 
 
 async def add_out_of_office(work: Work, owner: User, away: OutOfOffice) -> UUID:
-    """Take a host out of every schedule for a while."""
+    """Add a time away, which applies to all schedules of a host."""
     faults = find_out_of_office_faults(away)
     if faults:
         raise Invalid(details=faults)
@@ -74,7 +74,7 @@ async def list_out_of_office(work: Work, owner: User) -> list[tuple[UUID, OutOfO
 
 
 async def remove_out_of_office(work: Work, owner: User, away_id: UUID) -> None:
-    """Bring a host back."""
+    """Remove a time away."""
     if not await store.delete_out_of_office(work.db, owner.id, away_id):
         raise OutOfOfficeNotFound
 

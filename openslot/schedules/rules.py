@@ -1,4 +1,4 @@
-"""Decisions about schedules: what makes sense, and which hours and holidays a date has."""
+"""Decisions about schedules: what is valid, and which hours and holidays a date has."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ def hours_on(schedule: Schedule, on: date) -> Hours:
 
 
 def find_holiday(schedule: Schedule, on: date) -> str | None:
-    """Name the public holiday that closes a date; an override with hours works on it all the same."""
+    """Name the public holiday that closes a date; an override with hours opens it all the same."""
     if schedule.holidays is None or any(each.on == on and each.hours for each in schedule.overrides):
         return None
     return holidays_of(schedule.holidays, on.year).get(on)
@@ -65,7 +65,7 @@ def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
 
 
 def find_schedule_faults(schedule: Schedule) -> dict[str, str]:
-    """Name every field of a schedule that makes no sense, and what is wrong with it."""
+    """Name every invalid field of a schedule, and what is wrong with it."""
     return {
         **_name_faults(schedule),
         **dict(_weekly_faults(schedule.weekly_hours)),

@@ -9,7 +9,7 @@ from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, Schedule, WeeklyHours
 
-# Under names of their own, so that other statements can read a schedule beside their own columns.
+# The columns have unique names, so that other statements can read a schedule beside their own columns.
 SCHEDULE_COLUMNS = """
 s.id as schedule_id, s.owner_id as schedule_owner_id, s.name as schedule_name, s.zone as schedule_zone,
 s.weekly_hours, s.overrides, s.holidays"""
@@ -96,7 +96,7 @@ async def insert_out_of_office(db: Db, owner_id: UUID, away: OutOfOffice, *, now
 
 
 async def list_out_of_office(db: Db, owner_id: UUID, *, ending_after: datetime) -> list[tuple[UUID, OutOfOffice]]:
-    """List an owner's times away that are not over, the soonest first."""
+    """List an owner's times away that are not over, soonest first."""
     rows = await db.fetch(
         """select id, starts_at, ends_at, reason from out_of_office
         where owner_id = $1 and ends_at > $2 order by starts_at, id limit 1000""",

@@ -105,7 +105,7 @@ def _changed_list(values: list[Resource], operation: PatchOperation, attribute: 
 
 
 def _changed_elements(values: list[Resource], operation: PatchOperation, attribute: Attribute) -> list[Resource]:
-    """Change the elements that the path chooses; where there are none, make the one that it describes."""
+    """Change the elements that the path selects; if there are none, make the one that it describes."""
     chosen = operation.target.filter
     places = [place for place, each in enumerate(values) if chosen is None or is_match(each, chosen, attribute)]
     if operation.kind == "remove":

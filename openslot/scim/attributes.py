@@ -81,7 +81,7 @@ META = Attribute(
     ),
 )
 EXTERNAL_ID = Attribute(name="externalId", description="The identity provider's own id", case_exact=True)
-# RFC 7643 has these on every resource, so that no schema lists them.
+# RFC 7643 defines these for every resource, so no schema lists them.
 COMMON = (SCHEMAS, ID, EXTERNAL_ID, META)
 
 USER = (

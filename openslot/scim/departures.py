@@ -1,4 +1,4 @@
-"""Leavers by a provider's word, and the brake: many at once look like a mistake, and what can't be undone waits."""
+"""Departures sent by a provider, with a brake: if many members leave at once, what can't be undone waits."""
 
 from datetime import timedelta
 
@@ -41,7 +41,7 @@ async def suspend(work: Work, organization: Organization, member: Member) -> Non
 
 
 async def reinstate(work: Work, organization: Organization, member: Member) -> None:
-    """Let a suspended member back in; a departure that waited has not happened."""
+    """Reinstate a suspended member; a departure that waited is dropped."""
     await members.set_active(work, member, active=True)
     await store.delete_held(work.db, organization.id, member.user.id)
     if member.is_managed:
@@ -59,10 +59,10 @@ async def remove(work: Work, organization: Organization, member: Member) -> None
 
 
 async def _is_held(work: Work, organization: Organization, member: Member, *, removed: bool) -> bool:
-    """Count a departure, and keep it for an administrator where there are too many."""
+    """Count a departure, and hold it for an administrator if there are too many."""
     await lock_organization(work.db, organization.id)
     if not member.active and not organization.keeps_bookings:
-        # It was counted when the member was suspended.
+        # The departure was already counted when the member was suspended.
         return await store.update_held_as_removed(work.db, member)
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     departed += 1
@@ -90,7 +90,7 @@ async def list_held(work: Work, organization: Organization) -> list[HeldDepartur
 
 
 async def approve(work: Work, organization: Organization, held: HeldDeparture) -> int:
-    """Finish a departure: cancel the leaver's upcoming bookings; tell how many there were."""
+    """Finish a departure: cancel the leaver's upcoming bookings and return how many there were."""
     await lock_host(work.db, held.user_id)
     await _decide(work, organization, held, approved=True)
     user = await accounts.get_user(work, held.user_id)
@@ -98,7 +98,7 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
 
 
 async def reject(work: Work, organization: Organization, held: HeldDeparture) -> None:
-    """Undo a departure: the member is back as before, and every booking stands."""
+    """Undo a departure: the member is restored as before, and every booking is kept."""
     await lock_host(work.db, held.user_id)
     await _decide(work, organization, held, approved=False)
     user = await accounts.get_user(work, held.user_id)

@@ -1,4 +1,4 @@
-"""What the service tells about itself: its configuration, its schemas and its resource types."""
+"""What the service reports about itself: its configuration, its schemas and its resource types."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""SCIM: what the service tells about itself, and the parts of SCIM that it does not offer."""
+"""SCIM: what the service reports about itself, and the parts of SCIM that it does not offer."""
 
 from openslot.core.errors import NotFound
 from openslot.core.work import Work

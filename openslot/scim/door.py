@@ -39,7 +39,7 @@ class _Told(Struct, rename="camel"):
 
 
 def scim_door(settings: Settings) -> Door:
-    """Describe the way in for identity providers."""
+    """Describe the door for identity providers."""
     return Door(
         name="scim",
         prefixes=(f"{PREFIX}/", PREFIX),
@@ -80,7 +80,7 @@ async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
 
 
 async def _keep_log(exchange: Exchange, response: Response) -> None:
-    """Write down what was asked and how it was answered; where that fails, the answer stands all the same."""
+    """Log the request and its answer; if logging fails, the answer is sent all the same."""
     actor = exchange.entry.actor
     if actor.kind is not ActorKind.SCIM or actor.credential_id is None:
         return

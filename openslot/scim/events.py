@@ -1,4 +1,4 @@
-"""What happened by a provider's word."""
+"""What happened on behalf of a provider."""
 
 from typing import ClassVar
 from uuid import UUID

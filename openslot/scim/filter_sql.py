@@ -11,7 +11,7 @@ SUPPORTED = (
     "Supported are eq, co and sw on userName, externalId, emails.value, displayName and id, "
     'eq on active, emails[type eq "work"], and terms joined by and'
 )
-# A member that no provider has made is shown as the account is.
+# A member that was not created by a provider is shown with the account's data.
 COLUMNS = {
     "username": "case when p.profile is null then u.email else p.profile ->> 'userName' end",
     "displayname": "case when p.profile is null then u.name else p.profile ->> 'displayName' end",
@@ -23,14 +23,14 @@ EMAILS = """case when p.profile is null
     then json_build_array(json_build_object('value', u.email, 'type', 'work', 'primary', true))
     else coalesce(p.profile -> 'emails', '[]') end"""
 ACTIVE = "case when p.member_id is null then m.active else p.active end"
-# Two indexes instead of a look at every member: providers ask for a userName before each change.
+# Two indexes are used instead of a scan of all members, because providers look up a userName before each change.
 USER_NAME_EQ = """m.id in (
     select n.member_id from member_profiles n
     where n.organization_id = $1 and lower(n.profile ->> 'userName') = lower({value})
     union all
     select n.id from users a join memberships n on n.user_id = a.id left join member_profiles q on q.member_id = n.id
     where lower(a.email) = lower({value}) and n.organization_id = $1 and q.profile is null)"""
-# A text of 36 characters: an id that is none is compared and not found.
+# The id is compared as text, so that a malformed id is simply not found.
 TESTS = {"eq": "{found} = {value}", "co": "strpos({found}, {value}) > 0", "sw": "starts_with({found}, {value})"}
 
 _EMAILS = next(each for each in USER if each.name == "emails")

@@ -98,7 +98,7 @@ def parse_filter(text: str) -> Filter:
 
 
 def parse_attribute_path(text: str) -> AttributePath | None:
-    """Read `name`, `name.part` or either behind a schema; None where it is no path of an attribute."""
+    """Read `name`, `name.part` or either after a schema; None if it is not an attribute path."""
     split = split_schema(text)
     schema: str | None = CORE
     if split is not None:
@@ -180,7 +180,7 @@ class _Parser:
         term = self._read_group("[", "]", depth)
         if not self._is_kind("part"):
             return ValuePath(path, term)
-        # No grammar has it, and Entra sends it: emails[type eq "work"].value eq "mara@harbor.example".
+        # Entra sends this form, although no grammar allows it: emails[type eq "work"].value eq "mara@harbor.example".
         inner = AttributePath(CORE, self._take("part", "")[1:])
         operator = self._take("word", "an operator").lower()
         if operator == "pr":

@@ -1,4 +1,4 @@
-"""What time wears away: the log, departures that no hour counts, and invitations that nobody used."""
+"""Periodic cleanup of the log, departures that no longer count, and unused invitations."""
 
 from datetime import timedelta
 

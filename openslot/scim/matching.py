@@ -1,4 +1,4 @@
-"""Whether an element of a list is the one that a path means, as RFC 7644 compares."""
+"""Tells whether a path selects an element of a list, compared as in RFC 7644."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -64,7 +64,7 @@ def to_boolean(value: object) -> bool | None:
 
 def _compare(found: object, operator: str, wanted: object, part: Attribute) -> bool:
     if part.kind == "boolean":
-        # An element that does not say that it is the primary one is not.
+        # An element without `primary` is not the primary one.
         found, wanted = bool(found), to_boolean(wanted)
         return operator in {"eq", "ne"} and wanted is not None and _COMPARES[operator](found, wanted)
     if not isinstance(found, str) or not isinstance(wanted, str):

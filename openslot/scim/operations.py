@@ -43,7 +43,7 @@ async def list_users(work: Work, *, filter_: str | None, start: int, count: int)
 
 
 async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
-    """Take someone into the organization: a new account, or the one that has the address."""
+    """Add someone to the organization: a new account, or the existing one with the address."""
     wanted = check_user(read_user(body))
     organization = await organizations.get_organization_by_id(work, _organization_id(work))
     email = get_email(wanted)
@@ -78,7 +78,7 @@ async def patch_user(work: Work, user_id: UUID, body: Mapping[str, Any], *, if_m
 
 
 async def remove_user(work: Work, user_id: UUID, *, if_match: str | None) -> None:
-    """Take a user out of the organization; the account stays."""
+    """Remove a user from the organization; the account stays."""
     organization = await organizations.get_organization_by_id(work, _organization_id(work))
     member = await members.get_member_for_change(work, organization.id, user_id)
     _check_version(member, if_match)
@@ -114,7 +114,7 @@ async def _set_active(work: Work, organization: Organization, member: Member, sa
 async def _reach_account(
     work: Work, organization: Organization, member: Member, current: Resource, wanted: Resource
 ) -> None:
-    """Change name and address of an account in a verified domain; every other account is its owner's own."""
+    """Change name and address of an account in a verified domain; other accounts are left to their owners."""
     if not member.is_in_domain:
         return
     name = find_new_name(current, wanted)
@@ -132,7 +132,7 @@ async def _reach_account(
 
 
 async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool) -> None:
-    """Open or close the account of someone who has just joined, and invite its owner where something is left to do."""
+    """Open or close the account of a new member, and invite its owner if a step is missing."""
     member = await members.get_member(work, organization.id, member_id)
     await store.delete_held(work.db, organization.id, member.user.id)
     if not is_active:
@@ -155,7 +155,7 @@ async def _welcome(work: Work, wanted: Resource, email: str) -> User:
     try:
         return await people.welcome(work, new)
     except EmailTaken:
-        # Someone else has opened it since it was looked for.
+        # Another transaction has opened the account since the look-up.
         raise NotUnique(f"Another account has the address {email}") from None
     except Invalid as refusal:
         faults = ", ".join(f"{field} {words}" for field, words in (refusal.details or {}).items())

@@ -1,4 +1,4 @@
-"""PATCH: whatever providers send becomes plain operations on targets, and one function applies them."""
+"""PATCH: all forms that providers send become plain operations on targets, and one function applies them."""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -23,7 +23,7 @@ def patch(resource: Resource, body: Mapping[str, Any]) -> Resource:
 
 
 def read_operations(body: Mapping[str, Any]) -> Iterator[PatchOperation]:
-    """Read a message's operations in their order; those on attributes that we do not keep are passed over."""
+    """Read a message's operations in order; those on attributes that are not stored are ignored."""
     sent = _get(body, "Operations")
     if not isinstance(sent, list) or not sent:
         raise InvalidSyntax("Operations must be a list with at least one operation")

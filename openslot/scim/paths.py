@@ -28,7 +28,7 @@ class PathTarget(Struct, frozen=True, kw_only=True):
 
 
 def parse_path(text: str) -> PathTarget | None:
-    """Read a path; None where it names an attribute that we do not keep."""
+    """Read a path; None if it names an attribute that is not stored."""
     shape = _SHAPE.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if shape is None:
         raise InvalidPath(f"{text[:100]} is not a path")

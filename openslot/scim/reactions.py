@@ -1,4 +1,4 @@
-"""What follows when departures wait: the organization's administrators are told, by one mail for many."""
+"""When departures wait, the organization's administrators are told, by one mail for many departures."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -34,7 +34,7 @@ class HeldReport(Struct, frozen=True, kw_only=True):
 
 
 async def plan_report(work: Work, organization: Organization) -> None:
-    """Have every administrator told within five minutes; what is held until then is in the same mail."""
+    """Plan a mail to every administrator within five minutes; departures held until then are in the same mail."""
     for administrator_id in await members.list_administrators(work, organization):
         report = HeldReport(
             organization_id=organization.id, organization_name=organization.name, administrator_id=administrator_id
@@ -55,7 +55,7 @@ async def report_held(work: Work, effect: Effect) -> Outcome:
 
 
 def _next_report(now: datetime) -> datetime:
-    """Give everything within the same five minutes one time, so that a long row of departures can't push it back."""
+    """Round up to the next five minutes, so that a long series of departures can't delay the mail."""
     step = GATHERED_FOR.total_seconds()
     return datetime.fromtimestamp((now.timestamp() // step + 1) * step, UTC)
 

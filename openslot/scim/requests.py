@@ -13,7 +13,7 @@ KEPT = timedelta(days=30)
 
 
 async def log_request(runtime: Runtime, request: NewRequest) -> None:
-    """Write a request down, together with those that are answered at the same moment."""
+    """Log a request, together with those that are answered at the same time."""
     await runtime.batcher(_log_requests).ask(request)
 
 

@@ -16,7 +16,7 @@ Resource = dict[str, Any]
 
 
 def read_user(body: Mapping[str, Any]) -> Resource:
-    """Read a whole user; unknown and read-only attributes and nulls are passed over."""
+    """Read a whole user; unknown and read-only attributes and nulls are ignored."""
     resource: Resource = {}
     for key, value in body.items():
         if key.lower() == ENTERPRISE.lower():
@@ -72,7 +72,7 @@ def read_one(attribute: Attribute, value: object) -> Any:
 
 
 def _read_complex(attribute: Attribute, value: object) -> Resource:
-    # Providers send the value alone: a manager's id, an address in a list.
+    # Providers may send only the value: a manager's id, an address in a list.
     if isinstance(value, str) and attribute.part("value") is not None:
         value = {"value": value}
     if not isinstance(value, Mapping):
@@ -86,7 +86,7 @@ def _read_complex(attribute: Attribute, value: object) -> Resource:
 
 
 def is_empty(value: object) -> bool:
-    """Tell whether a value stands for none at all."""
+    """Tell whether a value is empty."""
     return value is None or value in ([], {})
 
 
@@ -96,7 +96,7 @@ def without_empty(resource: Resource) -> Resource:
 
 
 def with_one_primary(values: list[Resource]) -> list[Resource]:
-    """Let the first value that says so be the primary one, and no other."""
+    """Make the first value that is marked as primary the only primary one."""
     primaries = [place for place, each in enumerate(values) if each.get("primary")]
     return [{**each, "primary": False} if place in primaries[1:] else each for place, each in enumerate(values)]
 
@@ -123,7 +123,7 @@ def get_email(resource: Resource) -> str:
 
 
 def get_name(resource: Resource) -> str:
-    """Choose the account's name: as the provider writes it, and the beginning of the address where it does not."""
+    """Choose the account's name: the provider's, or else the local part of the address."""
     name = resource.get("name", {})
     both = f"{name.get('givenName', '')} {name.get('familyName', '')}"
     for choice in (name.get("formatted", ""), both, resource.get("displayName", "")):
@@ -134,7 +134,7 @@ def get_name(resource: Resource) -> str:
 
 
 def find_new_name(current: Resource, wanted: Resource) -> str | None:
-    """Tell the new name where a provider has changed one; a whole name that stays while its parts change is old."""
+    """Find the name that a provider has changed; a full name that stays while its parts change is outdated."""
     before, after = current.get("name", {}), wanted.get("name", {})
     parts_changed = any(before.get(part) != after.get(part) for part in ("givenName", "familyName"))
     if parts_changed and before.get("formatted") == after.get("formatted"):

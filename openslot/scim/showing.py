@@ -1,4 +1,4 @@
-"""Users as SCIM shows them: put together from the stored text, and read only where a part of them is wanted."""
+"""Users as SCIM shows them: assembled from the stored text, which is parsed only if a part of a user is wanted."""
 
 from collections.abc import Sequence
 

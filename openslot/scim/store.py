@@ -17,16 +17,16 @@ from openslot.scim.models import HeldDeparture, LoggedRequest
 
 OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
 OF_ACCOUNT = "select a.{} from memberships n join users a on a.id = n.user_id where n.id = m.id"
-# `profile` stays the text that it is: a list of many users is put together without reading any of them. Membership and
-# account are looked up for those alone whom no provider has described.
+# `profile` stays text, so that a list of many users is assembled without parsing them. Membership and account are
+# looked up only for users whom no provider has described.
 SHOWN = f"""m.id, p.profile, coalesce(p.version, 1) as version,
 case when p.member_id is null then ({OF_MEMBER.format("active")}) else p.active end as active,
 case when p.profile is null then ({OF_ACCOUNT.format("email")}) end as email,
 case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
 {iso_of(f"coalesce(p.joined_at, ({OF_MEMBER.format('created_at')}))")} as created_at,
 {iso_of(f"coalesce(p.changed_at, ({OF_MEMBER.format('updated_at')}))")} as changed_at"""
-# The place of a page is found in the index alone; `offset 0` has each profile looked up by itself, however many the
-# planner believes in.
+# The position of a page is found in the index alone; `offset 0` makes the planner look up each profile by itself,
+# whatever its row estimates.
 PROFILES = "left join lateral (select * from member_profiles where member_id = m.id offset 0) p on true order by m.id"
 
 FIND = f"""select {SHOWN} from memberships m left join member_profiles p on p.member_id = m.id
@@ -109,7 +109,7 @@ async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
 
 
 async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
-    """List what was asked with tokens, newest first; a user who is gone keeps the name of the last time."""
+    """List requests made with tokens, newest first; a user who is gone is shown with the last known name."""
     rows = await db.fetch(
         """select r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail, coalesce(r.user_name, (
             select e.user_name from scim_requests e
@@ -124,7 +124,7 @@ async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset
 
 
 async def delete_old_requests(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove what was asked before."""
+    """Remove requests from before a given time."""
     tag = await db.execute(
         """delete from scim_requests where id = any(array(
             select id from scim_requests where at <= $1 order by at limit $2))""",
@@ -135,7 +135,7 @@ async def delete_old_requests(db: Db, *, before: datetime, limit: int) -> int:
 
 
 async def delete_old_departures(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove departures that no hour counts any more."""
+    """Remove departures that no longer count."""
     tag = await db.execute(
         "delete from departures where id = any(array(select id from departures where at <= $1 order by at limit $2))",
         before,
@@ -150,7 +150,7 @@ async def insert_departure(db: Db, organization_id: UUID, *, now: datetime) -> N
 
 
 async def count_departures(db: Db, organization_id: UUID, *, since: datetime) -> tuple[int, int]:
-    """Count who has departed since, and how many active members there were before them."""
+    """Count the departures since a given time, and the active members before them."""
     row = await db.fetchrow(
         """select (select count(*) from departures where organization_id = $1 and at > $2) as departed,
                   (select count(*) from memberships where organization_id = $1 and active) as active""",
@@ -162,7 +162,7 @@ async def count_departures(db: Db, organization_id: UUID, *, since: datetime) ->
 
 
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
-    """Write that the rest of a departure waits for a decision, and how the member was."""
+    """Write that a departure waits for a decision, and the member's state before it."""
     await db.execute(
         """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)
         values ($1, $2, $3, $4, $5, $6, $7)
@@ -188,7 +188,7 @@ async def update_held_as_removed(db: Db, member: Member) -> bool:
 
 
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
-    """List the departures that wait, the oldest first."""
+    """List the departures that wait, oldest first."""
     rows = await db.fetch(
         """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
             (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
@@ -212,7 +212,7 @@ async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
 
 
 async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> dict[UUID, int]:
-    """Count the bookings that each of several hosts has before them."""
+    """Count the upcoming bookings of each of several hosts."""
     rows = await db.fetch(
         """select host_id, count(*) as upcoming from bookings
         where host_id = any($1) and status = 'CONFIRMED' and ends_at > $2 group by host_id""",

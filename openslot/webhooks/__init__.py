@@ -1,1 +1,1 @@
-"""Endpoints that are told of events, and the feed of past ones."""
+"""Webhook endpoints that receive events, and the feed of past events."""

@@ -1,4 +1,4 @@
-"""What time wears away: old tries, bodies, replaced secrets, and what was kept in the clear."""
+"""Periodic cleanup of old tries, bodies, replaced secrets, and data stored in the clear."""
 
 from openslot.core import rollouts
 from openslot.core.actor import SYSTEM
@@ -8,7 +8,7 @@ from openslot.jobs.batches import repeat
 from openslot.webhooks import operations, store
 from openslot.webhooks.rules import LOG_KEPT_FOR
 
-# Workers of the release before send what they find as it is.
+# Workers of the previous release send stored bodies as they are.
 MIGRATION = "0022_found_in_clear.sql"
 
 

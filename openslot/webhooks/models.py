@@ -16,14 +16,14 @@ class State(StrEnum):
 
 
 class EndpointRef(Struct, frozen=True):
-    """Which endpoint is meant: one of an owner's own, or, for the operator, any."""
+    """A reference to an endpoint: one of an owner's own, or, for the operator, any."""
 
     id: UUID
     owner_id: UUID | None = None
 
 
 class EndpointWanted(Struct, frozen=True, kw_only=True):
-    """What is needed to be told of events."""
+    """What is needed to add an endpoint."""
 
     url: str
     events: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class EndpointWanted(Struct, frozen=True, kw_only=True):
 
 
 class EndpointChanges(Struct, frozen=True, kw_only=True):
-    """What is to be different; the rest stays."""
+    """The fields to change; the others stay as they are."""
 
     url: str | UnsetType = UNSET
     events: tuple[str, ...] | UnsetType = UNSET
@@ -67,7 +67,7 @@ class SigningSecrets(Struct, frozen=True):
     previous_until: datetime | None
 
     def valid(self, *, now: datetime) -> tuple[bytes, ...]:
-        """Give those that sign at this moment, the newest first."""
+        """List the secrets that are valid now, newest first."""
         if self.previous is None or self.previous_until is None or self.previous_until <= now:
             return (self.current,)
         return self.current, self.previous
@@ -86,7 +86,7 @@ class OutgoingMessage(Struct, frozen=True, kw_only=True):
 
 
 class KeptBody(Struct, frozen=True):
-    """The bytes of an event's body as they are kept: sealed, or as they are where an earlier release has kept them."""
+    """The stored bytes of an event's body: sealed, or in the clear if an earlier release stored them."""
 
     sealed: bytes | None
     plain: bytes | None

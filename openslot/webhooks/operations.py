@@ -47,7 +47,7 @@ DELIVERIES = (DELIVER, OLD_DELIVER)
 
 
 async def add_endpoint(work: Work, owner: User, wanted: EndpointWanted) -> tuple[Endpoint, str]:
-    """Begin to tell a URL of events, and give the secret that signs them, this once."""
+    """Begin to send events to a URL, and return the signing secret, which is shown only once."""
     work.runtime.outbound.check_url(wanted.url)
     endpoint = Endpoint(
         id=new_id(),
@@ -78,12 +78,12 @@ async def get_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
 
 
 async def list_endpoints(work: Work, owner: User | None) -> list[Endpoint]:
-    """Read an owner's endpoints, or everyone's, the oldest first."""
+    """Read an owner's endpoints, or everyone's, oldest first."""
     return await store.list_endpoints(work.db, owner.id if owner else None)
 
 
 async def change_endpoint(work: Work, ref: EndpointRef, changes: EndpointChanges) -> Endpoint:
-    """Change where an endpoint is, what it is told of or how it is described."""
+    """Change an endpoint's URL, events or description."""
     endpoint = await _get_for_change(work, ref)
     if changes.url is not UNSET:
         work.runtime.outbound.check_url(changes.url)
@@ -104,7 +104,7 @@ async def pause_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
 
 
 async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
-    """Send an endpoint events again, whyever it was sent none."""
+    """Resume sending events to an endpoint, whatever the reason it was stopped."""
     endpoint = await _get_for_change(work, ref)
     if endpoint.state is State.ACTIVE:
         return endpoint
@@ -113,7 +113,7 @@ async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
 
 
 async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
-    """Give an endpoint a new secret, shown this once; the one before signs too for a day."""
+    """Give an endpoint a new secret, shown only once; the previous one also signs for a day."""
     endpoint = await _get_for_change(work, ref)
     secret = new_secret()
     rotated = replace(endpoint, previous_until=work.now + SECRETS_OVERLAP, updated_at=work.now)
@@ -128,7 +128,7 @@ async def delete_endpoint(work: Work, ref: EndpointRef) -> None:
 
 
 async def send_test(work: Work, ref: EndpointRef) -> Endpoint:
-    """Send a test to one endpoint, in whatever state it is."""
+    """Send a test to one endpoint, whatever its state."""
     endpoint = await get_endpoint(work, ref)
     await work.record(WebhookTested(endpoint_id=endpoint.id, owner_id=endpoint.owner_id))
     return endpoint
@@ -146,7 +146,7 @@ async def list_attempts(
 
 
 async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None) -> Endpoint:
-    """Send once more what one try was about: same id, same bytes."""
+    """Send the event of one try again, with the same id and the same bytes."""
     found = await store.find_attempt(work.db, attempt_id, owner_id=owner_id)
     if found is None:
         raise DeliveryNotFound
@@ -159,17 +159,17 @@ async def replay_delivery(work: Work, attempt_id: UUID, *, owner_id: UUID | None
 
 
 async def replay_missed(work: Work, ref: EndpointRef, span: Span) -> int:
-    """Send every event of a span that has not arrived at an endpoint and is not under way; tell how many."""
+    """Send every event of a span that was not delivered to an endpoint and is not under way; return how many."""
     return await _replay(work, ref, span, but=("done", *store.UNDER_WAY))
 
 
 async def replay_all(work: Work, ref: EndpointRef, span: Span) -> int:
-    """Send every event of a span that an endpoint wants, arrived or not; tell how many."""
+    """Send every event of a span that an endpoint subscribes to, delivered or not; return how many."""
     return await _replay(work, ref, span, but=store.UNDER_WAY)
 
 
 async def keep_message(work: Work, event: PastEvent) -> None:
-    """Make the bytes of an event's body and keep them, unless there are some already."""
+    """Make the bytes of an event's body and store them, unless they are already stored."""
     sealed = seal_body(work.runtime, event.id, write_body(complete(work.runtime, event)))
     kept = await store.keep_body(work.db, event.id, sealed, now=work.now)
     if open_body(work.runtime, event.id, kept) is None:
@@ -177,7 +177,7 @@ async def keep_message(work: Work, event: PastEvent) -> None:
 
 
 async def find_message(work: Work, ref: EndpointRef, *, event_id: UUID, effect_id: UUID) -> OutgoingMessage | None:
-    """Read all that a try needs; None where the endpoint is gone."""
+    """Read everything that a try needs; None if the endpoint is gone."""
     found = await store.find_message(work.db, ref, event_id=event_id, effect_id=effect_id)
     if found is None:
         return None
@@ -186,7 +186,7 @@ async def find_message(work: Work, ref: EndpointRef, *, event_id: UUID, effect_i
 
 
 async def seal_bodies_in_clear(work: Work, *, limit: int) -> int:
-    """Seal some of the bodies that an earlier release has kept as they are; tell how many."""
+    """Seal some of the bodies that an earlier release has stored in the clear; return how many."""
     found = await store.list_bodies_in_clear(work.db, limit=limit)
     for event_id, body in found:
         await store.replace_body(work.db, event_id, seal_body(work.runtime, event_id, body))
@@ -194,7 +194,7 @@ async def seal_bodies_in_clear(work: Work, *, limit: int) -> int:
 
 
 async def seal_answers_in_clear(work: Work, *, limit: int) -> int:
-    """Seal some of the answers that an earlier release has kept as they came; tell how many."""
+    """Seal some of the answers that an earlier release has stored in the clear; return how many."""
     found = await store.list_answers_in_clear(work.db, limit=limit)
     for attempt_id, answer in found:
         await store.replace_answer(work.db, attempt_id, seal_answer(work.runtime, attempt_id, answer))
@@ -202,13 +202,13 @@ async def seal_answers_in_clear(work: Work, *, limit: int) -> int:
 
 
 async def keep_success(work: Work, attempt: Attempt) -> None:
-    """Log a try that was taken."""
+    """Log a successful try."""
     await store.insert_attempt(work.db, _seal_attempt(work, attempt))
     await store.note_success(work.db, attempt.endpoint_id)
 
 
 async def keep_failure(work: Work, attempt: Attempt) -> None:
-    """Log a failed try, and switch the endpoint off where it is gone or there was nothing but failure for days."""
+    """Log a failed try, and switch the endpoint off if it is gone or every try has failed for days."""
     await store.insert_attempt(work.db, _seal_attempt(work, attempt))
     failing_since = await store.note_failure(work.db, attempt)
     if failing_since is None:
@@ -222,7 +222,7 @@ async def keep_failure(work: Work, attempt: Attempt) -> None:
 async def list_feed(
     work: Work, owner: User, *, after: UUID | None, types: tuple[str, ...], limit: int
 ) -> tuple[list[PastEvent], bool]:
-    """Read an owner's events behind one of them, the first first, and whether there are more."""
+    """Read an owner's events after a given one, oldest first, and whether there are more."""
     chosen = check_events(types, PUBLISHED_TYPES, field="type")
     found, is_cut = await store.list_feed(work.db, owner.id, after=after, types=chosen, limit=limit + 1)
     if found is None and is_cut:
@@ -246,7 +246,7 @@ async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent
         raise LookupError(f"no reaction is named {DELIVER}")
     for event in events:
         await keep_message(work, event)
-    # Lanes of their own: what is replayed keeps its order, and does not wait behind what is failing.
+    # Replays have separate lanes, so that they keep their order and do not wait behind failing deliveries.
     wanted = [
         NewEffect(
             event.id,

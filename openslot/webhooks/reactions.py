@@ -1,4 +1,4 @@
-"""What webhooks do because something happened: one delivery an endpoint, signed, tried on a schedule, and logged."""
+"""What webhooks do because something happened: one delivery per endpoint, signed, retried on a schedule, and logged."""
 
 import time
 from datetime import timedelta
@@ -47,7 +47,7 @@ def subject_lane(event: Event) -> str:
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
-    """Make the body's bytes once, and one delivery for each endpoint that wants the event."""
+    """Make the body's bytes once, and one delivery for each endpoint that subscribes to the event."""
     event, listeners = await store.get_listeners(work.db, effect.event_id)
     if listeners:
         await operations.keep_message(work, event)
@@ -65,7 +65,7 @@ async def send_test(work: Work, effect: Effect) -> Outcome:
 
 
 async def deliver(work: Work, effect: Effect) -> Outcome:
-    """Bring an event to one endpoint."""
+    """Deliver an event to one endpoint."""
     ref = EndpointRef(UUID(effect.target), effect.tenant_id)
     message = await operations.find_message(work, ref, event_id=effect.event_id, effect_id=effect.id)
     if message is None:
@@ -130,7 +130,8 @@ WEBHOOK_REACTIONS = (
     Reaction(name="webhooks.dispatch", on=tuple(one.event for one in PUBLISHED), run=fan_out, lane=subject_lane),
     Reaction(name="webhooks.send_test", on=(WebhookTested,), run=send_test),
     Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
-    # What 0.1.0 has planned. Its workers would send what they find in the clear, so they must not know today's names.
+    # Reactions that 0.1.0 has planned. Its workers would send stored bodies as they are, so they must not know today's
+    # names.
     Reaction(name="webhooks.fan_out", run=fan_out, lane=subject_lane),
     Reaction(name=OLD_DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
 )

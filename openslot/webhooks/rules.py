@@ -1,4 +1,4 @@
-"""Decisions about webhooks: when a try counts as taken, when it is made again, and when an endpoint is switched off."""
+"""Decisions about webhooks: when a try succeeds, when it is repeated, and when an endpoint is switched off."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
@@ -41,7 +41,7 @@ def describe_unknown(unknown: Collection[str], known: Collection[str]) -> str:
 
 
 def check_description(text: str | None) -> str | None:
-    """Keep a description that says something, or refuse one that is too long."""
+    """Return a description, None if it is blank, or refuse one that is too long."""
     kept = (text or "").strip()
     if len(kept) > LONGEST_DESCRIPTION or not kept.isprintable():
         raise Invalid(details={"description": f"must be one line of at most {LONGEST_DESCRIPTION} characters"})
@@ -49,19 +49,19 @@ def check_description(text: str | None) -> str | None:
 
 
 def is_taken(status: int) -> bool:
-    """Tell whether an answer means that the message has arrived."""
+    """Tell whether an answer means that the message was accepted."""
     return 200 <= status < 300
 
 
 def describe_failure(status: int) -> str:
-    """Say why an answer does not count."""
+    """Say why an answer counts as a failure."""
     if 300 <= status < 400:
         return f"The endpoint answered {status}; redirects are not followed."
     return f"The endpoint answered {status}."
 
 
 def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
-    """Read how long the other side wishes to be left alone: seconds or a date; None where it says nothing sound."""
+    """Read how long the receiver asks to wait: seconds or a date; None if the header is missing or invalid."""
     if text is None:
         return None
     if text.isascii() and text.isdigit():
@@ -75,5 +75,5 @@ def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
 
 
 def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
-    """Tell whether an endpoint has done nothing but fail for too long."""
+    """Tell whether every try at an endpoint has failed for too long."""
     return now - failing_since >= FAILS_AT_MOST

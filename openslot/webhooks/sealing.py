@@ -1,4 +1,4 @@
-"""What webhooks keep word for word, sealed by a data key: the bodies that are sent, and what receivers answer."""
+"""What webhooks store verbatim, sealed by a data key: the bodies that are sent, and what receivers answer."""
 
 from uuid import UUID
 
@@ -7,7 +7,7 @@ from openslot.core.work import Runtime
 from openslot.webhooks.models import KeptBody
 
 BODIES, ANSWERS = "webhook bodies", "webhook answers"
-# An answer that is kept without it was kept by an earlier release, as it came.
+# An answer without this prefix was stored in the clear by an earlier release.
 MARK = b"sealed:"
 
 
@@ -27,7 +27,7 @@ def open_body(runtime: Runtime, event_id: UUID, kept: KeptBody) -> bytes | None:
 
 
 def seal_answer(runtime: Runtime, attempt_id: UUID, answer: bytes | None) -> bytes | None:
-    """Seal what a receiver answered: it may say again what it was sent."""
+    """Seal a receiver's answer, because it may repeat what it was sent."""
     return None if answer is None else MARK + runtime.cipher.seal(ANSWERS, answer, owner=attempt_id.bytes)
 
 

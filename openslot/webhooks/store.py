@@ -37,7 +37,7 @@ select {EVENT_COLUMNS}, array(
     order by e.id) as listeners
 from events v where v.id = $1"""
 
-# Its bytes stay as they were first made.
+# The bytes of a body never change once they are stored.
 KEEP_MESSAGE = """
 insert into webhook_messages (event_id, sealed, kept_since) values ($1, $2, $3)
 on conflict (event_id) do update set kept_since = excluded.kept_since returning sealed, body"""
@@ -54,7 +54,7 @@ insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, a
     duration_ms, error)
 select $1, id, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12 from webhook_endpoints where id = $2"""
 
-# After days without a single try nothing is known: the count begins anew.
+# After days without a single try the endpoint's state is unknown, so the failure period starts again.
 FAILED = """
 update webhook_endpoints e set failing_since = case
     when e.failing_since is null then $2::timestamptz
@@ -73,7 +73,7 @@ left join (select * from found order by at desc, id desc limit $3 offset $4) d o
 left join events v on v.id = d.event_id
 order by d.at desc, d.id desc"""
 
-# What is under way will arrive by itself.
+# Deliveries under way need no replay.
 IN_SPAN = f"""
 select {EVENT_COLUMNS} from events v
 where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.type = any($3))
@@ -83,7 +83,7 @@ where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.ty
 order by v.no limit $8"""
 UNDER_WAY = ("waiting", "queued", "running")
 
-# A place outlives its event by one: whoever has read that far can go on from it.
+# The last removed event keeps its place, so that a reader who has read up to it can continue from there.
 FEED = f"""
 with start as (
     select case when $2::uuid is not null then (select no from event_feed where event_id = $2 and tenant_id = $1)
@@ -102,7 +102,7 @@ select s.no as place, s.is_cut, e.* from start s left join lateral (
 DELETE_ATTEMPTS = """
 delete from webhook_deliveries where id = any(array(
     select id from webhook_deliveries where at < $1 order by at limit $2))"""
-# `offset 0` has each looked up by itself.
+# `offset 0` makes the planner look up each one by itself.
 DELETE_MESSAGES = """
 delete from webhook_messages where kept_since < $1 and event_id = any(array(
     select event_id from webhook_messages m where kept_since < $1 and not exists (
@@ -111,7 +111,7 @@ delete from webhook_messages where kept_since < $1 and event_id = any(array(
 FORGET_SECRETS = """
 update webhook_endpoints set previous_secret = null, previous_until = null where previous_until < $1"""
 
-# What is in the log can be read and sent again: the event stays with it.
+# Deliveries in the log can be read and sent again, so their events are kept.
 LOGGED_EVENT = "select from webhook_deliveries d where d.event_id = v.id"
 
 
@@ -135,7 +135,7 @@ def _to_logged(row: Row) -> LoggedAttempt:
 
 async def insert_endpoint(db: Db, endpoint: Endpoint, sealed: bytes, *, most: int) -> bool:
     """Write a new endpoint; False where its owner has as many as one may have."""
-    # The owner's row keeps two that come at once from both being the last.
+    # The lock on the owner's row keeps two concurrent inserts from exceeding the limit together.
     await db.execute("select from users where id = $1 for no key update", endpoint.owner_id)
     count = await db.fetchval("select count(*) from webhook_endpoints where owner_id = $1", endpoint.owner_id)
     if count >= most:
@@ -169,7 +169,7 @@ async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
 
 
 async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
-    """List an owner's endpoints, or everyone's for the operator, the oldest first."""
+    """List an owner's endpoints, or everyone's for the operator, oldest first."""
     rows = await db.fetch(
         f"""select {COLUMNS} from webhook_endpoints e where $1::uuid is null or e.owner_id = $1
         order by e.created_at, e.id""",
@@ -197,7 +197,7 @@ async def update_endpoint(db: Db, endpoint: Endpoint) -> None:
 
 
 async def rotate_secret(db: Db, endpoint: Endpoint, sealed: bytes) -> None:
-    """Write a new secret and keep the one before it until the endpoint says."""
+    """Write a new secret and keep the previous one until the endpoint's `previous_until`."""
     await db.execute(
         """update webhook_endpoints set previous_secret = secret, secret = $3, previous_until = $4, updated_at = $5
         where id = $1 and owner_id = $2""",
@@ -218,7 +218,7 @@ async def delete_endpoint(db: Db, ref: EndpointRef) -> bool:
 
 
 async def get_listeners(db: Db, event_id: UUID) -> tuple[PastEvent, list[UUID]]:
-    """Read an event, and which active endpoints of its tenant want it."""
+    """Read an event and the active endpoints of its tenant that subscribe to it."""
     row = await db.fetchrow(LISTENERS, event_id)
     if row is None:
         raise LookupError(f"there is no event {event_id}")
@@ -226,19 +226,19 @@ async def get_listeners(db: Db, event_id: UUID) -> tuple[PastEvent, list[UUID]]:
 
 
 async def keep_body(db: Db, event_id: UUID, sealed: bytes, *, now: datetime) -> KeptBody:
-    """Keep an event's body, unless there is one already, and give the one that is kept."""
+    """Store an event's body, unless there is one already, and return the stored one."""
     row = await db.fetchrow(KEEP_MESSAGE, event_id, sealed, now)
     assert row is not None  # noqa: S101 - it is inserted or updated
     return KeptBody(row["sealed"], row["body"])
 
 
 async def replace_body(db: Db, event_id: UUID, sealed: bytes) -> None:
-    """Write an event's body in place of one that nobody can open any more, or that is kept as it is."""
+    """Replace a stored body that can no longer be opened, or that is stored in the clear."""
     await db.execute("update webhook_messages set sealed = $2, body = null where event_id = $1", event_id, sealed)
 
 
 async def list_bodies_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
-    """List bodies that an earlier release has kept as they are, with their events' ids."""
+    """List bodies that an earlier release has stored in the clear, with their events' ids."""
     rows = await db.fetch(
         "select event_id, body from webhook_messages where body is not null order by event_id limit $1", limit
     )
@@ -277,7 +277,7 @@ async def insert_attempt(db: Db, attempt: Attempt) -> None:
 
 
 async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes]]:
-    """List answers that an earlier release has kept as they came, with the ids of their tries."""
+    """List answers that an earlier release has stored in the clear, with the ids of their tries."""
     rows = await db.fetch(
         """select id, answer from webhook_deliveries where substring(answer from 1 for 7) <> 'sealed:'
         order by id limit $1""",
@@ -287,7 +287,7 @@ async def list_answers_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, bytes
 
 
 async def replace_answer(db: Db, attempt_id: UUID, sealed: bytes | None) -> None:
-    """Write an answer in place of one that is kept as it came."""
+    """Replace an answer that is stored in the clear."""
     await db.execute("update webhook_deliveries set answer = $2 where id = $1", attempt_id, sealed)
 
 
@@ -299,7 +299,7 @@ async def note_success(db: Db, endpoint_id: UUID) -> None:
 
 
 async def note_failure(db: Db, attempt: Attempt) -> datetime | None:
-    """Tell since when an endpoint has done nothing but fail; None where it is gone."""
+    """Return since when every try at an endpoint has failed; None if the endpoint is gone."""
     since: datetime | None = await db.fetchval(FAILED, attempt.endpoint_id, attempt.at, attempt.id, FAILS_AT_MOST)
     return since
 
@@ -348,9 +348,9 @@ async def list_events_in(
 async def list_feed(
     db: Db, tenant_id: UUID, *, after: UUID | None, types: tuple[str, ...], limit: int
 ) -> tuple[list[PastEvent] | None, bool]:
-    """List a tenant's events behind one of them in the order in which they became visible; None where it is not there.
+    """List a tenant's events after a given one in the order in which they became visible; None if it does not exist.
 
-    Also tell whether older ones are gone.
+    Also return whether older events were removed.
     """
     rows = await db.fetch(FEED, tenant_id, after, types, limit)
     is_cut = bool(rows[0]["is_cut"])
@@ -365,7 +365,7 @@ async def delete_attempts(db: Db, before: datetime, *, limit: int) -> int:
 
 
 async def delete_messages(db: Db, before: datetime, *, limit: int) -> int:
-    """Remove bodies that were not needed for long and that nobody waits for."""
+    """Remove bodies that have not been needed for a long time and that no delivery waits for."""
     return count_of(await db.execute(DELETE_MESSAGES, before, limit))
 
 

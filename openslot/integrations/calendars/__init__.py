@@ -1,1 +1,1 @@
-"""Calendars of others: what they say is busy, and the bookings that are written into them."""
+"""External calendars: their busy times, and the bookings that are written into them."""

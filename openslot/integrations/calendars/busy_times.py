@@ -48,7 +48,7 @@ class BusyEvent(Struct, frozen=True, kw_only=True):
 
 
 class Version(Struct, frozen=True, kw_only=True):
-    """An event as one component tells it: the series, or what one of its repetitions has become."""
+    """An event as one component describes it: the series, or a changed repetition."""
 
     start: EventTime
     length: Length
@@ -61,20 +61,20 @@ class Version(Struct, frozen=True, kw_only=True):
 
 
 class Series(Struct, frozen=True):
-    """What an event is in the whole, and what is different at some of its times."""
+    """An event as a series, and the changes at some of its times."""
 
     masters: list[Version]
     changed: dict[datetime, Version]
 
 
 def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> list[BusyEvent]:
-    """Read every event of a text; one that makes no sense does not keep the others from counting."""
+    """Read every event of a text; an invalid event does not affect the others."""
     lines = read_lines(text)
     groups: dict[str, list[Component]] = {}
     for place, component in enumerate(lines.events):
         uid = component.find("UID")
         groups.setdefault(uid.value.strip()[:1000] if uid else f"unnamed-{place}", []).append(component)
-    # Those that don't repeat take no steps of the budget: they count whatever the others cost.
+    # Events that don't repeat take no steps of the budget, so they count whatever the others cost.
     left = budget or Budget()
     return [read_event(uid, group, lines, scope, budget=left) for uid, group in groups.items()]
 
@@ -89,7 +89,7 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
     series = _sort_out(versions)
     spans: list[Span] = []
     try:
-        # One by one: what was found before a rule failed counts.
+        # Spans are added one by one, so that those found before a rule fails still count.
         for span in _list_spans(series, lines, scope, budget):
             spans.append(span)  # noqa: PERF402
     except BadRule as found:
@@ -130,7 +130,7 @@ def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> I
 
 
 def _apply(later: list[Version], master: Version, start: EventTime) -> tuple[Version, EventTime]:
-    """Find what a repetition has become through a change of it and all that follow."""
+    """Apply a change of "this and all following" to a repetition."""
     for version in reversed(later):
         if version.replaces is not None and version.replaces.instant < start.instant:
             return version, version.start.at(start.wall + (version.start.wall - version.replaces.wall))
@@ -150,14 +150,14 @@ def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Span]
 
 
 def _farthest(later: list[Version]) -> timedelta:
-    """Tell by how much a change of all that follow moves them to a later time at most."""
+    """Tell the most by which a change of "this and all following" moves repetitions to a later time."""
     return max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
 
 
 def _list_starts(
     master: Version, lines: Lines, scope: Scope, budget: Budget, *, moved: timedelta
 ) -> Iterator[EventTime]:
-    """List the starts of a series that may reach into the scope, the very first always included."""
+    """List the starts of a series that may reach into the scope, always including the first."""
     yield master.start
     component = master.component
     for line in component.list("RDATE"):
@@ -232,7 +232,7 @@ def _read_excluded(master: Version, lines: Lines, scope: Scope) -> set[datetime]
 
 
 def _read_excluded_days(master: Version) -> set[date]:
-    """Read dates that leave out whatever begins on them: some programs exclude so what has a time."""
+    """Read dates that exclude everything that begins on them: some programs exclude timed events this way."""
     texts = (text for line in master.component.list("EXDATE") for text in line.value.split(",")[:MOST_DATES])
     return {day.wall.date() for text in texts if "T" not in text.upper() and (day := read_wall(text)) is not None}
 

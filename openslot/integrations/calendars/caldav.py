@@ -45,14 +45,14 @@ class Credentials(Struct, frozen=True, kw_only=True):
 
 
 class CalDavState(Struct, frozen=True, omit_defaults=True):
-    """What a calendar was like when it was last read."""
+    """The state of a calendar when it was last read."""
 
     token: str | None = None
     tag: str | None = None
 
 
 def read_address(address: str) -> str:
-    """Turn what a person types, an e-mail address or a URL, into the URL to begin at."""
+    """Turn what a person enters, an e-mail address or a URL, into the URL to start from."""
     if "://" in address:
         return address
     if "@" in address:
@@ -102,7 +102,7 @@ class CalDavServer:
         return calendars[:MOST_CALENDARS]
 
     async def list_addresses(self) -> frozenset[str]:
-        """List the owner's addresses as the principal tells them, and the name where it is one."""
+        """List the owner's addresses from the principal, and the user name if it is an address."""
         named = {self._credentials.username} if "@" in self._credentials.username else set()
         url, found = await self._client.propfind(self._credentials.url, FIND_HOME, depth=0)
         for principal in _list_links(found, f"{DAV}current-user-principal"):
@@ -127,7 +127,7 @@ class CalDavServer:
         return await self._fetch(calendar, changed, removed, CalDavState(token=token))
 
     def place_for(self, calendar: str, name: str) -> str:
-        """Name an event's place by a name that never changes."""
+        """Name an event's place, which never changes."""
         return f"{calendar.rstrip('/')}/{quote(name, safe='')}.ics"
 
     async def find(self, href: str) -> RemoteObject | None:
@@ -146,7 +146,7 @@ class CalDavServer:
         etag = response.headers.get("etag", "")
         if etag and not etag.startswith("W/"):
             return etag
-        # A server that has changed what it was given tells no ETag.
+        # A server that has modified the event returns no ETag.
         kept = await self.find(href)
         if kept is None:
             raise CalendarGone
@@ -253,7 +253,7 @@ class CalDavServer:
         ]
 
     def _place(self, base: str, href: str) -> str | None:
-        """Tell where a link of the server leads; None where it leads to a stranger."""
+        """Resolve a link from the server; None if it leads to a host that is not trusted."""
         try:
             url = str(httpx2.URL(base).join(href))
         except (httpx2.InvalidURL, UnicodeError, ValueError):
@@ -262,7 +262,7 @@ class CalDavServer:
 
 
 def _spell(url: str) -> str:
-    """Spell a URL's path in one way: servers escape more or less of it, as they like."""
+    """Normalise a URL's path, because servers differ in how much of it they escape."""
     parts = urlsplit(url)
     path = parts.path if "%2f" in parts.path.lower() else quote(unquote(parts.path), safe="/:@!$&'()*+,;=~")
     return parts._replace(path=path, fragment="").geturl()

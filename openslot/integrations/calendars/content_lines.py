@@ -10,7 +10,7 @@ from openslot.core.errors import Refusal
 MOST_EVENTS = 50_000
 LONGEST_LINE = 256 * 1024
 
-# All that decides whether and when somebody is busy; titles, notes and guests are not even kept.
+# The properties that decide whether and when somebody is busy; titles, notes and guests are not kept.
 KEPT = frozenset(
     (
         *("UID", "SEQUENCE", "DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID"),
@@ -77,9 +77,9 @@ class Lines(Struct, frozen=True):
 
 
 def read_lines(text: str, *, most: int = MOST_EVENTS) -> Lines:
-    """Read events and time zones; lines that make no sense are passed over."""
+    """Read events and time zones; invalid lines are ignored."""
     found = Lines([], {})
-    # Whatever stands between the outermost event or zone and the present line, by name.
+    # The names of the open components from the outermost event or zone to the current line.
     path: list[str] = []
     inside: list[Component] = []
     for line in unfold(text):
@@ -100,7 +100,7 @@ def read_lines(text: str, *, most: int = MOST_EVENTS) -> Lines:
 
 
 def unfold(text: str) -> Iterator[str]:
-    """Join lines that go on behind a line break and a blank, up to a bound."""
+    """Join lines that continue after a line break and a blank, up to a limit."""
     whole: list[str] = []
     length = 0
     for line in text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n"):
@@ -118,7 +118,7 @@ def unfold(text: str) -> Iterator[str]:
 
 
 def read_line(line: str) -> ContentLine | None:
-    """Read a property; None where it is none."""
+    """Read a property; None if the line is not one."""
     name = NAME.match(line)
     if name is None:
         return None
@@ -137,7 +137,7 @@ def read_line(line: str) -> ContentLine | None:
 
 def _begin(found: Lines, path: list[str], inside: list[Component], line: str) -> None:
     kind = line.partition(":")[2].strip().upper()
-    # Neither has another of its kind inside: the one before has lost its end.
+    # Neither can contain another of its kind, so the previous one lacks its end.
     if kind in {"VEVENT", "VTIMEZONE"}:
         _close(found, path, inside, 0)
     if kind in READ and (kind in {"VEVENT", "VTIMEZONE"} or (inside and inside[-1].kind == "VTIMEZONE")):
@@ -155,7 +155,7 @@ def _end(found: Lines, path: list[str], inside: list[Component], line: str) -> N
 
 
 def _close(found: Lines, path: list[str], inside: list[Component], place: int) -> None:
-    """Leave everything from a place of the path on, the innermost first."""
+    """Close all components from a position of the path on, innermost first."""
     while len(path) > place:
         kind = path.pop()
         if not inside or inside[-1].kind != kind or kind not in READ:

@@ -22,7 +22,7 @@ from openslot.integrations.calendars.errors import (
 LIMITS = RequestLimits(within=timedelta(seconds=30), at_most=10 * 1024 * 1024)
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 MOST_REDIRECTS = 5
-# What changes something is not sent on to a place that nobody asked for.
+# Requests that change something do not follow redirects.
 FOLLOWING = frozenset({"PROPFIND", "REPORT", "GET"})
 REPORT_REFUSED = frozenset({400, 403, 405, 409, 410, 412, 415, 422, 501, 507})
 NO_HEADERS: Mapping[str, str] = {}
@@ -45,7 +45,7 @@ class DavClient:
         self._origins = {origin_of(origin)}
 
     def trust(self, url: str) -> bool:
-        """Let the password go to another host of the same domain, which the server itself has named."""
+        """Allow sending the password to another host of the same domain that the server itself has named."""
         if not any(_are_neighbours(httpx2.URL(known), httpx2.URL(url)) for known in self._origins):
             return False
         self._origins.add(origin_of(url))
@@ -62,7 +62,7 @@ class DavClient:
     async def request(
         self, method: str, url: str, *, body: str = "", headers: Mapping[str, str] = NO_HEADERS
     ) -> httpx2.Response:
-        """Send a request, follow its redirects, and give a response that is no fault."""
+        """Send a request, follow its redirects, and return a successful response."""
         clock = {"finish_by": time.monotonic() + LIMITS.within.total_seconds()}
         for _ in range(MOST_REDIRECTS + 1):
             response = await self._send(method, url, body, headers, clock)
@@ -103,7 +103,7 @@ class DavClient:
 
 
 def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
-    """Tell why an outgoing request came to nothing."""
+    """Translate the failure of an outgoing request."""
     if isinstance(fault, OutboundFailed) and fault.kind is Kind.TOO_LARGE:
         return AnswerTooLarge(fault.message)
     return CalendarUnreachable(fault.message)

@@ -1,4 +1,4 @@
-"""What calendars refuse: our own rules, and what a calendar's server has to say."""
+"""What calendars refuse: by our own rules, or because of a calendar server's answer."""
 
 from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
 

@@ -25,8 +25,9 @@ values ($1, $2, $3, $4, $5, $6, $7)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
     refused_start = null"""
-# Where a booking stands already or is just being written; a new one goes where its host wants bookings. A write that is
-# under way has seen the booking as it was: who changes or cancels it meanwhile has to come behind it.
+# The calendars that already contain the booking or are being written to; a new booking goes to the calendar that
+# receives the host's bookings. A write under way has seen the booking as it was, so a later change or cancellation has
+# to follow it.
 TARGETS = f"""
 with here as (
     select w.calendar_id from calendar_events w where w.booking_id = $1
@@ -52,7 +53,7 @@ order by b.starts_at, b.id"""
 
 
 class WriteTarget(Struct, frozen=True, kw_only=True):
-    """A calendar that a booking is written into, and what stands there."""
+    """A calendar that a booking is written into, and what it contains now."""
 
     calendar_id: UUID
     url: str
@@ -152,7 +153,7 @@ async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarge
 
 
 async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | None:
-    """Tell place and ETag of an event that a calendar has under a UID, whoever has put it there."""
+    """Find the place and ETag of a calendar's event by its UID, whoever has written it."""
     row = await db.fetchrow(
         "select href, etag from calendar_objects where calendar_id = $1 and uid = $2 limit 1", calendar_id, uid
     )
@@ -160,7 +161,7 @@ async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | N
 
 
 async def keep_written(db: Db, written: WrittenEvent) -> None:
-    """Write how a booking stands in a calendar now."""
+    """Record how a booking was written into a calendar."""
     times = (written.starts_at, written.ends_at)
     await db.execute(
         KEEP_WRITTEN, written.booking_id, written.calendar_id, written.href, written.etag, written.sequence, *times
@@ -168,7 +169,7 @@ async def keep_written(db: Db, written: WrittenEvent) -> None:
 
 
 async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
-    """Write that a booking does not stand in a calendar any more."""
+    """Record that a booking is no longer in a calendar."""
     await db.execute("delete from calendar_events where booking_id = $1 and calendar_id = $2", booking_id, calendar_id)
 
 
@@ -183,7 +184,7 @@ async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> lis
 
 
 async def lock_written(db: Db, booking_id: UUID, calendar_id: UUID) -> WrittenEvent | None:
-    """Look up how a booking stands in a calendar, and keep it so until the commit."""
+    """Look up how a booking was written into a calendar, and lock it until the commit."""
     row = await db.fetchrow(
         f"select {WRITTEN} from calendar_events w where w.booking_id = $1 and w.calendar_id = $2 for update",
         booking_id,
@@ -222,7 +223,7 @@ async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -
 
 
 async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID], *, now: datetime) -> None:
-    """Write that nobody knows yet what has become of some bookings' events."""
+    """Record that some bookings' events have vanished."""
     await db.execute(
         """update calendar_events set missing_since = $3 where calendar_id = $1 and booking_id = any($2::uuid[])
         and missing_since is null""",
@@ -245,7 +246,7 @@ async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UU
 
 
 async def list_missing(db: Db, owner_id: UUID, *, now: datetime) -> list[MissingEvent]:
-    """List the upcoming bookings whose events have vanished, the soonest first."""
+    """List the upcoming bookings whose events have vanished, soonest first."""
     return [MissingEvent(**row) for row in await db.fetch(MISSING, owner_id, now)]
 
 

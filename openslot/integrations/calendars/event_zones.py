@@ -28,11 +28,11 @@ class DefinedZone(tzinfo):
         return self._offsets[bisect_right(self._starts, dt.replace(tzinfo=None))]
 
     def dst(self, _dt: datetime | None, /) -> timedelta:
-        """Tell nothing of summer time: the offset is all that counts."""
+        """Return None: only the offset counts."""
         return timedelta()
 
     def tzname(self, _dt: datetime | None, /) -> str | None:
-        """Tell no name."""
+        """Return None: the zone has no name."""
         return None
 
 
@@ -48,7 +48,7 @@ def zone_of(name: str, defined: dict[str, Component], *, default: tzinfo, years:
 
 @lru_cache(maxsize=1024)
 def _find_known(name: str) -> tzinfo | None:
-    """Find a zone by its name, which some programs write behind a path of their own."""
+    """Find a zone by its name, which some programs write after a path of their own."""
     pieces = name.strip("/").split("/")[-8:]
     for start in range(len(pieces)):
         if (zone := find_zone("/".join(pieces[start:]))) is not None:
@@ -56,7 +56,7 @@ def _find_known(name: str) -> tzinfo | None:
     return None
 
 
-# By the whole text of the definition: what one calendar calls a zone is no other calendar's business.
+# Cached by the whole text of the definition, because two calendars may use one name for different zones.
 @lru_cache(maxsize=512)
 def _define(text: str, years: tuple[int, int]) -> tzinfo | None:
     definition = next(iter(read_lines(text).zones.values()), None)

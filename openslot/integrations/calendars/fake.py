@@ -1,4 +1,4 @@
-"""A calendar server in memory that answers the port as real ones do, for tests of what stands on it."""
+"""A calendar server in memory that implements the port, for tests of the code that uses it."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ class FakeCalendar(Struct):
 
 
 class FakeServer:
-    """One account; `fault` is raised by whatever is asked while it is set."""
+    """One account; while `fault` is set, every request raises it."""
 
     def __init__(self) -> None:
         self.calendars: dict[str, FakeCalendar] = {}

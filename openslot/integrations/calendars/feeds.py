@@ -17,19 +17,19 @@ BEHIND = timedelta(days=90)
 
 
 async def renew_feed(work: Work, owner: User) -> str:
-    """Make the secret link to a user's own bookings, in place of the one before, and give it this once."""
+    """Make the secret link to a user's own bookings, replacing the previous one, and return it only this once."""
     token = new_token()
     await store.upsert_feed(work.db, owner.id, fingerprint(token), now=work.now)
     return f"{work.runtime.settings.public_url}/feed/{token}.ics"
 
 
 async def revoke_feed(work: Work, owner: User) -> bool:
-    """Let a user's secret link lead nowhere; False where there was none."""
+    """Revoke a user's secret link; False if there was none."""
     return await store.delete_feed(work.db, owner.id)
 
 
 async def read_feed(work: Work, token: str) -> bytes:
-    """Write the confirmed bookings of whoever has made a secret link, from 90 days ago on, as iCalendar."""
+    """Write the confirmed bookings of a secret link's owner, starting 90 days ago, as iCalendar."""
     owner_id = await store.find_feed_owner(work.db, fingerprint(token))
     if owner_id is None:
         raise NotFound

@@ -41,12 +41,12 @@ def lanes_of(booking_id: UUID, calendar_id: UUID) -> list[str]:
 
 
 def calendar_actor(connection: CalendarConnection) -> Actor:
-    """Act for a host who has changed something in the calendar."""
+    """Make the actor for changes that a host makes in the calendar."""
     return Actor(kind=ActorKind.SYSTEM, user_id=connection.owner_id, agent=CALENDAR, credential_id=connection.id)
 
 
 async def follow(runtime: Runtime, connection: CalendarConnection, sighting: Sighting) -> None:
-    """Follow what has happened to bookings in one calendar, each in a transaction of its own."""
+    """Apply what has happened to bookings in one calendar, each in its own transaction."""
     written = await event_store.list_written(
         runtime.pool, sighting.calendar.id, [remote.href for remote, _ in sighting.seen]
     )
@@ -71,7 +71,7 @@ async def _follow_move(
             await _cancel(work, connection, booking, kept)
             return
         wanted = event.starts_at
-        # Our own write that comes back shows what we wrote, or what the booking has become since.
+        # If the change is our own write, the event shows what we wrote or the booking's current state.
         is_ours = wanted is None or wanted in {kept.starts_at, booking.starts_at}
         refused = None if is_ours or wanted == kept.refused_start else await _move(work, connection, booking, wanted)
         await event_store.update_written(
@@ -122,7 +122,7 @@ async def _find_current(
 async def _move(
     work: Work, connection: CalendarConnection, booking: Booking, wanted: datetime | None
 ) -> datetime | None:
-    """Move a booking to where its host has moved the event; give the start back where that is refused."""
+    """Move a booking to where its host has moved the event; return the start if that is refused."""
     if wanted is None:
         return None
     try:

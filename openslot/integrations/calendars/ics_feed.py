@@ -1,4 +1,4 @@
-"""ICS feeds: a calendar that somebody publishes at a secret URL, to be read alone."""
+"""ICS feeds: a read-only calendar that somebody publishes at a secret URL."""
 
 import asyncio
 import hashlib
@@ -25,12 +25,12 @@ from openslot.integrations.calendars.ports import Changes, RemoteCalendar, Remot
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
 NAME = re.compile(rb"^X-WR-CALNAME[^:\r\n]*:([^\r\n]{1,200})", re.MULTILINE)
 DEFAULT_NAME = "Calendar feed"
-# The URL itself is a secret, and there is but one calendar behind it.
+# The URL is secret and leads to only one calendar, so the calendar has a fixed name.
 PLACE = "feed"
 
 
 class FeedState(Struct, frozen=True, omit_defaults=True):
-    """What the feed was like when it was last read."""
+    """The state of the feed when it was last read."""
 
     etag: str | None = None
     modified: str | None = None
@@ -73,19 +73,19 @@ class IcsFeed:
         return Changes(changed=changed, removed=removed, state=msgspec.json.encode(now).decode())
 
     def place_for(self, calendar: str, name: str) -> str:
-        """Have no place for what is written."""
+        """Refuse, because feeds can't be written."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def find(self, href: str) -> RemoteObject | None:
-        """Find no single event."""
+        """Refuse, because feeds have no single events."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        """Write nothing."""
+        """Refuse, because feeds can't be written to."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def delete(self, href: str, *, replaces: str) -> None:
-        """Remove nothing."""
+        """Refuse, because nothing can be removed from feeds."""
         raise ReadOnlyCalendar(DEFAULT_NAME)
 
     async def close(self) -> None:
@@ -107,7 +107,7 @@ class IcsFeed:
             return response
         if response.status_code != 200:
             raise CalendarUnreachable(f"The feed's server answers {response.status_code}")
-        # A page that asks to sign in, or half a feed, must not look like a calendar in which nothing is left.
+        # A sign-in page or an incomplete feed must not look like an empty calendar.
         body = response.content.upper()
         if b"BEGIN:VCALENDAR" not in body[:65536] or b"END:VCALENDAR" not in body[-65536:]:
             raise CalendarUnreadable("The feed's server sent no whole calendar")
@@ -115,7 +115,7 @@ class IcsFeed:
 
 
 def _split(body: bytes) -> dict[str, RemoteObject]:
-    """Take a feed apart into its events, each with the zones that it names."""
+    """Split a feed into its events, each with the zones that it names."""
     lines = read_lines(body.decode(errors="replace"))
     groups: dict[str, list[Component]] = {}
     for place, component in enumerate(lines.events):

@@ -1,4 +1,4 @@
-"""What calendars do because time passed: a connection that is due and that nobody is going to read is planned anew."""
+"""Periodic jobs of calendars: a reading is planned again for each connection that is due and has none planned."""
 
 from openslot.core.events import Periodic
 from openslot.core.work import Work

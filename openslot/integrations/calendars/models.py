@@ -1,4 +1,4 @@
-"""The nouns of calendars: a connection, its calendars, and bookings as they stand in one."""
+"""The nouns of calendars: a connection, its calendars, and bookings as they were written into one."""
 
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -91,7 +91,7 @@ class CalendarConnection(Struct, frozen=True, kw_only=True):
 
 
 class Lease(Struct, frozen=True, kw_only=True):
-    """The right to read a connection until somebody else may."""
+    """The exclusive right to read a connection for a limited time."""
 
     id: UUID
     connection: CalendarConnection
@@ -101,7 +101,7 @@ class Lease(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionChanges(Struct, frozen=True, kw_only=True):
-    """What is to be different; None stays."""
+    """The fields to change; None leaves a field as it is."""
 
     busy: tuple[str, ...] | None = None
     """The names of the calendars that count as busy."""

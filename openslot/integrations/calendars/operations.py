@@ -47,7 +47,7 @@ READ = "calendars.read"
 async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> CalendarConnection:
     """Connect a calendar: sign in, find what is there, and keep how it is reached; what it holds is read by the sync.
 
-    The server is asked before the transaction that it opens, so the work must be begun without one.
+    The server is contacted before a transaction is opened here, so the work must begin without one.
     """
     kind, label, secret, found, addresses = await (
         _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
@@ -81,7 +81,7 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
 
 
 async def plan_reading(work: Work, connection_id: UUID) -> None:
-    """Have a connection read when it is next due, on behalf of its owner and at its server's place."""
+    """Plan the next reading of a connection, with its owner and its server as destination."""
     connection = await store.find_connection(work.db, ConnectionRef(connection_id))
     if connection is not None:
         await work.plan(
@@ -119,7 +119,7 @@ async def get_connection(work: Work, ref: ConnectionRef) -> CalendarConnection:
 
 
 async def list_connections(work: Work, owner: User | None) -> list[CalendarConnection]:
-    """Read an owner's connections, or everyone's, the oldest first."""
+    """Read an owner's connections, or everyone's, oldest first."""
     return await store.list_connections(work.db, owner.id if owner else None)
 
 
@@ -144,7 +144,7 @@ async def change_connection(work: Work, ref: ConnectionRef, changes: ConnectionC
 
 
 async def disconnect(work: Work, ref: ConnectionRef) -> None:
-    """Forget a connection and all that its calendars said; what was written into them stays there."""
+    """Delete a connection and its busy spans; events that were written into its calendars stay there."""
     connection = await store.find_connection(work.db, ref, lock=True)
     if connection is None:
         raise ConnectionNotFound
@@ -157,7 +157,7 @@ async def disconnect(work: Work, ref: ConnectionRef) -> None:
 
 
 async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
-    """Let connections be read at once, from the list of their calendars on, whoever is reading them now."""
+    """Make connections due at once, starting with the list of calendars, even if they are being read now."""
     found = await store.list_connections(work.db, owner.id if owner else None)
     for connection in found:
         await store.make_due(work.db, connection.id, now=work.now)
@@ -217,7 +217,7 @@ async def _set_busy(work: Work, connection: CalendarConnection, names: tuple[str
     await store.update_busy(work.db, connection.id, chosen)
     for calendar in connection.calendars:
         if calendar.id in chosen and not calendar.is_busy:
-            # What is known of it was read for the bookings in it alone.
+            # Until now the calendar was read only for the bookings in it.
             await event_store.delete_all_objects(work.db, calendar.id)
             await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
     await busy.drop_sources(work, [each.id for each in connection.calendars if each.id not in chosen])

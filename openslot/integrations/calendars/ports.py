@@ -1,4 +1,4 @@
-"""What a calendar's server is asked for, whichever vendor answers."""
+"""The port of a calendar server, the same for every vendor."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -63,5 +63,5 @@ class CalendarServer(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of the server."""
+        """Close the connections to the server."""
         ...

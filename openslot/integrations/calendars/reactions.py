@@ -1,4 +1,4 @@
-"""What calendars do because something happened: each booking stands in its host's calendar as it is, once."""
+"""What calendars do because something happened: each booking is kept up to date in its host's calendar."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -48,7 +48,7 @@ def booking_lane(event: Event) -> str:
 
 
 async def plan(work: Work, effect: Effect) -> Outcome:
-    """Name the calendars in which a booking stands, or is to stand."""
+    """Name the calendars that contain a booking or should contain it."""
     booking = effect.event(BookingEvent).booking
     targets = await event_store.list_targets(
         work.db, booking.id, booking.host_id, is_confirmed=booking.status is Status.CONFIRMED
@@ -57,7 +57,7 @@ async def plan(work: Work, effect: Effect) -> Outcome:
 
 
 async def plan_restoring(work: Work, effect: Effect) -> Outcome:
-    """Name the calendar into which an event is written again that has vanished from it."""
+    """Name the calendar into which a vanished event is written again."""
     wanted = effect.event(CalendarRestoreWanted)
     return Expanded((_target(wanted.booking_id, wanted.calendar_id),))
 
@@ -97,7 +97,7 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
     try:
         etag = await server.put(href, text, replaces=replaces)
     except (CalendarChanged, CalendarGone):
-        # An earlier try may have written it and died before it could say so, or the host has changed or deleted it.
+        # An earlier try may have written the event and died before recording it, or the host has changed or deleted it.
         present = await server.find(href)
         etag = await server.put(href, text, replaces=present.etag if present else None)
     written = WrittenEvent(
@@ -115,7 +115,7 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
 async def _find_place(
     work: Work, server: CalendarServer, target: WriteTarget, booking: Booking
 ) -> tuple[str, str | None]:
-    """Tell where a booking stands, or is to stand, and the ETag of what it replaces.
+    """Find the place of a booking's event, and the ETag of what it replaces.
 
     A host's mail program may have put the invitation into the same calendar: one UID has one place.
     """
@@ -127,7 +127,7 @@ async def _find_place(
 
 async def _remove(server: CalendarServer, target: WriteTarget, details: BookingDetails) -> Outcome:
     booking = details.booking
-    # Without a word of ours it may still be there: a try that died has left none.
+    # Without a record the event may still exist, because a try that died has left no record.
     href = target.written.href if target.written else server.place_for(target.url, str(booking.id))
     present = await server.find(href)
     if present is not None and booking.uid in present.text.replace("\r\n ", "").replace("\n ", ""):

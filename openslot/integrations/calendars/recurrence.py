@@ -11,7 +11,7 @@ LONGEST_RULE = 2_000
 MOST_OF_ONE_RULE = 20_000
 MOST_INTERVAL = 10_000
 MOST_TIMES_OF_DAY = 1_500
-# A rule with a count is followed from its beginning: what began earlier and repeats by days is not worth the time.
+# A rule with a count is expanded from its beginning, so a daily rule that began before this year would take too long.
 FIRST_COUNTED_YEAR = 1970
 
 UNITS = {
@@ -29,7 +29,7 @@ PART = re.compile(r"([A-Z]+)=([^;]*)")
 
 
 class BadRule(ValueError):  # noqa: N818 - names the state of the thing
-    """The rule says nothing, or would take too long to follow."""
+    """The rule is invalid, or would take too long to expand."""
 
 
 class PastTheEndError(Exception):
@@ -42,7 +42,7 @@ class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots fo
     left: int
 
     def __new__(cls, months: Iterable[int], left: int) -> Self:
-        """Allow so many looks."""
+        """Allow a number of look-ups."""
         made = super().__new__(cls, months)
         made.left = left
         return made
@@ -100,7 +100,7 @@ def expand(
 
 
 def read_parts(rule: str) -> dict[str, str]:
-    """Read the parts of a rule, and refuse what no calendar means."""
+    """Read the parts of a rule, and refuse invalid ones."""
     if len(rule) > LONGEST_RULE:
         raise BadRule("is too long")
     parts = dict(PART.findall(rule.upper().replace(" ", "")))
@@ -150,7 +150,7 @@ def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
     step = STEPS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))
     periods = max((end - start) // step, 0) + 2
     if parts["FREQ"] in WITHIN_A_DAY:
-        # What is left out is left out a day at a time.
+        # Days that don't match are skipped one at a time.
         return min(periods, (end - start).days + MOST_OF_ONE_RULE)
     return periods * DAYS_LOOKED_AT.get(parts["FREQ"], 1)
 
@@ -163,6 +163,7 @@ def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[dateti
         made = rrulestr(";".join(f"{name}={value}" for name, value in kept.items()), dtstart=start)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
         raise BadRule("makes no sense") from None
-    # It asks for the months once for every day it looks at, and knows no other way to be stopped on the way to 9999.
+    # dateutil asks for the months once for every day it checks, and has no other way to be stopped before the year
+    # 9999.
     vars(made)["_bymonth"] = CountedMonths(vars(made)["_bymonth"] or (), looks)
     return iter(made)

@@ -10,10 +10,10 @@ from openslot.integrations.calendars.models import Calendar, CalendarConnection,
 
 EVERY = timedelta(minutes=5)
 LIST_EVERY = timedelta(hours=1)
-# How long a connection is left alone after each failure; after the last one it begins anew.
+# How long to wait after each failure; after the last pause the reading is planned again.
 PAUSES = tuple(timedelta(minutes=minutes) for minutes in (10, 20, 40, *[60] * 40))
 LEASE = timedelta(minutes=5)
-# Of what is closed at once when it can't be read, a missed reading or two say nothing yet.
+# For connections that close at once when unreadable, one or two missed readings are tolerated.
 SHORTEST_TRUST = timedelta(minutes=30)
 DEFAULT_TRUST_HOURS = 24
 MOST_TRUST_HOURS = 8760
@@ -27,14 +27,14 @@ POLICY = re.compile(r"trust:([0-9]{1,4})")
 
 
 def next_sync(failures: int, *, now: datetime) -> datetime:
-    """Tell when a connection is read again: every five minutes, more seldom the longer it fails."""
+    """Tell when a connection is read again: every five minutes, less often the longer it fails."""
     return now + (PAUSES[min(failures, len(PAUSES)) - 1] if failures else EVERY)
 
 
 def closes_at(
     connection: CalendarConnection, *, synced_at: datetime | None, failed_at: datetime | None
 ) -> datetime | None:
-    """Tell from when on nobody is to rely on what was last read."""
+    """Tell when the last reading stops being trusted."""
     if connection.trust is not None:
         return (synced_at or connection.created_at) + connection.trust
     if failed_at is not None:
@@ -43,7 +43,7 @@ def closes_at(
 
 
 def is_to_be_told(connection: CalendarConnection, *, now: datetime, is_final: bool) -> bool:
-    """Tell whether the owner hears now that a connection fails: once, at once where no waiting helps."""
+    """Tell whether to notify the owner of a failing connection: once, and immediately if waiting does not help."""
     if connection.told_at is not None:
         return False
     return is_final or (connection.failing_since is not None and now - connection.failing_since >= TELL_AFTER)
@@ -60,7 +60,7 @@ def read_policy(text: str) -> int | None:
 
 
 def find_booking_id(uid: str) -> UUID | None:
-    """Read the booking's id out of a UID that we have made."""
+    """Read the booking's id from a UID that we have made."""
     found = OWN_UID.fullmatch(uid)
     return UUID(found[1]) if found else None
 

@@ -1,4 +1,4 @@
-"""Opens the server of a connection: one line a vendor."""
+"""Opens the server of a connection: one line per vendor."""
 
 from collections.abc import Callable
 

@@ -20,13 +20,13 @@ insert into calendar_connections
     (id, owner_id, kind, server, label, secret, addresses, trust_hours, next_sync_at, created_at)
 select $1, $2, $3, $4, $5, $6, $7, $8, $9, $9
 where (select count(*) from calendar_connections where owner_id = $2) < $10"""
-# One that somebody is reading is left alone, and so is one whose owner is gone.
+# Connections that are being read, and those whose owner is gone, are left alone.
 LEASE = f"""
 update calendar_connections c set lease = $2, leased_until = $4, tried_at = $3
 from users u
 where c.id = $1 and u.id = c.owner_id and (c.leased_until is null or c.leased_until <= $3)
 returning {COLUMNS}, c.secret, u.zone, u.email"""
-# Whose reading is planned or under way is not forgotten.
+# A connection whose reading is planned or under way is not included.
 FORGOTTEN = """
 select id from calendar_connections c
 where next_sync_at <= $1 and not exists (
@@ -48,7 +48,7 @@ returning {CALENDAR_COLUMNS}"""
 
 
 async def insert_connection(db: Db, connection: CalendarConnection, secret: bytes, *, most: int) -> bool:
-    """Write a new connection; False where the owner has as many as one may have."""
+    """Write a new connection; False if the owner has reached the limit."""
     written = await db.execute(
         INSERT,
         connection.id,
@@ -66,7 +66,7 @@ async def insert_connection(db: Db, connection: CalendarConnection, secret: byte
 
 
 async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
-    """Read an owner's connections with their calendars, or everyone's, the oldest first."""
+    """Read an owner's connections with their calendars, or everyone's, oldest first."""
     rows = await db.fetch(
         f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
         order by c.created_at, c.id""",
@@ -115,7 +115,7 @@ async def has_receiving(db: Db, owner_id: UUID) -> bool:
 
 
 async def make_due(db: Db, connection_id: UUID, *, now: datetime) -> None:
-    """Let a connection be read next, from what is known of it now: whoever reads it at this moment writes nothing."""
+    """Make a connection due now; a reading that is under way can no longer write its results."""
     await db.execute(
         """update calendar_connections set next_sync_at = $2, lease = null, leased_until = null, listed_at = null
         where id = $1""",
@@ -125,12 +125,12 @@ async def make_due(db: Db, connection_id: UUID, *, now: datetime) -> None:
 
 
 async def list_forgotten(db: Db, reaction: str, *, now: datetime, limit: int) -> list[UUID]:
-    """Name the connections that are due and that nobody is going to read."""
+    """Name the connections that are due and have no reading planned."""
     return [row["id"] for row in await db.fetch(FORGOTTEN, now, reaction, limit)]
 
 
 async def find_lease(db: Db, connection_id: UUID, lease_id: UUID, *, now: datetime, until: datetime) -> Lease | None:
-    """Take the right to read a connection; None where somebody else has it."""
+    """Take the lease to read a connection; None if another process has it."""
     row = await db.fetchrow(LEASE, connection_id, lease_id, now, until)
     if row is None:
         return None
@@ -191,7 +191,7 @@ async def delete_calendars(db: Db, calendar_ids: Sequence[UUID]) -> None:
 
 
 async def upsert_feed(db: Db, user_id: UUID, token_hash: bytes, *, now: datetime) -> None:
-    """Write a user's secret link, in place of the one before."""
+    """Write a user's secret link, replacing the previous one."""
     await db.execute(
         """insert into calendar_feeds (user_id, token_hash, created_at) values ($1, $2, $3)
         on conflict (user_id) do update set token_hash = excluded.token_hash, created_at = excluded.created_at""",

@@ -1,4 +1,4 @@
-"""Reads a connection: what its calendars say is kept as busy spans, and what the host did to bookings is followed."""
+"""Reads a connection: its events become busy spans, and the host's changes to bookings are applied."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ from openslot.integrations.calendars.recurrence import Budget
 from openslot.integrations.calendars.servers import open_server
 from openslot.integrations.calendars.times import Scope
 
-# No waiting helps: somebody has to do something.
+# Waiting does not help with these faults: the owner has to act.
 FINAL = (CalendarSignInFailed, CalendarForbidden)
 WITHIN = timedelta(minutes=4)
 BATCH = 500
@@ -41,7 +41,7 @@ log = structlog.get_logger()
 
 
 class LeaseLost(CalendarFault):
-    """Somebody else has begun to read the connection, or it is disconnected."""
+    """Another process has begun to read the connection, or it was disconnected."""
 
 
 class ReadObject(Struct, frozen=True):
@@ -59,7 +59,7 @@ class ReadObject(Struct, frozen=True):
 async def sync_connection(
     runtime: Runtime, connection_id: UUID, *, open_server: OpenServer = open_server
 ) -> str | None:
-    """Read a connection now; tell what is wrong with it, or None, also where somebody else is reading it."""
+    """Read a connection now; return its fault, or None, also if another process is reading it."""
     async with runtime.transaction(SYSTEM) as work:
         until = work.now + rules.LEASE
         lease = await store.find_lease(work.db, connection_id, new_id(), now=work.now, until=until)
@@ -150,7 +150,7 @@ async def _read_calendar(
 async def _keep(
     work: Work, calendar: Calendar, read: Sequence[ReadObject], removed: Sequence[str], own: set[UUID]
 ) -> None:
-    """Write what was read; our own bookings keep nobody busy a second time."""
+    """Write what was read; our own bookings do not count as busy again."""
     for start in range(0, len(read), BATCH):
         some = read[start : start + BATCH]
         await event_store.keep_objects(work.db, calendar.id, [_kept(each) for each in some])
@@ -170,7 +170,7 @@ async def _keep(
 async def _expand_again(
     runtime: Runtime, calendar: Calendar, scope: Scope, fresh: set[str]
 ) -> dict[str, list[tuple[int, int]]] | None:
-    """Work out once a day what events that repeat will do in the days that have come into sight."""
+    """Expand recurring events once a day into the days that have come within the scope."""
     is_due = calendar.expanded_at is None or runtime.clock() - calendar.expanded_at >= rules.EXPAND_EVERY
     if not calendar.is_busy or not is_due:
         return None

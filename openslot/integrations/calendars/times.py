@@ -105,13 +105,13 @@ def read_moment(text: str, zone: str | None, lines: Lines, scope: Scope) -> Even
 
 
 def read_wall(text: str) -> EventTime | None:
-    """Read a time as it is written; None where it is none."""
+    """Read a time as it is written; None if it is invalid."""
     found = WHEN.fullmatch(text.strip().upper())
     if found is None or not 1 < int(found[1]) < 9000:
         return None
     try:
         year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-        # A leap second is the last second of its minute.
+        # A leap second is read as the last second of its minute.
         wall = datetime(year, month, day, hour, minute, min(second, 59))  # noqa: DTZ001 - a wall clock's time
     except ValueError:
         return None

@@ -82,9 +82,9 @@ def _say(value: str | bool) -> str:
 
 def _write_person(name: str, email: str, *, status: str | None = None) -> vCalAddress:
     person = vCalAddress(f"mailto:{email}")
-    # The mails are ours: the calendar's server is not to send any of its own.
+    # Openslot sends the mails, so the calendar's server must not send any.
     person.params["SCHEDULE-AGENT"] = vText("CLIENT")
-    # A parameter's value has no way to write a quotation mark.
+    # A parameter's value can't contain a quotation mark.
     if shown := name.replace('"', "'"):
         person.params["CN"] = vText(shown)
     if status is not None:

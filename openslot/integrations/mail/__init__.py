@@ -1,1 +1,1 @@
-"""Mail: what people are told, written once and sent by whatever carries it."""
+"""Mail: written once, and sent by SMTP or kept in the embedded mailbox."""

@@ -1,4 +1,4 @@
-"""Colours that stay readable: what is written on a brand's colour, and the colour itself on paper."""
+"""Readable colours: text on a brand's colour, and the colour itself on a light background."""
 
 import re
 
@@ -9,19 +9,19 @@ READABLE = 4.5
 
 
 def ink_on(colour: str) -> str:
-    """Choose dark or light letters for a ground of this colour."""
+    """Choose dark or light text for a background of this colour."""
     return max((LIGHT, DARK), key=lambda ink: contrast(ink, colour))
 
 
 def readable_on(colour: str, ground: str) -> str:
-    """Give the colour itself, or the one nearest to it in which text can be read on this ground."""
+    """Return the colour itself, or the nearest one in which text is readable on this background."""
     towards = ink_on(ground)
     mixed = (mix(colour, towards, step / 10) for step in range(11))
     return next((each for each in mixed if contrast(each, ground) >= READABLE), towards)
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """Mix two colours, so much of the other."""
+    """Mix two colours by the given share of the second."""
     pairs = zip(_channels(one), _channels(other), strict=True)
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
 

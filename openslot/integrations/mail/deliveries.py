@@ -1,4 +1,4 @@
-"""One try of one mail: written, written down, sent, and what came of it."""
+"""One try of one mail: write it, log it, send it, and log the result."""
 
 from openslot.core.actor import SYSTEM, Actor
 from openslot.core.destinations import Destination
@@ -11,12 +11,12 @@ from openslot.integrations.mail.rules import is_last_try
 
 
 def mail_server(work: Work, _: Effect) -> Destination | None:
-    """Share a worker's places: all mail goes to one server, on behalf of the operator; the mailbox is our own."""
+    """Name the destination of mail: one server, owned by the operator; none for the embedded mailbox."""
     return Destination("mail server", None) if work.runtime.settings.smtp_url else None
 
 
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
-    """Send one mail; what came of it is in the log before the effect is closed."""
+    """Send one mail; its result is in the log before the effect is closed."""
     mailer = operations.choose_mailer(work.runtime, cause)
     async with work.runtime.transaction(SYSTEM) as begun:
         mail = await operations.begin_mail(begun, draft, mailer)
@@ -36,7 +36,7 @@ async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Out
 
 
 async def leave_unsent(work: Work, effect: Effect, reason: str) -> Skipped:
-    """Leave a mail unsent; where it was tried before, the log says so."""
+    """Leave a mail unsent; if it was tried before, the log says so."""
     await _fail(work, effect, f"not sent: {reason}")
     return Skipped(reason)
 

@@ -33,7 +33,7 @@ def name_recipient(recipient: Recipient) -> str:
 
 
 def find_recipient(booking: Booking, host: MailHost, target: str | None) -> Recipient | None:
-    """Find who is meant: a host or invitee by the part they have, so that a changed address is found too."""
+    """Find a recipient: a host or invitee by role, so that a changed address is found too."""
     recipients = list_recipients(booking, host)
     role = (target or "").partition(":")[0]
     return next((each for each in recipients if name_recipient(each) == target), None) or next(

@@ -1,4 +1,4 @@
-"""A mailer that keeps what it is given in memory, and fails as it is told."""
+"""A mailer that keeps messages in memory, and fails when told to."""
 
 from collections import deque
 
@@ -6,7 +6,7 @@ from openslot.integrations.mail.ports import MailDeferred, MailRefused, Outgoing
 
 
 class FakeMailer:
-    """Answers the port without a server."""
+    """Implements the port without a server."""
 
     name = "fake"
 
@@ -15,7 +15,7 @@ class FakeMailer:
         self.faults: deque[MailDeferred | MailRefused | None] = deque()
 
     async def send(self, mail: OutgoingMail) -> None:
-        """Keep a message, or fail with the next fault that was told."""
+        """Keep a message, or fail with the next given fault."""
         fault = self.faults.popleft() if self.faults else None
         if fault is not None:
             raise fault

@@ -1,4 +1,4 @@
-"""Invitations: the mail by which someone takes an account over, or accepts to join an organization."""
+"""Invitations: the mail with the link to take over an account or to join an organization."""
 
 from openslot.accounts import brand_store, invitations
 from openslot.accounts.errors import InvitationInvalid
@@ -16,7 +16,7 @@ INVITE = "mail.invite"
 
 
 async def invite(work: Work, effect: Effect) -> Outcome:
-    """Send someone the link of their invitation, in the organization's colours, as long as it is good."""
+    """Send the link of an invitation, in the organization's colours, while it is valid."""
     event = effect.event(InvitationCreated)
     try:
         found = await invitations.get_invitation(work, invitations.invitation_token(work.runtime, event.invitation_id))

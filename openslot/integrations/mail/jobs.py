@@ -1,4 +1,4 @@
-"""What time does to mail: what was abandoned has failed, and old mail is removed."""
+"""Periodic jobs of mail: abandoned mail is marked as failed, and old mail is removed."""
 
 from datetime import timedelta
 

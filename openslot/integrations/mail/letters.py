@@ -30,13 +30,13 @@ BY_ROLE = {RecipientRole.INVITEE: HEADINGS, RecipientRole.GUEST: GUEST_HEADINGS,
 
 
 def say_title(meeting: MailedMeeting, recipient: Recipient) -> Text:
-    """Name the meeting as its reader's calendar should: with whom it is."""
+    """Write the title for the reader's calendar: with whom the meeting is."""
     other = meeting.invitee_name if recipient.role is RecipientRole.HOST else meeting.host.name
     return Text("%(meeting)s with %(name)s", meeting=one_line(meeting.event_type.name), name=one_line(other))
 
 
 def say_description(meeting: MailedMeeting, recipient: Recipient) -> Text | str:
-    """Write what stands inside the calendar entry."""
+    """Write the description of the calendar entry."""
     if recipient.role is RecipientRole.INVITEE:
         return Text("Reschedule or cancel: %(link)s", link=meeting.manage_url)
     if recipient.role is RecipientRole.HOST and meeting.booking.notes:
@@ -122,14 +122,14 @@ def _say_answer(answer: str | bool) -> list[str]:
 
 
 def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
-    """Find what a person has written to this one: the host's words reach all, an invitee's only the host."""
+    """Find the text to quote: the host's text goes to everyone, an invitee's only to the host."""
     words = meeting.reason or (None if meeting.previous_starts_at else meeting.booking.notes)
     is_of_host = bool(meeting.reason) and meeting.is_reason_of_host
     return paragraph(words) if words and (is_of_host or recipient.role is RecipientRole.HOST) else None
 
 
 def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEntry) -> tuple[Link, ...]:
-    # The file's address names the manage link: who is only a guest can't change the meeting.
+    # The file's address contains the manage link, and guests must not be able to change the meeting.
     file = Link(label=Text("Calendar file"), url=meeting.calendar_url)
     online = (Link(label="Google", url=google_url(entry)), Link(label="Outlook", url=outlook_url(entry)))
     return (*online, file) if recipient.role is RecipientRole.INVITEE else online

@@ -1,4 +1,4 @@
-"""The embedded mailbox: every message is kept in the database, sealed, and goes nowhere."""
+"""The embedded mailbox: every message is sealed and kept in the database, and none is sent."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ PURPOSE = "mail"
 
 
 class Mailbox:
-    """Keeps messages instead of sending them; each is there once, however often it comes."""
+    """Keeps messages instead of sending them, each only once however often it is sent."""
 
     name = "mailbox"
 
@@ -26,7 +26,7 @@ class Mailbox:
 
 
 def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes | None:
-    """Open a message that was kept; None where there is none, or the key that sealed it is lost."""
+    """Open a kept message; None if there is none, or the key that sealed it is lost."""
     if sealed is None:
         return None
     try:

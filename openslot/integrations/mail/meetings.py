@@ -1,4 +1,4 @@
-"""A meeting as mail tells of it: the same facts for every kind of letter, and the calendar entry that goes with it."""
+"""A meeting as mail describes it: the same facts for every kind of letter, and the calendar entry."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""A mail as the bytes that travel: headers, text, HTML and the calendar entry."""
+"""A mail as the bytes that are sent: headers, text, HTML and the calendar entry."""
 
 from email import policy
 from email.headerregistry import Address as HeaderAddress
@@ -27,22 +27,22 @@ def write_message(mail: Mail) -> bytes:
     message["Subject"] = _header_text(mail.subject)
     if mail.thread is not None:
         message["References"] = f"<{mail.thread}@{domain}>"
-    # Nobody's absence note answers a machine.
+    # These headers suppress automatic replies such as absence notes.
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     _write_body(message, mail)
-    # After the body, which would take it for the first part's own.
+    # Set after the body, because otherwise the header would move to the first part.
     message["Content-Language"] = mail.language
     return message.as_bytes()
 
 
 def needs_utf8(address: MailAddress) -> bool:
-    """Tell whether an address can be written only where the server knows letters beyond ASCII."""
+    """Tell whether an address needs a server that supports non-ASCII characters."""
     return not address.email.rpartition("@")[0].isascii()
 
 
 def ascii_address(email: str) -> str:
-    """Write the domain of an address as the network knows it."""
+    """Write the domain of an address in its ASCII form."""
     line = one_line(email, most=254)
     local, _, domain = line.rpartition("@")
     if domain.isascii():
@@ -56,7 +56,7 @@ def _header_address(address: MailAddress) -> HeaderAddress:
 
 
 def _header_text(text: str, *, most: int = LONGEST_LINE) -> str:
-    # The library decodes an encoded word that somebody typed, and whatever line breaks it hides.
+    # The library decodes encoded words that somebody typed, including line breaks hidden in them.
     return one_line(text, most=most).replace("=?", "= ?")
 
 

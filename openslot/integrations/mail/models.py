@@ -38,7 +38,7 @@ class Recipient(Struct, frozen=True, kw_only=True):
 
 
 class Brand(Struct, frozen=True, kw_only=True):
-    """Whose mail it is: what stands at its top, and the colour of its button."""
+    """The sender's brand: what is shown at the top of the mail, and the colour of its button."""
 
     name: str
     colour: str

@@ -1,4 +1,4 @@
-"""What someone is told about their account, by one mail a notice: one entry each."""
+"""Notices to users about their account: one entry and one mail each."""
 
 from collections.abc import Callable
 from uuid import UUID

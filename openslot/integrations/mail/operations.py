@@ -63,7 +63,7 @@ async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) 
 
 
 async def find_cause(work: Work, event_id: UUID) -> Actor:
-    """Tell who set off an event."""
+    """Tell who caused an event."""
     found = await store.find_actor(work.db, event_id)
     return _read_actor(found) if found else Actor(kind=ActorKind.SYSTEM)
 
@@ -74,7 +74,7 @@ def choose_locale(*tags: str | None) -> Locale:
 
 
 def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
-    """Choose what carries a mail; what demo data sets off never leaves the installation."""
+    """Choose the mailer of a mail; mail that demo data causes never leaves the installation."""
     if runtime.settings.smtp_url is None or cause.is_demo:
         return Mailbox(runtime)
     host = urlsplit(runtime.settings.public_url).hostname or "localhost"
@@ -84,7 +84,7 @@ def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
 async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
     """Write a mail and write it down; tell which limit is reached where it must not go, None where it was sent before.
 
-    The work has a transaction of its own, so that everyone who counts sees it.
+    The work has its own transaction, so that concurrent counts see the mail.
     """
     rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
     new = NewMail(
@@ -129,12 +129,12 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
 
 
 async def finish_mail(work: Work, mail_id: UUID) -> None:
-    """Write down that a mail was sent."""
+    """Log that a mail was sent."""
     await store.finish_mail(work.db, mail_id, now=work.now)
 
 
 async def fail_mail(work: Work, mail_id: UUID, error: str) -> None:
-    """Write down that a mail has failed for good."""
+    """Log that a mail has failed for good."""
     await store.fail_mail(work.db, mail_id, error[:1000])
 
 
@@ -161,7 +161,7 @@ async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = 
 async def set_reminders(
     work: Work, host: User, event_type: EventType | None, minutes: tuple[int, ...] | None
 ) -> tuple[int, ...]:
-    """Choose when people are reminded; None lets the next wider choice hold again."""
+    """Choose when people are reminded; None returns to the next broader setting."""
     event_type_id = event_type.id if event_type else None
     if minutes is None:
         await store.forget_reminders(work.db, host.id, event_type_id)
@@ -182,7 +182,7 @@ async def _find_limit(work: Work, new: NewMail) -> str | None:
 
 
 def _greeting(host: str) -> str:
-    """Write a name or an address as SMTP wants to be greeted with: addresses stand in brackets."""
+    """Write a name or an address for the SMTP greeting; addresses are put in brackets."""
     try:
         address = ip_address(host)
     except ValueError:

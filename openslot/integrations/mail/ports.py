@@ -1,4 +1,4 @@
-"""What carries mail: a port that an SMTP server, the embedded mailbox and a fake answer."""
+"""The port for sending mail, implemented by SMTP, the embedded mailbox and a fake."""
 
 from typing import Protocol
 from uuid import UUID
@@ -32,7 +32,7 @@ class MailRefused(Exception):  # noqa: N818 - a plan, not a fault of the program
 
 
 class Mailer(Protocol):
-    """Takes a message over, or says why not."""
+    """Accepts a message for sending, or says why not."""
 
     @property
     def name(self) -> str:
@@ -40,5 +40,5 @@ class Mailer(Protocol):
         ...
 
     async def send(self, mail: OutgoingMail) -> None:
-        """Take a message over; raise `MailDeferred` or `MailRefused` where that fails."""
+        """Accept a message for sending; raise `MailDeferred` or `MailRefused` if that fails."""
         ...

@@ -1,4 +1,4 @@
-"""What mail does because something happened: one mail for each who takes part, and notices to hosts."""
+"""What mail does because something happened: one mail for each participant, and notices to hosts."""
 
 from openslot.accounts.events import InvitationCreated
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
@@ -29,12 +29,12 @@ OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
 
 
 def booking_lane(event: Event) -> str:
-    """Keep what is told of one booking in order."""
+    """Keep the mail about one booking in order."""
     return f"mail:booking:{event.subject[1]}"
 
 
 async def fan_out(work: Work, effect: Effect) -> Outcome:
-    """Make one mail for everyone who takes part in a meeting, and plan its reminders anew."""
+    """Make one mail for each participant of a meeting, and plan its reminders again."""
     booking = read_event(effect).booking
     host = await operations.find_host(work, booking.host_id)
     if host is None:

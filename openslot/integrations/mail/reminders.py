@@ -1,4 +1,4 @@
-"""Reminders: one planned effect for each who is reminded, moved and dropped with the booking."""
+"""Reminders: one planned effect for each recipient, moved and dropped with the booking."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -22,7 +22,7 @@ CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
 
 
 class Reminder(Struct, frozen=True, kw_only=True):
-    """Who is reminded of which version of a booking, and who has made it so."""
+    """Who is reminded of which version of a booking, and who caused that version."""
 
     booking_id: UUID
     sequence: int
@@ -34,7 +34,7 @@ class Reminder(Struct, frozen=True, kw_only=True):
 async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> None:
     """Plan the reminders of a booking as it is now, and drop those that it no longer has.
 
-    The host has a calendar: reminders are for the invitee and the guests.
+    Reminders are for the invitee and the guests; the host has a calendar.
     """
     wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
     is_on = booking.status is Status.CONFIRMED
@@ -55,7 +55,7 @@ async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Ac
 
 
 async def remind(work: Work, effect: Effect) -> Outcome:
-    """Remind one person of a meeting, unless that has lost its meaning."""
+    """Remind one person of a meeting, unless the reminder is no longer useful."""
     reminder = effect.plan(Reminder)
     details = await _find_booking(work, reminder.booking_id)
     if details is None:

@@ -1,4 +1,4 @@
-"""Decisions about mail: how often it is tried, how much the public may set off, and when people are reminded."""
+"""Decisions about mail: how often it is tried, how much the public may cause, and when people are reminded."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ def is_last_try(attempts: int) -> bool:
 
 
 def find_limit(*, to_recipient: int, for_host: int, recipient_limit: int, host_limit: int) -> str | None:
-    """Say which limit of mail that the public sets off is reached; None where one more may go."""
+    """Name the limit that mail caused by the public has reached; None if one more may be sent."""
     if to_recipient >= recipient_limit:
         return f"not sent: the public has set off {recipient_limit} mails to this address within 24 hours"
     if for_host >= host_limit:
@@ -38,7 +38,7 @@ def find_limit(*, to_recipient: int, for_host: int, recipient_limit: int, host_l
 
 
 def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:
-    """Keep each reminder once, the earliest first, or refuse what makes no sense; none at all is a choice."""
+    """Keep each reminder once, earliest first, or refuse invalid ones; an empty list is allowed."""
     chosen = tuple(sorted(set(minutes), reverse=True))
     if len(chosen) > MOST_REMINDERS:
         raise Invalid(details={"minutes": Text("must be at most %(most)s reminders", most=MOST_REMINDERS)})

@@ -1,4 +1,4 @@
-"""Mail over SMTP: with STARTTLS, TLS and login, and a bound on how long a server may take."""
+"""Mail over SMTP: with STARTTLS, TLS and login, and a limit on how long a server may take."""
 
 import asyncio
 import ssl
@@ -22,7 +22,7 @@ CLOSING = 421
 
 
 class SmtpMailer:
-    """Hands messages to one SMTP server, a connection each.
+    """Sends messages to one SMTP server, with one connection each.
 
     `greeting` is how it calls itself; without it the machine's name is looked up each time.
     """
@@ -45,7 +45,7 @@ class SmtpMailer:
         self._greeting = greeting
 
     async def send(self, mail: OutgoingMail) -> None:
-        """Send one message to one recipient; what the server says of the message decides whether it is tried again."""
+        """Send one message to one recipient; the server's answer decides whether it is tried again."""
         client = self._client()
         try:
             async with asyncio.timeout(self._sent_within.total_seconds()):
@@ -55,7 +55,7 @@ class SmtpMailer:
             took = f"{self._sent_within.total_seconds():.0f} seconds"
             raise MailDeferred(f"The mail server took longer than {took}.") from fault
         else:
-            # The message has been taken: however this ends, it must not be sent again.
+            # The server has accepted the message, so it must not be sent again, whatever happens now.
             await _leave(client)
         finally:
             client.close()
@@ -88,7 +88,7 @@ class SmtpMailer:
         )
 
     async def _connect(self, client: SMTP) -> None:
-        """Connect, protect the connection and log in: whatever fails here says nothing about the message."""
+        """Connect, protect the connection and log in; a failure here says nothing about the message."""
         try:
             await client.connect()
         except aiosmtplib.SMTPAuthenticationError as fault:

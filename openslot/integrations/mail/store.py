@@ -35,7 +35,7 @@ select (select count(*) from mail_messages
        (select count(*) from mail_messages
         where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4)::int as for_host"""
 
-# A mail is written down before it is sent, so that what is under way counts too. Another try finds it again.
+# A mail is logged before it is sent, so that mail under way counts too. A later try finds the same entry.
 BEGIN = f"""
 insert into mail_messages as m (id, kind, role, host_id, booking_id, recipient, subject, is_public, status, transport,
     created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, 'sending', $9, $10)
@@ -52,7 +52,7 @@ select {COLUMNS} from mail_messages
 where ($1::text is null or lower(recipient) = lower($1)) and ($2::uuid is null or booking_id = $2)
 order by created_at desc, id desc limit $3"""
 
-# A try that took its whole worker down has left no word behind: the effect tells how it ended.
+# A try whose worker died has left no result, so the effect's state tells how it ended.
 ABANDONED = """
 update mail_messages m set status = 'failed', error = coalesce(e.last_error, 'it could not be sent')
 from effects e where m.id = any(array(
@@ -87,13 +87,13 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
 
 
 async def find_actor(db: Db, event_id: UUID) -> str | None:
-    """Tell as JSON who set off an event."""
+    """Return as JSON who caused an event."""
     actor: str | None = await db.fetchval("select actor from events where id = $1", event_id)
     return actor
 
 
 async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
-    """Count what the public has set off to one address and for one host, and let nobody else count until the commit."""
+    """Count the mail that the public has caused to one address and for one host, under a lock until the commit."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(lower($2)))", RECIPIENTS, mail.recipient)
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2::text))", HOSTS, str(mail.host_id))
     row = await db.fetchrow(COUNT_PUBLIC, mail.recipient, mail.host_id, since, mail.id)
@@ -101,18 +101,18 @@ async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, 
 
 
 async def begin_mail(db: Db, mail: NewMail, *, now: datetime) -> KeptMail | None:
-    """Write down that a mail is being sent; None where it was sent before."""
+    """Log that a mail is being sent; None if it was sent before."""
     row = await db.fetchrow(BEGIN, *_values(mail), now)
     return to_mail(row) if row else None
 
 
 async def refuse_mail(db: Db, mail: NewMail, error: str, *, now: datetime) -> None:
-    """Write down that a mail is not sent."""
+    """Log that a mail is not sent."""
     await db.execute(FAIL_NEW, *_values(mail), now, error)
 
 
 async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
-    """Write down that a mail was sent."""
+    """Log that a mail was sent."""
     await db.execute(
         "update mail_messages set status = 'sent', sent_at = $2, error = null where id = $1 and status <> 'sent'",
         mail_id,
@@ -121,7 +121,7 @@ async def finish_mail(db: Db, mail_id: UUID, *, now: datetime) -> None:
 
 
 async def fail_mail(db: Db, mail_id: UUID, error: str) -> None:
-    """Write down that a mail has failed for good."""
+    """Log that a mail has failed for good."""
     await db.execute(
         "update mail_messages set status = 'failed', error = $2 where id = $1 and status = 'sending'", mail_id, error
     )
@@ -144,7 +144,7 @@ async def find_mail(db: Db, mail_id: UUID) -> tuple[KeptMail, bytes | None] | No
 
 
 async def fail_abandoned(db: Db, *, limit: int) -> int:
-    """Write down that mails have failed whose effects are dead."""
+    """Mark mails as failed whose effects are dead."""
     return count_of(await db.execute(ABANDONED, limit))
 
 
@@ -177,7 +177,7 @@ async def set_reminders(
 
 
 async def forget_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> None:
-    """Let the next wider choice hold again."""
+    """Return to the next broader setting."""
     await db.execute(
         "delete from reminder_settings where host_id = $1 and event_type_id is not distinct from $2",
         host_id,
