@@ -64,6 +64,10 @@ class Watched:
         await self._loan.__aexit__(kind, fault, trace)
         self._note(self._since)
 
+    def opening(self, *, waits: bool) -> str | None:
+        """Return the statement that a transaction starts with."""
+        return self._pool.opening(waits=waits)
+
     def __getattr__(self, name: str) -> Any:
         run = getattr(self._pool, name)
 
