@@ -6,6 +6,7 @@ from typing import NamedTuple, NoReturn
 from uuid import UUID
 
 from openslot.access import limits, store
+from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.keys import CredentialKind, is_wellformed
 from openslot.access.models import Entry
 from openslot.accounts.plans import PLANS_WITH_API
@@ -20,8 +21,8 @@ from openslot.i18n import Text
 BLOCKED = Text("Too many failed authentications from this address")
 
 
-class KeyMatch(NamedTuple):
-    """What the door has found for a key, and the position of this request among those with the same key."""
+class CredentialMatch(NamedTuple):
+    """What the door has found for a credential, and the position of this request among those with the same one."""
 
     row: Row
     turn: int
@@ -32,35 +33,35 @@ async def enter_with_key(runtime: Runtime, authorization: str, address: str) -> 
     key = bearer(authorization)
     if not is_wellformed(key, CredentialKind.API_KEY):
         await refuse_failed(runtime, address)
-    matches = await runtime.batcher(_look_at_keys).ask(store.KeyLookup(fingerprint(key), gate_of(address)))
+    matches = await runtime.batcher(_look_at_keys).ask(CredentialLookup(fingerprint(key), gate_of(address)))
     settings, row = runtime.settings, matches.row
     if row["failed"] >= settings.limit_failed_auth:
         raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
-    user = to_user(row, now=runtime.clock()) if row["key_id"] is not None else None
+    user = to_user(row, now=runtime.clock()) if row["credential_id"] is not None else None
     if user is None or user.effective_plan not in PLANS_WITH_API:
         await refuse_failed(runtime, address)
     verdict = limits.read_verdict(row, settings.limit_key, turn=matches.turn)
     verdict.check()
-    actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["key_id"])
+    actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["credential_id"])
     return Entry(actor=actor, user=user, headers=verdict.headers())
 
 
-async def _look_at_keys(runtime: Runtime, lookups: Sequence[store.KeyLookup]) -> list[KeyMatch]:
-    """Check all waiting requests at once; requests with the same key are numbered in order."""
-    settings = runtime.settings
-    rows = await store.enter_with_keys(
-        runtime.pool,
-        lookups,
-        failed_limit=settings.limit_failed_auth,
-        key_limit=settings.limit_key,
-        now=runtime.clock(),
-    )
+async def _look_at_keys(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:
+    return await look_at(runtime, CredentialKind.API_KEY, lookups, limit=runtime.settings.limit_key)
+
+
+async def look_at(
+    runtime: Runtime, kind: CredentialKind, lookups: Sequence[CredentialLookup], *, limit: int
+) -> list[CredentialMatch]:
+    """Check all waiting requests at once; requests with the same credential are numbered in order."""
+    failed_limit = runtime.settings.limit_failed_auth
+    rows = await look_up(runtime.pool, kind, lookups, failed_limit=failed_limit, limit=limit, now=runtime.clock())
     turns: Counter[UUID] = Counter()
     matches = []
     for row in (rows[lookup] for lookup in lookups):
-        if row["failed"] < settings.limit_failed_auth:
-            turns[row["key_id"]] += 1
-        matches.append(KeyMatch(row, turns[row["key_id"]]))
+        if row["failed"] < failed_limit:
+            turns[row["credential_id"]] += 1
+        matches.append(CredentialMatch(row, turns[row["credential_id"]]))
     return matches
 
 

@@ -1,13 +1,9 @@
 """All SQL of credentials and sessions."""
 
-from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
 from uuid import UUID
 
 from openslot.access.keys import CredentialKind
-from openslot.access.limits import NOW, WINDOW, decide, live, verdict_columns
 from openslot.access.models import Credential
 from openslot.accounts.store import USER_COLUMNS
 from openslot.core.db import Db, Row, count_of
@@ -27,58 +23,6 @@ BUCKETS = {
 LAST_STAMP = "date_trunc('minute', to_timestamp(r.stamps[cardinality(r.stamps)] / 1000000.0))"
 COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_at,
     greatest(k.last_used_at, {LAST_STAMP}) as last_used_at"""
-
-# Key, user, plans, address gate (read only) and limit of all concurrent requests, in one statement and one round trip.
-# `offset 0` makes the planner look up each one by its index, whatever its row estimates; logs are locked in one order.
-ENTER_WITH_KEYS = f"""
-with matches as materialized (
-    select a.place, a.wanted, key.*,
-           coalesce(cardinality(gate.live), 0) as failed, gate.live[1] + {WINDOW} as gate_free_at
-    from unnest($1::bytea[], $2::text[], $3::int[]) with ordinality as a (hash, gate, wanted, place)
-    left join lateral (
-        select {live("r.stamps", NOW)} as live from rate_log r where r.bucket = a.gate offset 0
-    ) gate on true
-    left join lateral (
-        select 'key:' || k.id as bucket, k.id as key_id, {USER_COLUMNS}
-        from api_keys k join users u on u.id = k.user_id
-        where k.hash = a.hash and k.revoked_at is null and (k.expires_at is null or k.expires_at > $6)
-          and u.disabled_at is null offset 0
-    ) key on true
-), logged as (
-    insert into rate_log as x (bucket, stamps, taken)
-    select bucket, array_fill({NOW}, array[p.places]), p.places
-    from (select bucket, least(sum(wanted), $5::int)::int as places from matches
-          where bucket is not null and failed < $4 group by bucket order by bucket) p
-    on conflict (bucket) do update set {decide("$5")}
-    returning bucket, {verdict_columns("$5")}
-)
-select matches.*, logged.taken, logged.free_at, logged.used, {NOW} as now
-from matches left join logged using (bucket)"""
-
-
-class KeyLookup(NamedTuple):
-    """A key to check: its hash, and the log of failed authentications of the client's address."""
-
-    key_hash: bytes
-    gate: str
-
-
-async def enter_with_keys(
-    db: Db, lookups: Sequence[KeyLookup], *, failed_limit: int, key_limit: int, now: datetime
-) -> dict[KeyLookup, Row]:
-    """Look at keys, gates and limits at once; a key is charged for every lookup from a gate that is open."""
-    wanted = Counter(lookups)
-    rows = await db.fetch(
-        ENTER_WITH_KEYS,
-        [lookup.key_hash for lookup in wanted],
-        [lookup.gate for lookup in wanted],
-        list(wanted.values()),
-        failed_limit,
-        key_limit,
-        now,
-    )
-    by_place = {row["place"]: row for row in rows}
-    return {lookup: by_place[place] for place, lookup in enumerate(wanted, 1)}
 
 
 async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) -> tuple[int, str | None]:

@@ -5,9 +5,11 @@ from collections import Counter
 
 import pytest
 
-from openslot.access import limits, store
+from openslot.access import entry_store, limits
 from openslot.access import operations as access
 from openslot.access.door import enter_with_key, gate_of
+from openslot.access.entry_store import CredentialLookup, look_up
+from openslot.access.keys import CredentialKind
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Refusal, TooMany, Unauthorized
@@ -77,10 +79,10 @@ async def test_more_than_is_left_in_one_lot(runtime: Runtime, api_key: str) -> N
 
 async def test_lots_that_share_keys_never_wait_for_each_other_in_a_circle(runtime: Runtime, user: User) -> None:
     keys = [await second_key(runtime, user) for _ in range(12)]
-    lookups = [store.KeyLookup(fingerprint(key), gate_of(HERE)) for key in keys]
+    lookups = [CredentialLookup(fingerprint(key), gate_of(HERE)) for key in keys]
 
-    async def enter(batch: list[store.KeyLookup]) -> None:
-        await store.enter_with_keys(runtime.pool, batch, failed_limit=5, key_limit=1000, now=runtime.clock())
+    async def enter(batch: list[CredentialLookup]) -> None:
+        await look_up(runtime.pool, CredentialKind.API_KEY, batch, failed_limit=5, limit=1000, now=runtime.clock())
 
     await asyncio.gather(*(enter(lookups if n % 2 else lookups[::-1]) for n in range(100)))
     stamps = await runtime.pool.fetch("select cardinality(stamps) as used from rate_log where bucket like 'key:%'")
@@ -91,7 +93,11 @@ async def test_a_broken_lot_is_everyones_fault_and_the_next_is_served(
     runtime: Runtime, api_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(store, "ENTER_WITH_KEYS", "select nothing from nowhere where $1 = $2 and $3 = $4 and $5 = $6")
+        broken.setitem(
+            entry_store.STATEMENTS,
+            CredentialKind.API_KEY,
+            "select nothing from nowhere where $1 = $2 and $3 = $4 and $5 = $6",
+        )
         failed = await asyncio.gather(*(lookup(runtime, api_key) for _ in range(3)), return_exceptions=True)
     assert all(isinstance(each, Exception) for each in failed)
     assert await lookup(runtime, api_key) == "in, 59 left"
