@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli import stub_postgres
 from tests.cli.installation import Installation, installed
-from tests.conftest import database_at
+from tests.databases import database_at
 
 
 def sentence(installation: Installation, *arguments: str) -> str:
