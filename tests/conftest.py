@@ -24,7 +24,7 @@ from openslot.runtime import open_runtime
 from tests.browsing import open_browser
 from tests.databases import UNSAFE_AND_FAST, copy_data_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
-from tests.shared_database import SharedDatabase, check_no_task_is_left, sharing
+from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
 PASSWORD = "correct horse battery"
 
@@ -75,8 +75,10 @@ async def database_url(
     else:
         before = asyncio.all_tasks()
         yield shared_database.url
+        left = await end_tasks(before)
         await shared_database.put_back()
-        check_no_task_is_left(before)
+        if left:
+            raise LeftRunningError(f"the test has left tasks running: {left}")
 
 
 @pytest.fixture

@@ -84,6 +84,7 @@ def test_a_server_that_is_too_old(empty: Installation, command: str) -> None:
 
 @pytest.mark.usefixtures("user")
 @pytest.mark.parametrize("command", [("serve",), ("user", "list")], ids=" ".join)
+@pytest.mark.own_database
 async def test_a_database_whose_migrations_were_others(
     empty: Installation, database_url: str, command: tuple[str, ...]
 ) -> None:

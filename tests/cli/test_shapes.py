@@ -19,6 +19,8 @@ from openslot.core.migrate import known_migrations
 from openslot.core.secrets import load_secrets
 from tests.databases import database_at
 
+pytestmark = pytest.mark.own_database
+
 MIGRATE = {"serve", "web", "worker", "migrate"}
 NEED_NO_SHAPE = {"doctor", "backup create", "backup restore"}
 NEED_NO_DATABASE = {"version", "events", "backup list", "secret rotate"}
