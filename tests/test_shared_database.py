@@ -98,7 +98,7 @@ async def test_the_schema_can_not_be_changed(another: tuple[SharedDatabase, asyn
     await operator.close()
 
 
-async def test_a_change_of_what_migrations_have_written_fails_the_test_and_is_undone(
+async def test_a_change_of_the_list_of_migrations_fails_the_test_and_is_undone(
     another: tuple[SharedDatabase, asyncpg.Connection],
 ) -> None:
     shared, operator = another
