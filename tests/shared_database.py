@@ -21,17 +21,17 @@ TABLES = """
 select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema')
 and c.relpersistence <> 't' order by 1"""
-SEQUENCES = """
-select c.oid::regclass::text as name, s.seqstart as start from pg_class c join pg_sequence s on s.seqrelid = c.oid
-order by 1"""
+SEQUENCES = "select seqrelid::regclass::text as name from pg_sequence order by 1"
 OTHERS = """
 select pid, coalesce(nullif(query, ''), state, 'a connection') as query from pg_stat_get_activity(null)
 where datid = (select oid from pg_database where datname = current_database())
 and pid <> all($1::int[]) and backend_type = 'client backend'"""
 END_OTHERS = f"select pg_terminate_backend(pid, 5000) from ({OTHERS}) others"
+MIGRATIONS = "migrations"
 PUT_BACK = {
     "rows": "delete from {name}",
-    "sequence": "select setval('{name}', {number}, false)",
+    "restart": "select setval('{name}', {number}, false)",
+    "continue": "select setval('{name}', {number}, true)",
     "kept": "delete from {name}; insert into {name} table kept{number}",
 }
 WITHIN = 10.0
@@ -56,16 +56,13 @@ class SharedDatabase:
     async def begin(self) -> None:
         """Remember what every table holds now, and refuse changes of the schema from now on."""
         parts = [await self._write_part(row["name"]) for row in await self._connection.fetch(TABLES)]
-        parts += [
-            f"select '{row['name']}', 'sequence', {row['start']} from {row['name']} where is_called"
-            for row in await self._connection.fetch(SEQUENCES)
-        ]
+        parts += [await self._write_sequence_part(row["name"]) for row in await self._connection.fetch(SEQUENCES)]
         self._find_changed = " union all ".join(parts)
         await self._connection.execute("set session_replication_role = replica; set lock_timeout = '10s'")
         await self._connection.execute(GUARD)
 
     async def put_back(self) -> None:
-        """Remove every row and restart every sequence; raise an error if a test leaves more than that."""
+        """Leave every table and sequence as migrations did; raise an error if a test leaves more than rows."""
         left = await self._find_left_open()
         changed = await self._connection.fetch(self._find_changed)
         if changed:
@@ -75,8 +72,8 @@ class SharedDatabase:
                 await self._connection.execute(f"vacuum {row['name']}")
         if left:
             raise LeftRunningError(f"the test has left connections open: {left}")
-        if kept := [row["name"] for row in changed if row["kind"] == "kept"]:
-            raise LeftRunningError(f"the test has changed {kept}: mark it with pytest.mark.own_database")
+        if MIGRATIONS in [row["name"] for row in changed]:
+            raise LeftRunningError(f"the test has changed {MIGRATIONS}: mark it with pytest.mark.own_database")
 
     async def _write_part(self, table: str) -> str:
         """Write the part of the question that tells whether a table has changed."""
@@ -87,7 +84,15 @@ class SharedDatabase:
             return f"select '{table}' as name, 'rows' as kind, {size} as number where exists (select from {table})"
         copy = await self._connection.fetchval("select count(*) from pg_class where relpersistence = 't'")
         await self._connection.execute(f"create temp table kept{copy} as table {table}")
-        return f"select '{table}', 'kept', {copy} where {digest} is distinct from '{before}'"
+        return f"select '{table}' as name, 'kept' as kind, {copy} as number where {digest} is distinct from '{before}'"
+
+    async def _write_sequence_part(self, sequence: str) -> str:
+        last, is_called = await self._connection.fetchrow(f"select last_value, is_called from {sequence}")
+        kind = "continue" if is_called else "restart"
+        return (
+            f"select '{sequence}' as name, '{kind}' as kind, {last} as number from {sequence} "
+            f"where (last_value, is_called) <> ({last}, {is_called})"
+        )
 
     async def _find_left_open(self) -> list[str]:
         """Wait for connections that are about to close, and end those that stay."""
