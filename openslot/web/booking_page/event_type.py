@@ -15,7 +15,7 @@ from openslot.core.work import Work
 from openslot.http.limits import take
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
-from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_wanted
+from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.refusing import list_notices
@@ -86,7 +86,8 @@ async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) ->
     if start is None:
         picked = await pick_month(visit.work, visit.which, visit.options)
         return await _show(visit, picked, form=form, status=status)
-    picked = await pick_start(visit.work, visit.which, with_zone(visit.options, form["tz"]), start)
+    options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
+    picked = await pick_start(visit.work, visit.which, options, start, without=own)
     shown = await _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **refusal.headers})
 
@@ -114,6 +115,7 @@ async def _show(
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
         zone=show_zone(str(picked.zone), options, visit.work),
+        guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form or begin_form(event_type, options),
         notices=notices,

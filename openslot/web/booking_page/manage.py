@@ -134,7 +134,7 @@ async def _pick(managed: Managed, start: str = "") -> Picked:
     which, own = ByBooking(booking.event_type_id), booking.seat_id or booking.claim_id
     zone, chosen = get_zone(booking.invitee_zone), read_start(start) or options.start
     if chosen is None:
-        return await pick_month(managed.work, which, options, zone=zone, without=own)
+        return await pick_month(managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at)
     return await pick_start(managed.work, which, options, chosen, zone=zone, without=own)
 
 
@@ -171,6 +171,7 @@ async def _show_times(
         picked=picked,
         former=show_start(managed.booking.starts_at, picked.zone, locale, hours),
         zone=show_zone(str(picked.zone), options, managed.work),
+        guesses_zone=False,
         hours=hours,
         form=form or Form(),
         notices=notices,
