@@ -13,6 +13,7 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take
+from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
@@ -76,8 +77,8 @@ def _visit(work: Work, request: Request, username: str, slug: str) -> Visit:
 async def _book(visit: Visit, form: Form[BookingForm]) -> Booking:
     work = visit.work
     await take(work.runtime, booking_limit(work.runtime.settings), visit.address)
-    async with work.transaction():
-        return await bookings.create_booking(work, read_wanted(visit.which, form, visit.options))
+    wanted = read_wanted(visit.which, form, visit.options)
+    return await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.create_booking(it, wanted))
 
 
 async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) -> Response:
