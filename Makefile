@@ -69,6 +69,9 @@ record: setup ## At a release: record its statements and facts
 record-facts: setup ## Add golden facts of what the tests in TEST_ARGS cause
 	@$(BIN)/python -m tests.upgrades.record --facts-only $(TEST_ARGS)
 
+screenshots: setup chromium ## Take pictures of the pages for the documentation
+	@$(BIN)/python -m tests.screenshots
+
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
@@ -78,4 +81,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit prove chromium bench record record-facts messages lock clean
+.PHONY: help setup run test check unit prove chromium bench record record-facts screenshots messages lock clean
