@@ -167,9 +167,9 @@ async def test_a_connection_goes_to_the_next_pool_without_what_was_set_on_it(
         """select current_setting('plan_cache_mode') as plans, (select count(*) from pg_listening_channels()) as heard,
         (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks"""
     )
+    await second.close()
     other_kind = await open_pool(shared.url, most=2, profile=JOBS, through_pooler=True)
     another_pid = await other_kind.fetchval("select pg_backend_pid()")
-    await second.close()
     await other_kind.close()
 
     assert same == pid != another_pid
