@@ -35,6 +35,7 @@ class Runtime:
 
     __slots__ = (
         "_batchers",
+        "_singles",
         "cipher",
         "clock",
         "outbound",
@@ -72,6 +73,7 @@ class Runtime:
         self.ports = ports
         self.turns = turns
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
+        self._singles: dict[type, Any] = {}
 
     def work(self, actor: Actor) -> "Work":
         """Begin work in which every statement is its own transaction."""
@@ -82,6 +84,12 @@ class Runtime:
         if ask not in self._batchers:
             self._batchers[ask] = Batcher(partial(ask, self))
         return self._batchers[ask]
+
+    def single(self, kind: type[Item]) -> Item:
+        """Return the one object of a class that this process has; it is made when it is first asked for."""
+        if kind not in self._singles:
+            self._singles[kind] = kind()
+        return cast("Item", self._singles[kind])
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator["Work"]:
