@@ -1,5 +1,6 @@
 """The verbs of access: make, list and revoke credentials; sign in and out; passwords."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -52,10 +53,17 @@ async def create_scim_token(
 async def create_agent_key(
     work: Work, agent: str, *, name: str, expires_at: datetime | None = None
 ) -> tuple[str, Credential]:
-    """Make a key for one of the ten agents; the key itself is returned only once."""
+    """Make a key with its agent's scopes for one of the ten agents; the key itself is returned only once."""
     if agent not in AGENTS:
         raise Invalid(details={"agent": f"must be one of {', '.join(AGENTS)}"})
-    return await _create(work, CredentialKind.AGENT_KEY, agent, name=name, expires_at=expires_at)
+    key, credential = await _create(work, CredentialKind.AGENT_KEY, agent, name=name, expires_at=expires_at)
+    await store.give_default_scopes(work.db, agent, credential.id)
+    return key, credential
+
+
+async def set_key_scopes(work: Work, agent: str, scopes: Collection[str]) -> int:
+    """Give every active key of an agent these scopes; return how many keys there are."""
+    return await store.set_key_scopes(work.db, agent, sorted(scopes), now=work.now)
 
 
 async def list_credentials(work: Work, kind: CredentialKind, owner: UUID | str) -> list[Credential]:

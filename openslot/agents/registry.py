@@ -13,7 +13,7 @@ from openslot.core.work import Work
 Run = Callable[[Work, ToolCall, Any], Awaitable[object]]
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call is about, for the audit record."""
 
     type: str
@@ -32,7 +32,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Its own arguments; `confirm`, `approvalId` and `decision` belong to the gates."""
     result: type[Struct]
     run: Run
-    target: Callable[[Any], Target | None]
+    target: Callable[[Any], CallTarget | None]
     cost: Callable[[Settings], int]
     """What one call costs, in micro-dollars."""
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None
@@ -46,7 +46,7 @@ def tool(
     *,
     scope: str,
     tier: Tier = Tier.T1,
-    target: Callable[[Any], Target | None] = lambda _: None,
+    target: Callable[[Any], CallTarget | None] = lambda _: None,
     cost: Callable[[Settings], int] = lambda _: 0,
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None = None,
     is_idempotent: bool = True,

@@ -29,6 +29,9 @@ from openslot.wiring import SEALED
 OLD, NEW = "o" * 40, "n" * 40
 PLAIN = {
     "calendar_feeds.token_hash": "a hash",
+    "agent_calls.signature": "a signature",
+    "agent_chain.last": "a signature",
+    "agent_chain.signature": "a signature",
     "agent_keys.hash": "a fingerprint",
     "api_keys.hash": "a fingerprint",
     "data_keys.sealed_by": "names a key",
