@@ -1,0 +1,151 @@
+"""What agents may spend: reserved before it is spent, settled after, and given back if nothing was spent."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from openslot.agents import budget_store as store
+from openslot.agents.budget_rules import Spending, warning_at
+from openslot.agents.budget_store import ALL, Limits, Spend
+from openslot.agents.errors import BudgetExceeded
+from openslot.agents.events import BudgetWarned
+from openslot.core.config import Settings
+from openslot.core.db import Row
+from openslot.core.dollars import to_micros, to_usd
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.instants import iso
+from openslot.core.work import Work
+
+MODEL_COST = "openslot/modelCostUsd"
+MOST_REPORTED = 100
+GIVEN_BACK_AFTER = timedelta(minutes=10)
+AT_ONCE = 500
+
+Reservation = Spend
+
+
+def read_model_cost(meta: Mapping[str, object] | None) -> int:
+    """Read from a call's `_meta` what the agent has spent on models, in micro-dollars; 0 if it says nothing."""
+    cost = (meta or {}).get(MODEL_COST, 0)
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= MOST_REPORTED:
+        raise Invalid(details={f"_meta.{MODEL_COST}": f"must be a number from 0 to {MOST_REPORTED}"})
+    return to_micros(cost)
+
+
+async def report_model_cost(work: Work, agent: str, micros: int) -> None:
+    """Record what an agent has spent on models, even past its cap; in a transaction of its own."""
+    if not micros:
+        return
+    spend = Spend(new_id(), agent, work.now.date(), micros)
+    async with work.transaction():
+        await _warn(work, spend, await store.report(work.db, spend, _warnings(work.runtime.settings, agent)))
+
+
+async def reserve(work: Work, agent: str, *, call_id: UUID, micros: int) -> Reservation | None:
+    """Reserve what a call will cost, or refuse it; one that costs nothing is never refused.
+
+    It comes before the call's transaction: the rows of the budget must not stay locked while a tool runs.
+    """
+    if not micros:
+        return None
+    spend = Spend(call_id, agent, work.now.date(), micros)
+    rows = await store.reserve(work.db, spend, find_caps(work.runtime.settings, agent), now=work.now)
+    if not rows[0]["fits"]:
+        raise _exceeded(work, spend, rows)
+    return spend
+
+
+async def settle(work: Work, reservation: Reservation | None) -> None:
+    """Count a reservation as spent, in the transaction that spends it, even if it was given back meanwhile."""
+    if reservation is None:
+        return
+    warnings = _warnings(work.runtime.settings, reservation.agent)
+    await _warn(work, reservation, await store.finish(work.db, reservation, warnings))
+
+
+async def give_back(work: Work, reservation: Reservation | None) -> None:
+    """Free what was reserved for a call that spent nothing; doing it again changes nothing."""
+    if reservation is None:
+        return
+    nothing = reservation._replace(micros=0)
+    await store.finish(work.db, nothing, _warnings(work.runtime.settings, reservation.agent))
+
+
+async def give_back_abandoned(work: Work) -> int:
+    """Free what calls have reserved whose process died."""
+    abandoned = await store.list_abandoned(work.db, before=work.now - GIVEN_BACK_AFTER, limit=AT_ONCE)
+    for reservation in abandoned:
+        await give_back(work, reservation)
+    return len(abandoned)
+
+
+async def get_spending(work: Work, agent: str) -> Spending:
+    """Tell what one agent has spent today."""
+    row = await store.find_spending(work.db, agent, work.now.date())
+    return _to_spending(work, row, limit=find_caps(work.runtime.settings, agent).own)
+
+
+async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, dict[str, Spending]]:
+    """Tell what all agents together have spent today, and each of them."""
+    settings = work.runtime.settings
+    rows = await store.list_spending(work.db, work.now.date())
+    each = {agent: _to_spending(work, rows.get(agent), limit=find_caps(settings, agent).own) for agent in agents}
+    return _to_spending(work, rows.get(ALL), limit=settings.agent_budget_global), each
+
+
+def find_caps(settings: Settings, agent: str) -> Limits:
+    """Find the agent's cap and the global one."""
+    return Limits(dict(settings.agent_budgets).get(agent, settings.agent_budget), settings.agent_budget_global)
+
+
+def _warnings(settings: Settings, agent: str) -> Limits:
+    caps = find_caps(settings, agent)
+    return Limits(warning_at(caps.own), warning_at(caps.all))
+
+
+async def _warn(work: Work, spend: Spend, rows: Sequence[Row]) -> None:
+    caps = find_caps(work.runtime.settings, spend.agent)
+    warned = [
+        BudgetWarned(
+            agent=None if row["agent"] == ALL else spend.agent,
+            on=spend.on,
+            limit_micros=caps.all if row["agent"] == ALL else caps.own,
+            spent_micros=row["spent_micros"],
+        )
+        for row in rows
+        if row["is_warned"]
+    ]
+    if warned:
+        await work.record(*warned)
+
+
+def _exceeded(work: Work, spend: Spend, rows: Sequence[Row]) -> BudgetExceeded:
+    """Tell which of the two budgets is too small; the agent's own is named first."""
+    caps = find_caps(work.runtime.settings, spend.agent)
+    by_agent = {row["agent"]: row for row in rows}
+    own = _to_spending(work, by_agent[spend.agent], limit=caps.own)
+    every = _to_spending(work, by_agent[ALL], limit=caps.all)
+    is_own = own.remaining < spend.micros or every.remaining >= spend.micros
+    short = own if is_own else every
+    name = "The daily budget of this agent" if is_own else "The daily budget of all agents"
+    return BudgetExceeded(
+        f"{name} has {to_usd(short.remaining)} USD left, and the call costs {to_usd(spend.micros)} USD. "
+        f"The budget is reset at {iso(short.resets_at)}",
+        data={
+            "budget": "agent" if is_own else "global",
+            "costUsd": to_usd(spend.micros),
+            "limitUsd": to_usd(short.limit),
+            "spentUsd": to_usd(short.spent),
+            "reservedUsd": to_usd(short.reserved),
+            "remainingUsd": to_usd(short.remaining),
+            "resetsAt": iso(short.resets_at),
+        },
+    )
+
+
+def _to_spending(work: Work, row: Row | None, *, limit: int) -> Spending:
+    on = work.now.date()
+    if row is None:
+        return Spending(on=on, limit=limit)
+    return Spending(on=on, limit=limit, spent=row["spent_micros"], reserved=row["reserved_micros"])
