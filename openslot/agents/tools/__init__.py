@@ -1,5 +1,16 @@
 """Every tool of the server, by domain."""
 
 from openslot.agents.registry import Tool
+from openslot.agents.tools.bookings import BOOKING_TOOLS
+from openslot.agents.tools.contacts import CONTACT_TOOLS
+from openslot.agents.tools.events import EVENT_TOOLS
+from openslot.agents.tools.flags import FLAG_TOOLS
+from openslot.agents.tools.users import USER_TOOLS
 
-TOOLS: tuple[Tool, ...] = ()
+TOOLS: tuple[Tool, ...] = (
+    *FLAG_TOOLS,
+    *USER_TOOLS,
+    *BOOKING_TOOLS,
+    *CONTACT_TOOLS,
+    *EVENT_TOOLS,
+)
