@@ -84,7 +84,7 @@ class DisableUser(UserArguments, frozen=True, kw_only=True, rename="camel", forb
     reason: RequiredReason
 
 
-class ShownUser(Me, frozen=True, kw_only=True, rename="camel"):
+class PlatformUser(Me, frozen=True, kw_only=True, rename="camel"):
     """A user, as the REST API shows it to the user, with what administrators know besides."""
 
     locale: Annotated[str, Meta(examples=["en"])]
@@ -96,7 +96,7 @@ class ShownUser(Me, frozen=True, kw_only=True, rename="camel"):
 class UserList(Struct, frozen=True, kw_only=True):
     """One page of users."""
 
-    data: list[ShownUser]
+    data: list[PlatformUser]
     pagination: Pagination
 
 
@@ -139,14 +139,14 @@ class ShownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
 class ChangedPlan(Decided, frozen=True, kw_only=True, rename="camel"):
     """The user with the new plan."""
 
-    user: ShownUser | None = None
+    user: PlatformUser | None = None
     previous_plan: Plan | None = None
 
 
 class DisabledUser(Decided, frozen=True, kw_only=True, rename="camel"):
     """The disabled user."""
 
-    user: ShownUser | None = None
+    user: PlatformUser | None = None
     cancelled_bookings: Annotated[int, Meta(description="How many upcoming bookings were cancelled")] = 0
 
 
@@ -174,7 +174,7 @@ async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserLi
 
 
 @tool(scope="users:read", target=_looked_up)
-async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> ShownUser:
+async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> PlatformUser:
     """Get one user by id or by e-mail address; give exactly one of the two.
 
     Use it before you act on a user, to be sure that it is the right one. It costs nothing and changes nothing.
@@ -278,9 +278,9 @@ USER_TOOLS = (
 )
 
 
-def show_user(user: User) -> ShownUser:
+def show_user(user: User) -> PlatformUser:
     """Write a user for agents."""
-    return ShownUser(
+    return PlatformUser(
         **asdict(show_me(user)),
         locale=user.locale,
         status=UserStatus.DISABLED if user.disabled_at else UserStatus.ACTIVE,
