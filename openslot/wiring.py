@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.agents.events import AGENT_EVENTS
+from openslot.agents.jobs import AGENT_JOBS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
@@ -28,7 +30,15 @@ from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
-EVENTS = (*ACCOUNT_EVENTS, *CONTACT_EVENTS, *BOOKING_EVENTS, *WEBHOOK_EVENTS, *CALENDAR_EVENTS, *SCIM_EVENTS)
+EVENTS = (
+    *ACCOUNT_EVENTS,
+    *CONTACT_EVENTS,
+    *BOOKING_EVENTS,
+    *WEBHOOK_EVENTS,
+    *CALENDAR_EVENTS,
+    *SCIM_EVENTS,
+    *AGENT_EVENTS,
+)
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
@@ -41,6 +51,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *CALENDAR_JOBS,
     *MAIL_JOBS,
     *SCIM_JOBS,
+    *AGENT_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

@@ -73,3 +73,12 @@ class MarketingOptedOut(Event, frozen=True, kw_only=True):
     def subject(self) -> tuple[str, UUID | None]:
         """The recipient."""
         return "marketing_recipient", self.recipient_id
+
+
+AGENT_EVENTS: tuple[type[Event], ...] = (
+    BudgetWarned,
+    ApprovalRequested,
+    ApprovalDecided,
+    AgentEmailQueued,
+    MarketingOptedOut,
+)

@@ -1,5 +1,6 @@
 """Every tool of the server, by domain."""
 
 from openslot.agents.registry import Tool
+from openslot.agents.tools.budget import BUDGET_TOOLS
 
-TOOLS: tuple[Tool, ...] = ()
+TOOLS: tuple[Tool, ...] = (*BUDGET_TOOLS,)
