@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from openslot.access import limits
+from openslot.access.agent_door import take_place
 from openslot.access.models import AgentEntry
-from openslot.access.store import BUCKETS, CredentialKind
 from openslot.agents import audit
 from openslot.agents.calling import caller_of
 from openslot.agents.door import CODES, error_data
@@ -120,8 +119,7 @@ def _respond(written: Written) -> Response:
 async def _count_batched(arrival: Arrival, place: int) -> None:
     if place == 1:
         return
-    bucket = f"{BUCKETS[CredentialKind.AGENT_KEY]}{arrival.entry.key_id}"
-    verdict = await limits.take(arrival.runtime.pool, bucket, arrival.runtime.settings.limit_agent)
+    verdict = await take_place(arrival.runtime, arrival.entry.key_id)
     if not verdict.taken:
         await _record_limited(arrival)
         raise TooMany(retry_after=verdict.retry_after)

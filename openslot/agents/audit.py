@@ -21,7 +21,7 @@ class KnownEnd:
 
 
 async def keep(runtime: Runtime, record: CallRecord) -> None:
-    """Keep the record of a call that has changed nothing; all that come at the same moment are chained in one commit."""
+    """Keep the record of a call that changed nothing; all that come at the same moment are chained in one commit."""
     await runtime.batcher(_keep_all).ask(record)
 
 

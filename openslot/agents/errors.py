@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
+from openslot.access.keys import AGENTS
 from openslot.agents.models import CallStatus
-from openslot.core.errors import Forbidden, Refusal
+from openslot.core.errors import Forbidden, NotFound, Refusal
 
 
 class GateRefusal(Refusal):
@@ -18,6 +19,15 @@ class GateRefusal(Refusal):
     def __init__(self, message: str, *, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.data: dict[str, object] = {"reason": self.code, **(data or {})}
+
+
+class AgentNotFound(NotFound):
+    """No agent has this name."""
+
+    code = "agent_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(f"No agent has this name; the agents are {', '.join(AGENTS)}")
 
 
 class ForeignOrigin(Forbidden):

@@ -42,6 +42,17 @@ class Agent(Struct, frozen=True, kw_only=True):
     email_level: Level
 
 
+class AgentSetup(Struct, frozen=True, kw_only=True):
+    """How an operator has set an agent up."""
+
+    slug: str
+    autonomy_level: Level
+    email_level: Level
+    scopes: frozenset[str]
+    """What its new keys may do."""
+    active_keys: int
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """The agent behind a request, and the key that it used."""
 

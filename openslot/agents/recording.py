@@ -13,6 +13,7 @@ from openslot.agents.models import CallRecord, CallStatus, ToolCall
 from openslot.agents.registry import CallTarget, Tool
 from openslot.core.errors import Internal, Invalid, Refusal
 from openslot.core.work import Runtime, Work
+from openslot.http.values import shown
 
 
 class Recorder:
@@ -73,7 +74,7 @@ class Recorder:
             at=self._runtime.clock(),
             agent=verdict.agent if verdict is not None else call.caller.agent.slug,
             key_id=verdict.key_id if verdict is not None else call.caller.key_id,
-            tool=self.name,
+            tool=shown(self.name),
             scope=tool.scope if tool is not None else None,
             tier=tool.tier if tool is not None else None,
             input_hash=hash_arguments(self._given),

@@ -1,6 +1,7 @@
 """Every tool of the server, by domain."""
 
 from openslot.agents.registry import Tool
+from openslot.agents.tools.audit import AUDIT_TOOLS
 from openslot.agents.tools.budget import BUDGET_TOOLS
 
-TOOLS: tuple[Tool, ...] = (*BUDGET_TOOLS,)
+TOOLS: tuple[Tool, ...] = (*AUDIT_TOOLS, *BUDGET_TOOLS)
