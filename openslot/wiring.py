@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.agents.events import AGENT_EVENTS
+from openslot.agents.jobs import AGENT_JOBS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
@@ -37,6 +39,7 @@ EVENTS = (
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
     *SCIM_EVENTS,
+    *AGENT_EVENTS,
 )
 CONSEQUENCES = ()
 REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS)
@@ -50,6 +53,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *CALENDAR_JOBS,
     *MAIL_JOBS,
     *SCIM_JOBS,
+    *AGENT_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

@@ -1,21 +1,22 @@
 """What agents may spend: reserved before it is spent, settled after, and given back if nothing was spent."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from uuid import UUID
+from datetime import date, timedelta
 
 from openslot.agents import budget_store as store
 from openslot.agents.budget_rules import Spending, warning_at
 from openslot.agents.budget_store import ALL, Limits, Spend
 from openslot.agents.errors import BudgetExceeded
 from openslot.agents.events import BudgetWarned
+from openslot.agents.models import ToolCall
+from openslot.core.actor import Actor, ActorKind
 from openslot.core.config import Settings
 from openslot.core.db import Row
 from openslot.core.dollars import to_micros, to_usd
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.instants import iso
-from openslot.core.work import Work
+from openslot.core.work import Runtime, Work
 
 MODEL_COST = "openslot/modelCostUsd"
 MOST_REPORTED = 100
@@ -33,26 +34,28 @@ def read_model_cost(meta: Mapping[str, object] | None) -> int:
     return to_micros(cost)
 
 
-async def report_model_cost(work: Work, agent: str, micros: int) -> None:
-    """Record what an agent has spent on models, even past its cap; in a transaction of its own."""
+async def report(runtime: Runtime, agent: str, micros: int) -> None:
+    """Record what an agent has spent on models, even past its cap, in a transaction of its own."""
     if not micros:
         return
-    spend = Spend(new_id(), agent, work.now.date(), micros)
-    async with work.transaction():
-        await _warn(work, spend, await store.report(work.db, spend, _warnings(work.runtime.settings, agent)))
+    async with runtime.transaction(Actor(kind=ActorKind.AGENT, agent=agent)) as work:
+        spend = Spend(new_id(), agent, work.now.date(), micros)
+        await _warn(work, spend, await store.report(work.db, spend, _warnings(runtime.settings, agent)))
 
 
-async def reserve(work: Work, agent: str, *, call_id: UUID, micros: int) -> Reservation | None:
-    """Reserve what a call will cost, or refuse it; one that costs nothing is never refused.
+async def reserve(runtime: Runtime, call: ToolCall, micros: int) -> Reservation | None:
+    """Reserve what a call will cost, or refuse it; one that costs nothing is never refused and takes no lock.
 
-    It comes before the call's transaction: the rows of the budget must not stay locked while a tool runs.
+    It comes before the call's transaction: the rows of the budget must not stay locked while a tool runs, and a call
+    must not wait for a second connection while it has one.
     """
     if not micros:
         return None
-    spend = Spend(call_id, agent, work.now.date(), micros)
-    rows = await store.reserve(work.db, spend, find_caps(work.runtime.settings, agent), now=work.now)
+    agent, now = call.caller.agent.slug, runtime.clock()
+    spend = Spend(call.id, agent, now.date(), micros)
+    rows = await store.reserve(runtime.pool, spend, find_caps(runtime.settings, agent), now=now)
     if not rows[0]["fits"]:
-        raise _exceeded(work, spend, rows)
+        raise _exceeded(runtime.settings, spend, rows)
     return spend
 
 
@@ -64,39 +67,40 @@ async def settle(work: Work, reservation: Reservation | None) -> None:
     await _warn(work, reservation, await store.finish(work.db, reservation, warnings))
 
 
-async def give_back(work: Work, reservation: Reservation | None) -> None:
+async def give_back(runtime: Runtime, reservation: Reservation | None) -> None:
     """Free what was reserved for a call that spent nothing; doing it again changes nothing."""
     if reservation is None:
         return
-    nothing = reservation._replace(micros=0)
-    await store.finish(work.db, nothing, _warnings(work.runtime.settings, reservation.agent))
+    warnings = _warnings(runtime.settings, reservation.agent)
+    await store.finish(runtime.pool, reservation._replace(micros=0), warnings)
 
 
 async def give_back_abandoned(work: Work) -> int:
     """Free what calls have reserved whose process died."""
     abandoned = await store.list_abandoned(work.db, before=work.now - GIVEN_BACK_AFTER, limit=AT_ONCE)
     for reservation in abandoned:
-        await give_back(work, reservation)
+        await give_back(work.runtime, reservation)
     return len(abandoned)
 
 
 async def get_spending(work: Work, agent: str) -> Spending:
     """Tell what one agent has spent today."""
     row = await store.find_spending(work.db, agent, work.now.date())
-    return _to_spending(work, row, limit=find_caps(work.runtime.settings, agent).own)
+    return _to_spending(row, work.now.date(), limit=find_caps(work.runtime.settings, agent).own)
 
 
 async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, dict[str, Spending]]:
     """Tell what all agents together have spent today, and each of them."""
-    settings = work.runtime.settings
-    rows = await store.list_spending(work.db, work.now.date())
-    each = {agent: _to_spending(work, rows.get(agent), limit=find_caps(settings, agent).own) for agent in agents}
-    return _to_spending(work, rows.get(ALL), limit=settings.agent_budget_global), each
+    settings, on = work.runtime.settings, work.now.date()
+    rows = await store.list_spending(work.db, on)
+    each = {agent: _to_spending(rows.get(agent), on, limit=find_caps(settings, agent).own) for agent in agents}
+    return _to_spending(rows.get(ALL), on, limit=int(settings.agent_budget_global)), each
 
 
 def find_caps(settings: Settings, agent: str) -> Limits:
     """Find the agent's cap and the global one."""
-    return Limits(dict(settings.agent_budgets).get(agent, settings.agent_budget), settings.agent_budget_global)
+    own = dict(settings.agent_budgets).get(agent, settings.agent_budget)
+    return Limits(int(own), int(settings.agent_budget_global))
 
 
 def _warnings(settings: Settings, agent: str) -> Limits:
@@ -120,12 +124,12 @@ async def _warn(work: Work, spend: Spend, rows: Sequence[Row]) -> None:
         await work.record(*warned)
 
 
-def _exceeded(work: Work, spend: Spend, rows: Sequence[Row]) -> BudgetExceeded:
+def _exceeded(settings: Settings, spend: Spend, rows: Sequence[Row]) -> BudgetExceeded:
     """Tell which of the two budgets is too small; the agent's own is named first."""
-    caps = find_caps(work.runtime.settings, spend.agent)
+    caps = find_caps(settings, spend.agent)
     by_agent = {row["agent"]: row for row in rows}
-    own = _to_spending(work, by_agent[spend.agent], limit=caps.own)
-    every = _to_spending(work, by_agent[ALL], limit=caps.all)
+    own = _to_spending(by_agent[spend.agent], spend.on, limit=caps.own)
+    every = _to_spending(by_agent[ALL], spend.on, limit=caps.all)
     is_own = own.remaining < spend.micros or every.remaining >= spend.micros
     short = own if is_own else every
     name = "The daily budget of this agent" if is_own else "The daily budget of all agents"
@@ -144,8 +148,7 @@ def _exceeded(work: Work, spend: Spend, rows: Sequence[Row]) -> BudgetExceeded:
     )
 
 
-def _to_spending(work: Work, row: Row | None, *, limit: int) -> Spending:
-    on = work.now.date()
+def _to_spending(row: Row | None, on: date, *, limit: int) -> Spending:
     if row is None:
         return Spending(on=on, limit=limit)
     return Spending(on=on, limit=limit, spent=row["spent_micros"], reserved=row["reserved_micros"])

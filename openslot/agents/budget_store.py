@@ -112,4 +112,4 @@ async def list_abandoned(db: Db, *, before: datetime, limit: int) -> Sequence[Sp
     rows = await db.fetch(
         "select id, agent, on_date, micros from agent_reservations where at <= $1 order by at limit $2", before, limit
     )
-    return [Spend(*row) for row in rows]
+    return [Spend(row["id"], row["agent"], row["on_date"], row["micros"]) for row in rows]

@@ -35,7 +35,7 @@ class Runtime:
 
     __slots__ = (
         "_batchers",
-        "_singles",
+        "_ones",
         "cipher",
         "clock",
         "outbound",
@@ -73,7 +73,7 @@ class Runtime:
         self.ports = ports
         self.turns = turns
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
-        self._singles: dict[type, Any] = {}
+        self._ones: dict[type, Any] = {}
 
     def work(self, actor: Actor) -> "Work":
         """Begin work in which every statement is its own transaction."""
@@ -85,11 +85,12 @@ class Runtime:
             self._batchers[ask] = Batcher(partial(ask, self))
         return self._batchers[ask]
 
-    def single(self, kind: type[Item]) -> Item:
-        """Return the one object of a class that this process has; it is made when it is first asked for."""
-        if kind not in self._singles:
-            self._singles[kind] = kind()
-        return cast("Item", self._singles[kind])
+    def one(self, kind: type[Result]) -> Result:
+        """Return the only instance of a class that this process has."""
+        if kind not in self._ones:
+            self._ones[kind] = kind()
+        found: Result = self._ones[kind]
+        return found
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator["Work"]:

@@ -40,7 +40,7 @@ create table approvals (
     check (status = 'pending' or arguments is null),
     check ((status in ('approved', 'rejected')) = (approver is not null))
 );
-create unique index approvals_pending on approvals (requester, tool, arguments_hash) where status = 'pending';
+create index approvals_pending on approvals (requester, tool, arguments_hash) where status = 'pending';
 create index approvals_expiry on approvals (expires_at) where status = 'pending';
 create index approvals_results on approvals (decided_at) where result is not null;
 create index approvals_age on approvals (created_at);
