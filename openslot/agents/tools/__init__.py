@@ -2,5 +2,6 @@
 
 from openslot.agents.registry import Tool
 from openslot.agents.tools.budget import BUDGET_TOOLS
+from openslot.agents.tools.email import EMAIL_TOOLS
 
-TOOLS: tuple[Tool, ...] = (*BUDGET_TOOLS,)
+TOOLS: tuple[Tool, ...] = (*BUDGET_TOOLS, *EMAIL_TOOLS)
