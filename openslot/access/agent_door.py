@@ -1,12 +1,14 @@
 """Authentication with an agent key: one of the ten agents, with the scopes of its key."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from openslot.access import limits
 from openslot.access.door import BLOCKED, CredentialMatch, bearer, gate_of, look_at, refuse_failed
 from openslot.access.entry_store import CredentialLookup
 from openslot.access.keys import CredentialKind, agent_of, is_wellformed
 from openslot.access.models import AgentEntry
+from openslot.access.store import BUCKETS
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import TooMany
 from openslot.core.secrets import fingerprint
@@ -35,6 +37,11 @@ async def enter_with_agent_key(runtime: Runtime, authorization: str, address: st
         scopes=tuple(row["scopes"]),
         limit=verdict,
     )
+
+
+async def take_place(runtime: Runtime, key_id: UUID) -> limits.LimitVerdict:
+    """Count one more request of a key that is inside already, as part of a batch."""
+    return await limits.take(runtime.pool, f"{BUCKETS[CredentialKind.AGENT_KEY]}{key_id}", runtime.settings.limit_agent)
 
 
 async def _look_at_agent_keys(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:

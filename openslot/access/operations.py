@@ -77,6 +77,21 @@ async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str,
         raise CredentialNotFound
 
 
+async def rotate_credential(
+    work: Work, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, kept_for: timedelta
+) -> tuple[str, Credential]:
+    """Make a new credential in place of an active one, which stays valid for a time."""
+    found = await store.list_credentials(work.db, kind, owner)
+    old = next((each for each in found if each.id == credential_id), None)
+    if old is None or not old.is_active(now=work.now):
+        raise CredentialNotFound
+    made = await _create(work, kind, owner, name=old.name, expires_at=None)
+    if kind is CredentialKind.AGENT_KEY:
+        await store.give_default_scopes(work.db, str(owner), made[1].id)
+    await store.expire_credential(work.db, kind, owner, credential_id, at=work.now + kept_for)
+    return made
+
+
 async def sign_in(
     work: Work, *, email: str, password: str, device: str = "", address: str, user_agent: str
 ) -> SignedIn:

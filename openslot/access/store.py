@@ -115,6 +115,19 @@ async def revoke_credential(
     return found is not None
 
 
+async def expire_credential(
+    db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, at: datetime
+) -> None:
+    """Let an owner's credential expire at a time, or earlier if it does so anyway."""
+    table, owner_column = TABLES[kind]
+    await db.execute(
+        f"update {table} set expires_at = least(expires_at, $3) where id = $1 and {owner_column} = $2",
+        credential_id,
+        owner,
+        at,
+    )
+
+
 async def insert_session(
     db: Db,
     session_id: UUID,

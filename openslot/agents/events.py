@@ -75,10 +75,30 @@ class MarketingOptedOut(Event, frozen=True, kw_only=True):
         return "marketing_recipient", self.recipient_id
 
 
+class AgentLevelChanged(Event, frozen=True, kw_only=True):
+    """An operator has changed how far an agent acts on its own."""
+
+    type: ClassVar[str] = "agent.level_changed"
+    agent: str
+    before: int
+    after: int
+
+
+class AgentScopesChanged(Event, frozen=True, kw_only=True):
+    """An operator has changed which tools an agent may call."""
+
+    type: ClassVar[str] = "agent.scopes_changed"
+    agent: str
+    before: list[str]
+    after: list[str]
+
+
 AGENT_EVENTS: tuple[type[Event], ...] = (
     BudgetWarned,
     ApprovalRequested,
     ApprovalDecided,
     AgentEmailQueued,
     MarketingOptedOut,
+    AgentLevelChanged,
+    AgentScopesChanged,
 )

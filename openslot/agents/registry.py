@@ -61,11 +61,13 @@ def tool(
 
     def declare(run: Run) -> Tool:
         hints = get_type_hints(run)
+        if not hints["arguments"].__struct_config__.forbid_unknown_fields:
+            raise TypeError(f"{run.__name__} must refuse arguments that it does not have: forbid_unknown_fields=True")
         return Tool(
             name=run.__name__,
             scope=scope,
             tier=tier,
-            description=getdoc(run) or "",
+            description=_describe(run),
             arguments=hints["arguments"],
             result=hints["return"],
             run=run,
@@ -78,3 +80,9 @@ def tool(
         )
 
     return declare
+
+
+def _describe(run: Run) -> str:
+    """Take the docstring as the description, one line for each paragraph."""
+    paragraphs = (getdoc(run) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

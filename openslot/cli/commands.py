@@ -33,6 +33,8 @@ GROUPS = {
     "calendar": "calendars",
     "mail": "mail",
     "brand": "brand",
+    "agent": "agents",
+    "audit": "audit",
 }
 
 

@@ -42,7 +42,7 @@ async def test_a_new_database_begins_with_the_roster(runtime: Runtime) -> None:
     rows = await runtime.pool.fetch("select slug, autonomy_level, email_level, scopes from agents")
 
     found = {row["slug"]: (row["autonomy_level"], row["email_level"], set(row["scopes"])) for row in rows}
-    assert found == {slug: (e.autonomy_level, e.email_level, e.scopes) for slug, e in ROSTER.items()}
+    assert found == {slug: (e.autonomy_level, e.email_level, set(e.scopes)) for slug, e in ROSTER.items()}
 
 
 @pytest.mark.parametrize("agent", ["support", "seo"])
