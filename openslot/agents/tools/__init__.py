@@ -5,6 +5,7 @@ from openslot.agents.tools.audit import AUDIT_TOOLS
 from openslot.agents.tools.bookings import BOOKING_TOOLS
 from openslot.agents.tools.budget import BUDGET_TOOLS
 from openslot.agents.tools.contacts import CONTACT_TOOLS
+from openslot.agents.tools.email import EMAIL_TOOLS
 from openslot.agents.tools.events import EVENT_TOOLS
 from openslot.agents.tools.flags import FLAG_TOOLS
 from openslot.agents.tools.users import USER_TOOLS
@@ -17,4 +18,5 @@ TOOLS: tuple[Tool, ...] = (
     *CONTACT_TOOLS,
     *EVENT_TOOLS,
     *BUDGET_TOOLS,
+    *EMAIL_TOOLS,
 )

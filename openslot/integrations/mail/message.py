@@ -3,6 +3,7 @@
 from email import policy
 from email.headerregistry import Address as HeaderAddress
 from email.message import EmailMessage
+from uuid import UUID
 
 from email_validator import validate_email
 
@@ -18,7 +19,7 @@ def write_message(mail: Mail) -> bytes:
     addresses = [address for address in (mail.sender, mail.to, mail.reply_to) if address is not None]
     message = EmailMessage(policy=UTF8_POLICY if any(needs_utf8(each) for each in addresses) else HEADER_POLICY)
     domain = ascii_address(mail.sender.email).rpartition("@")[2]
-    message["Message-ID"] = f"<{mail.id}@{domain}>"
+    message["Message-ID"] = write_message_id(mail.id, mail.sender)
     message["Date"] = mail.written_at
     message["From"] = _header_address(mail.sender)
     message["To"] = _header_address(mail.to)
@@ -27,6 +28,9 @@ def write_message(mail: Mail) -> bytes:
     message["Subject"] = _header_text(mail.subject)
     if mail.thread is not None:
         message["References"] = f"<{mail.thread}@{domain}>"
+    if mail.unsubscribe_url is not None:
+        message["List-Unsubscribe"] = f"<{mail.unsubscribe_url}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     # These headers suppress automatic replies such as absence notes.
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
@@ -34,6 +38,11 @@ def write_message(mail: Mail) -> bytes:
     # Set after the body, because otherwise the header would move to the first part.
     message["Content-Language"] = mail.language
     return message.as_bytes()
+
+
+def write_message_id(mail_id: UUID, sender: MailAddress) -> str:
+    """Write the Message-ID of a mail, the same in every try."""
+    return f"<{mail_id}@{ascii_address(sender.email).rpartition('@')[2]}>"
 
 
 def needs_utf8(address: MailAddress) -> bool:
