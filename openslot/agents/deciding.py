@@ -30,7 +30,7 @@ async def decide(work: Work, approval_id: UUID, decision: Decision, *, approver:
         verdict, refusal = await approvals.reject(work, tool, approval, approver=approver), None
     else:
         verdict = await approvals.claim(work, tool, approval, approver=approver)
-        verdict, refusal = await _carry_out(work, call, tool, given, verdict, recorder)
+        verdict, refusal = await _carry_out(work, call, tool, given, verdict=verdict, recorder=recorder)
     recorder.verdict = verdict
     await recorder.keep_with(work, refusal)
     return verdict
@@ -63,7 +63,7 @@ async def keep_expired(work: Work, expired: list[Approval]) -> None:
 
 
 async def _carry_out(
-    work: Work, call: ToolCall, tool: Tool, given: Mapping[str, object], verdict: Verdict, recorder: Recorder
+    work: Work, call: ToolCall, tool: Tool, given: Mapping[str, object], *, verdict: Verdict, recorder: Recorder
 ) -> tuple[Verdict, Refusal | None]:
     """Run the tool for its requester; a refusal of the tool is its result, and uses the approval up."""
     caller = verdict.run_as or call.caller
