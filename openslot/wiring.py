@@ -6,6 +6,7 @@ from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
+from openslot.agents.reactions import AGENT_REACTIONS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
@@ -19,6 +20,8 @@ from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
+from openslot.integrations.chat.ports import Chat
+from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
@@ -40,7 +43,7 @@ EVENTS = (
     *AGENT_EVENTS,
 )
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS)
+REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS, *AGENT_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
@@ -65,7 +68,7 @@ WIRING = Wiring(
 )
 
 # The adapter of each port; a test gives fakes to `open_runtime`.
-PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver}
+PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver, Chat: open_chat}
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
 SEALED = (

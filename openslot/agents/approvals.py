@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.agents import approval_rules as rules
 from openslot.agents import approval_store as store
@@ -16,7 +17,7 @@ from openslot.agents.events import ApprovalDecided, ApprovalRequested
 from openslot.agents.models import Agent, Caller, Level, ToolCall
 from openslot.agents.registry import Tool
 from openslot.agents.roster import ORCHESTRATOR, with_implied
-from openslot.agents.schemas import rejected_result
+from openslot.agents.schemas import Decided, rejected_result
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.instants import iso
@@ -74,10 +75,12 @@ async def require(
     raise rules.require(await _request(work, call, asked, arguments))
 
 
-async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error: bool = False) -> None:
-    """Use an approval up and keep what the tool answered, in the transaction in which it ran."""
+async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error: bool = False) -> object:
+    """Use an approval up and keep what the tool answered, in the transaction in which it ran; return the answer."""
     if verdict.approval is None or verdict.run_as is None:
-        return
+        return result
+    if isinstance(result, Decided):
+        result = replace(result, approval_id=verdict.approval.id)
     sealed = work.runtime.cipher.seal(RESULT, msgspec.json.encode(result), owner=verdict.approval.id.bytes)
     decided = await store.decide(
         work.db,
@@ -91,6 +94,7 @@ async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error:
     if not decided:
         raise refuse("already_approved", "The call was approved already")
     await _tell(work, verdict.approval, "approved", approver=verdict.approver)
+    return result
 
 
 async def claim(work: Work, tool: Tool, approval: Approval, *, approver: str) -> Verdict:

@@ -186,6 +186,8 @@ def _checked(values: dict[str, object]) -> Settings:
     settings = msgspec.convert(values, Settings, dec_hook=_decode)
     if settings.base_url is not None and not settings.base_url.startswith(("http://", "https://")):
         raise StartupError("OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://.")
+    if settings.chat_webhook is not None and not settings.chat_webhook.startswith(("http://", "https://")):
+        raise StartupError("OPENSLOT_CHAT_WEBHOOK is wrong: it must begin with http:// or https://.")
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: with OPENSLOT_SMTP_URL, mail needs an address to come from.")
     return settings
