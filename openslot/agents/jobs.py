@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from openslot.agents import approval_store, approvals, budget, email_store
 from openslot.agents.approval_rules import RESULTS_KEPT
+from openslot.agents.deciding import keep_expired
 from openslot.core.events import Periodic
 from openslot.core.work import Work
 from openslot.jobs.batches import repeat
@@ -18,7 +19,9 @@ async def give_back(work: Work) -> str:
 
 async def expire_approvals(work: Work) -> str:
     """Close approvals that nobody has decided within 15 minutes."""
-    return f"{len(await approvals.expire(work))} approvals expired"
+    expired = await approvals.expire(work)
+    await keep_expired(work, expired)
+    return f"{len(expired)} approvals expired"
 
 
 async def tidy_agents(work: Work) -> str:

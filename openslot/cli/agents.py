@@ -7,12 +7,16 @@ import typer
 from openslot.agents import operations
 from openslot.agents.models import AgentSetup, Level
 from openslot.agents.roster import ROSTER
+from openslot.cli.approvals import app as approvals
+from openslot.cli.approvals import list_emails
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 
 app = typer.Typer(help="Agents, their levels and scopes.", no_args_is_help=True, add_completion=False)
+app.add_typer(approvals, name="approvals")
+app.command("emails")(list_emails)
 
 Slug = Annotated[str, typer.Argument(help="The agent's name, as in `agent list`")]
 

@@ -175,7 +175,7 @@ async def test_a_mail_is_in_the_layout_and_in_both_logs(runtime: Runtime, clock:
     assert message["Reply-To"] == "help@acme.example"
     assert message["From"] == "Acme <hello@acme.example>"
     assert message["List-Unsubscribe"] is None
-    html, text = part(message, "text/html"), part(message, "text/plain")
+    html, text = part(message, "text/html"), part(message, "text/plain").replace("\r\n", "\n")
     assert "<p>Dear Jonas,</p><p>it works again.<br>Thank you.</p>" in html
     assert 'class="paper inner"' in html
     assert "Dear Jonas,\n\nit works again.\nThank you." in text
@@ -354,7 +354,9 @@ async def test_marketing_mail_arrives_with_a_one_click_link_and_the_postal_addre
 
     # As it is on the wire: a mail program does not decode encoded words here.
     assert f"<{url}>" in raw.replace("\r\n ", " ")
-    assert "\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" in raw
+    assert "List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n" in raw
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert message["To"] == JONAS
     assert message["List-Unsubscribe"].strip() == f"<{url}>"
     assert url.startswith("https://book.example.com/unsubscribe/")
     assert JONAS not in url

@@ -28,16 +28,21 @@ def write_message(mail: Mail) -> bytes:
     message["Subject"] = _header_text(mail.subject)
     if mail.thread is not None:
         message["References"] = f"<{mail.thread}@{domain}>"
-    if mail.unsubscribe_url is not None:
-        message["List-Unsubscribe"] = f"<{mail.unsubscribe_url}>"
-        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     # These headers suppress automatic replies such as absence notes.
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     _write_body(message, mail)
     # Set after the body, because otherwise the header would move to the first part.
     message["Content-Language"] = mail.language
-    return message.as_bytes()
+    return _write_list_headers(mail) + message.as_bytes()
+
+
+def _write_list_headers(mail: Mail) -> bytes:
+    """Write the headers of RFC 8058; the library would turn a long address into encoded words, which nobody reads."""
+    if mail.unsubscribe_url is None:
+        return b""
+    lines = (f"List-Unsubscribe: <{mail.unsubscribe_url}>", "List-Unsubscribe-Post: List-Unsubscribe=One-Click", "")
+    return "\r\n".join(lines).encode()
 
 
 def write_message_id(mail_id: UUID, sender: MailAddress) -> str:
