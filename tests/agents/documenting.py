@@ -76,7 +76,11 @@ def _inner(part: dict[str, Any], schema: dict[str, Any]) -> list[str]:
 
 
 def _names(schema: dict[str, Any]) -> str:
-    return ", ".join(f"`{name}`" for name in schema["properties"])
+    shown = []
+    for name, part in schema["properties"].items():
+        rows = _inner(part.get("items") or {}, schema) if name == "data" else []
+        shown.append(f"`{name}` [{', '.join(rows)}]" if rows else f"`{name}`")
+    return ", ".join(shown)
 
 
 if __name__ == "__main__":
