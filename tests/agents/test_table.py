@@ -64,8 +64,8 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
     contact = await runtime.pool.fetchval("select id from contacts")
     async with runtime.transaction(OPERATOR) as work:
         other = await people.welcome(work, UserWanted(email="spam@example.org", name="Spam"))
-    whose = {"userId": str(user.id)}
-    flag = {"key": "booking_holds"}
+    whose: dict[str, object] = {"userId": str(user.id)}
+    flag: dict[str, object] = {"key": "booking_holds"}
     return {
         "list_flags": {},
         "get_flag": flag,

@@ -70,7 +70,7 @@ def cancel(
             body = {"Operations": [{"op": "replace", "value": {"active": active}}]}
             assert (await client.patch(path, json=body, headers=headers)).status_code == 200
 
-    doors = {
+    doors: dict[str, Cancel] = {
         "key": by_key,
         "link": by_link,
         "operator": by_operator,
