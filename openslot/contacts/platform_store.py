@@ -7,7 +7,7 @@ from openslot.contacts.models import Contact, CountedContact
 from openslot.contacts.store import CONTACT_COLUMNS, COUNT, to_contact
 from openslot.core.db import Db
 
-# Ids are in the order in which contacts were added. The counts of all users are added up.
+# Ids are in the order in which contacts were added. The total is kept by the database, in several rows.
 LIST_ALL = f"""
 select {CONTACT_COLUMNS}, {COUNT}, t.total
 from (select coalesce(sum(n.contacts), 0)::bigint as total from contact_counts n offset 0) t

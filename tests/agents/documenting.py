@@ -22,8 +22,7 @@ test holds it.
 - The same thing has the same JSON as in the REST API, with `userId`, the user whom it belongs to. A booking has no
   `manageUrl`: whoever has that link can cancel without an approval.
 - Lists have `limit` (at most 100) and `page`, and tell the `total`. The totals of all bookings and of all contacts
-  are sums of counts that the database keeps for each user. Only a time range, a search and the few users and event
-  types are counted.
+  are kept by the database. Only a time range, a search and the few users and event types are counted.
 - Lists over all users are ordered by what is newest: bookings by their start, everything else by when it was added.
   A search over all users' contacts needs at least 3 characters.
 """
