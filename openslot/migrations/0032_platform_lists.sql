@@ -17,11 +17,10 @@ create table if not exists contact_counts (
     contacts bigint not null
 ) with (fillfactor = 50);
 
-create or replace function count_contacts(more bigint) returns void language sql
-    begin atomic
-        insert into contact_counts as c (stripe, contacts) values (pg_backend_pid() % 1024, more)
-        on conflict (stripe) do update set contacts = c.contacts + excluded.contacts;
-    end;
+create or replace function count_contacts(more bigint) returns void language sql as $$
+    insert into contact_counts as c (stripe, contacts) values (pg_backend_pid() % 1024, more)
+    on conflict (stripe) do update set contacts = c.contacts + excluded.contacts;
+$$;
 create or replace function count_added_contacts() returns trigger language plpgsql as $$
 begin
     perform count_contacts((select count(*) from added));

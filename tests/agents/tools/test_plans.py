@@ -30,6 +30,7 @@ STATEMENTS = {
 }
 
 
+@pytest.mark.own_database
 @pytest.mark.parametrize("name", STATEMENTS)
 async def test_a_list_over_all_users_reads_no_whole_table(database_url: str, name: str) -> None:
     sql, arguments, wanted = STATEMENTS[name]
