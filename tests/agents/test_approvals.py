@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
 from openslot.agents import approval_store, approvals
+from openslot.agents.approval_rules import ApprovalStatus
 from openslot.agents.canonical import canonical, hash_arguments
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.jobs import tidy_agents
@@ -203,7 +204,7 @@ async def test_an_approval_is_used_once(runtime: Runtime, support: ToolCall, orc
     await send(runtime, orchestrator, approval_id=approval_id, decision="approve")
 
     for decision in ("approve", "reject"):
-        again = send(runtime, orchestrator, approval_id=approval_id, decision=decision)  # type: ignore[arg-type]
+        again = send(runtime, orchestrator, approval_id=approval_id, decision=decision)
         assert await refused(again) == "already_approved"
     assert await marks(runtime) == [("support", "7")]
     assert await ask(runtime, support) != approval_id
@@ -455,7 +456,7 @@ async def test_a_decision_counts_once_even_without_the_lock(runtime: Runtime, su
     approval_id = await ask(runtime, support)
     written = [
         await approval_store.decide(
-            runtime.pool, approval_id, approvals.ApprovalStatus.REJECTED, "orchestrator", now=runtime.clock()
+            runtime.pool, approval_id, ApprovalStatus.REJECTED, "orchestrator", now=runtime.clock()
         )
         for _ in range(2)
     ]

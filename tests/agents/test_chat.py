@@ -51,8 +51,10 @@ async def test_a_request_and_its_decision_are_told_without_arguments(
     await ask(runtime, support)
     await work_off(runtime, clock)
     assert chat.posted == [
-        (f"Support asks for approval to call mark. It expires at 12:15 UTC. Decide with the Orchestrator, or on the "
-        f"terminal: openslot agent approvals approve {approval_id}")
+        (
+            f"Support asks for approval to call mark. It expires at 12:15 UTC. Decide with the Orchestrator, or on the "
+            f"terminal: openslot agent approvals approve {approval_id}"
+        )
     ]
 
     await send(runtime, call_of("orchestrator"), approval_id=approval_id, decision="approve")
