@@ -17,6 +17,7 @@ from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
+from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
@@ -34,6 +35,7 @@ from openslot.webhooks.reactions import WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
 EVENTS = (
+    *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,

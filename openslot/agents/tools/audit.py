@@ -13,6 +13,7 @@ from openslot.core.instants import Instant, iso
 from openslot.core.moments import Moment, read_span
 from openslot.core.work import Work
 
+ToolName = Annotated[str, Meta(max_length=100)]
 AgentSlug = Literal[
     "support",
     "cto",
@@ -34,7 +35,7 @@ class AuditSearch(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     user_id: Annotated[
         UUID | None, Meta(description="Only calls about this user, and events of or about this user")
     ] = None
-    tool: Annotated[str | None, Meta(description="Only calls of this tool; no events", max_length=100)] = None
+    tool: Annotated[ToolName | None, Meta(description="Only calls of this tool; no events")] = None
     status: Annotated[
         CallStatus | None,
         Meta(description="Only calls that ended like this; no events. pending_approval: see approval"),
