@@ -207,7 +207,7 @@ async def _run(
             work.check_nothing_is_staged()
             await budget.settle(work, reservation)
             if verdict is not None:
-                await approvals.keep_result(work, verdict, result)
+                result = await approvals.keep_result(work, verdict, result)
     except Exception as fault:
         raise _refusal_of(fault) from fault
     return ToolAnswer(content=Raw(encode(result)))
