@@ -36,11 +36,11 @@ class TestAgent:
         answer: dict[str, Any] = (await self.post(message, **headers)).json()
         return answer
 
-    async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool and return the whole answer."""
         return await self.ask("tools/call", {"name": tool, "arguments": arguments})
 
-    async def result(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def result(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must succeed, and return its structured content."""
         answer = await self.call(tool, **arguments)
         assert not answer["result"]["isError"], answer
