@@ -5,15 +5,16 @@ from datetime import date, timedelta
 
 from openslot.agents import budget_store as store
 from openslot.agents.budget_rules import Spending, warning_at
-from openslot.agents.budget_store import ALL, Limits, Spend
+from openslot.agents.budget_store import ALL, BudgetLimits, Spend
 from openslot.agents.errors import BudgetExceeded
 from openslot.agents.events import BudgetWarned
 from openslot.agents.models import ToolCall
+from openslot.agents.roster import ROSTER
 from openslot.core.actor import Actor, ActorKind
-from openslot.core.config import Settings
+from openslot.core.config import Settings, environment_name
 from openslot.core.db import Row
 from openslot.core.dollars import to_micros, to_usd
-from openslot.core.errors import Invalid
+from openslot.core.errors import Invalid, StartupError
 from openslot.core.ids import new_id
 from openslot.core.instants import iso
 from openslot.core.work import Runtime, Work
@@ -97,15 +98,23 @@ async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, di
     return _to_spending(rows.get(ALL), on, limit=int(settings.agent_budget_global)), each
 
 
-def find_caps(settings: Settings, agent: str) -> Limits:
+def check_budgets(settings: Settings) -> None:
+    """Refuse to start with a budget for an agent that does not exist."""
+    unknown = [name for name, _ in settings.agent_budgets if name not in ROSTER]
+    if unknown:
+        names = f"{unknown[0]!r} is no agent. The agents are {', '.join(ROSTER)}"
+        raise StartupError(f"{environment_name('agent_budgets')} is wrong: {names}.")
+
+
+def find_caps(settings: Settings, agent: str) -> BudgetLimits:
     """Find the agent's cap and the global one."""
     own = dict(settings.agent_budgets).get(agent, settings.agent_budget)
-    return Limits(int(own), int(settings.agent_budget_global))
+    return BudgetLimits(int(own), int(settings.agent_budget_global))
 
 
-def _warnings(settings: Settings, agent: str) -> Limits:
+def _warnings(settings: Settings, agent: str) -> BudgetLimits:
     caps = find_caps(settings, agent)
-    return Limits(warning_at(caps.own), warning_at(caps.all))
+    return BudgetLimits(warning_at(caps.own), warning_at(caps.all))
 
 
 async def _warn(work: Work, spend: Spend, rows: Sequence[Row]) -> None:

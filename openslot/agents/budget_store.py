@@ -67,14 +67,14 @@ class Spend(NamedTuple):
     micros: int
 
 
-class Limits(NamedTuple):
+class BudgetLimits(NamedTuple):
     """The agent's own and the global one, in micro-dollars."""
 
     own: int
     all: int
 
 
-async def reserve(db: Db, spend: Spend, caps: Limits, *, now: datetime) -> list[Row]:
+async def reserve(db: Db, spend: Spend, caps: BudgetLimits, *, now: datetime) -> list[Row]:
     """Reserve a spend if it fits; return the rows of all agents and of this one, as they were before."""
     arguments = (*spend, *caps, now)
     rows = await db.fetch(RESERVE, *arguments)
@@ -84,12 +84,12 @@ async def reserve(db: Db, spend: Spend, caps: Limits, *, now: datetime) -> list[
     return rows
 
 
-async def finish(db: Db, spend: Spend, warnings: Limits) -> list[Row]:
+async def finish(db: Db, spend: Spend, warnings: BudgetLimits) -> list[Row]:
     """Turn a reservation into what was really spent; return the rows as they are now."""
     return await db.fetch(FINISH, *spend, *warnings)
 
 
-async def report(db: Db, spend: Spend, warnings: Limits) -> list[Row]:
+async def report(db: Db, spend: Spend, warnings: BudgetLimits) -> list[Row]:
     """Add what was spent without a reservation, even past the cap; return the rows as they are now."""
     return await db.fetch(REPORT, *spend, *warnings)
 

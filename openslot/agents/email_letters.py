@@ -1,7 +1,8 @@
 """An agent's e-mail as a letter in the product's layout; HTML that an agent wrote is reduced to what is safe."""
 
+from html import escape
+
 import nh3
-from markupsafe import escape
 from msgspec import Struct
 
 from openslot.agents.email_store import AgentEmail
@@ -42,7 +43,7 @@ def write_letter(
         subject=one_line(email.subject),
         heading=one_line(email.subject),
         body=LetterBody(text=paragraph(content.text, most=LONGEST_TEXT), html=write_html(content)),
-        links_label=Text("You no longer want to receive these emails") if unsubscribe else None,
+        links_label=Text("To stop receiving these emails") if unsubscribe else None,
         links=unsubscribe,
         footer=(footer,),
     )
@@ -58,7 +59,7 @@ def write_html(content: EmailContent) -> str:
     if content.html is not None:
         return clean(content.html)
     blocks = paragraph(content.text, most=LONGEST_TEXT).split("\n\n")
-    lines = ("<br>".join(str(escape(line)) for line in block.strip().split("\n")) for block in blocks if block.strip())
+    lines = ("<br>".join(escape(line) for line in block.strip().split("\n")) for block in blocks if block.strip())
     return "".join(f"<p>{block}</p>" for block in lines)
 
 

@@ -16,18 +16,16 @@ from openslot.core.ids import new_id
 from openslot.core.ports import NO_FAKES
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
+from tests.bookings.conftest import MovingClock
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 
 
-class FakeClock:
+class FakeClock(MovingClock):
     """A clock that stands still until it is moved."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now
-
-    def __call__(self) -> datetime:
-        return self.now
 
     def advance(self, by: timedelta) -> None:
         self.now += by

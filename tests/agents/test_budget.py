@@ -3,17 +3,19 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from openslot.agents import budget
 from openslot.agents.budget_rules import Spending, warning_at
 from openslot.agents.errors import BudgetExceeded
 from openslot.agents.tools.budget import NoArguments, check_budget, check_global_budget
 from openslot.core.actor import SYSTEM
-from openslot.core.config import Settings
-from openslot.core.dollars import Dollars
-from openslot.core.errors import Invalid
+from openslot.core.config import Settings, load_settings
+from openslot.core.dollars import Dollars, DollarsByName
+from openslot.core.errors import Invalid, StartupError
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.spending import NOON, FakeClock, call_of, two_runtimes
@@ -145,12 +147,13 @@ async def test_a_call_that_costs_nothing_is_never_refused_and_waits_for_nobody(r
 
 
 async def test_what_was_not_spent_is_given_back_once(runtime: Runtime) -> None:
+    await budget.reserve(runtime, call_of("support"), 5 * EMAIL)
     reservation = await budget.reserve(runtime, call_of("support"), EMAIL)
     await budget.give_back(runtime, reservation)
     await budget.give_back(runtime, reservation)
 
-    assert await spent_and_reserved(runtime, "support") == (0, 0)
-    assert await spent_and_reserved(runtime, "*") == (0, 0)
+    assert await spent_and_reserved(runtime, "support") == (0, 5 * EMAIL)
+    assert await spent_and_reserved(runtime, "*") == (0, 5 * EMAIL)
 
 
 async def test_a_reservation_whose_process_died_is_given_back_after_ten_minutes(
@@ -230,7 +233,8 @@ async def test_a_spend_counts_for_the_day_it_was_reserved_on(runtime: Runtime, c
 async def test_model_costs_are_recorded_past_the_cap_and_then_every_call_that_costs_is_refused(
     runtime: Runtime,
 ) -> None:
-    await budget.report(runtime, "support", 3 * DOLLAR)
+    await budget.report(runtime, "support", 2 * DOLLAR)
+    await budget.report(runtime, "support", 1 * DOLLAR)
 
     assert await spent_and_reserved(runtime, "support") == (3 * DOLLAR, 0)
     assert await spent_and_reserved(runtime, "*") == (3 * DOLLAR, 0)
@@ -313,7 +317,7 @@ async def test_check_global_budget_tells_the_total_and_every_agents_share(runtim
     await spend(runtime, "support", EMAIL)
     await budget.report(runtime, "cto", 2 * DOLLAR)
 
-    status = await check_global_budget.run(runtime.work(SYSTEM), call_of("cto"), NoArguments())
+    status: Any = await check_global_budget.run(runtime.work(SYSTEM), call_of("cto"), NoArguments())
 
     assert (status.agent, status.limit_usd, status.spent_usd, status.warning) == (None, 50.0, 2.001, False)
     shares = {each.agent: (each.limit_usd, each.spent_usd) for each in status.agents}
@@ -333,3 +337,43 @@ def test_a_budget_past_its_cap_has_nothing_left_and_more_than_100_percent_used()
     spending = Spending(on=NOON.date(), limit=200_000, spent=300_000)
 
     assert (spending.remaining, spending.percent_used, spending.is_warning) == (0, 150.0, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"), [("0.20", 200_000), ("5", 5_000_000), ("0", 0), (" 0.000001 ", 1), ("1e2", 100_000_000)]
+)
+def test_an_amount_in_dollars_is_read_to_the_micro_dollar(text: str, micros: int) -> None:
+    assert Dollars.parse(text) == micros
+
+
+@pytest.mark.parametrize("text", ["five", "-1", "0.0000001", "nan", "inf", "1000001", ""])
+def test_an_amount_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"not an amount|not between|decimal places"):
+        Dollars.parse(text)
+
+
+def test_budgets_are_set_by_the_operator() -> None:
+    chosen = load_settings(
+        environ={
+            "OPENSLOT_AGENT_BUDGET": "2.50",
+            "OPENSLOT_AGENT_BUDGETS": "growth=1.50, support=0.30",
+            "OPENSLOT_AGENT_BUDGET_GLOBAL": "9",
+        }
+    )
+
+    assert budget.find_caps(chosen, "growth") == (1_500_000, 9_000_000)
+    assert budget.find_caps(chosen, "support") == (300_000, 9_000_000)
+    assert budget.find_caps(chosen, "cto") == (2_500_000, 9_000_000)
+
+
+@pytest.mark.parametrize("text", ["growth", "growth=x", "growth=1,growth=2", "=-1"])
+def test_budgets_that_cant_be_read_are_refused_at_startup(text: str) -> None:
+    with pytest.raises(StartupError, match="OPENSLOT_AGENT_BUDGETS"):
+        load_settings(environ={"OPENSLOT_AGENT_BUDGETS": text})
+
+
+async def test_a_budget_of_an_agent_that_does_not_exist_is_refused_at_startup(settings: Settings) -> None:
+    wrong = replace(settings, agent_budgets=DollarsByName.parse("grwth=1"))
+    with pytest.raises(StartupError, match="'grwth' is no agent"):
+        async with open_runtime(wrong):
+            pass

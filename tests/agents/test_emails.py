@@ -462,18 +462,18 @@ async def browser_of_mail(settings: Settings) -> AsyncIterator[httpx2.AsyncClien
         yield opened
 
 
-ONE_CLICK = {
+ONE_CLICK: dict[str, Any] = {
     "content": b"List-Unsubscribe=One-Click",
     "headers": {"Content-Type": "application/x-www-form-urlencoded"},
 }
-MULTIPART = {
+MULTIPART: dict[str, Any] = {
     "content": b'--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n',
     "headers": {"Content-Type": "multipart/form-data; boundary=x"},
 }
-FROM_ELSEWHERE = {
+FROM_ELSEWHERE: dict[str, Any] = {
     **ONE_CLICK,
     "headers": {**ONE_CLICK["headers"], "Origin": "https://mail.example", "Sec-Fetch-Site": "cross-site"},
-}  # type: ignore[dict-item]
+}
 
 
 @pytest.mark.parametrize("form", [ONE_CLICK, MULTIPART, FROM_ELSEWHERE, {}])
