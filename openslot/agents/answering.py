@@ -20,7 +20,7 @@ from openslot.agents.jsonrpc import (
     write_error,
     write_result,
 )
-from openslot.agents.models import CallRecord, CallStatus
+from openslot.agents.models import AuditStatus, CallRecord
 from openslot.agents.protocol import AgentSession, answer, check_batched
 from openslot.agents.versions import WITH_BATCHES, find_spoken, read_version
 from openslot.core.errors import TooMany
@@ -134,7 +134,7 @@ async def _record_limited(arrival: Arrival) -> None:
         agent=entry.agent,
         key_id=entry.key_id,
         tool=None,
-        status=CallStatus.DENIED_RATE,
+        status=AuditStatus.DENIED_RATE,
         error_code=RATE_LIMITED,
         latency_ms=0,
         request_id=arrival.request_id,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import astuple
 
 from openslot.agents.chain import ChainEnd, ChainLink
-from openslot.agents.models import CallRecord, CallStatus
+from openslot.agents.models import AuditStatus, CallRecord
 from openslot.core.db import Db, Row
 
 FIELDS = {
@@ -78,7 +78,7 @@ async def list_links(db: Db, *, behind: int, limit: int) -> list[ChainLink]:
 def to_record(row: Row) -> CallRecord:
     """Read a record from its row."""
     values = {name: row[name] for name in FIELDS}
-    return CallRecord(**{**values, "status": CallStatus(row["status"])})
+    return CallRecord(**{**values, "status": AuditStatus(row["status"])})
 
 
 def _to_end(row: Row | None) -> ChainEnd:

@@ -9,7 +9,7 @@ from openslot.agents import approvals, audit, gates
 from openslot.agents.approval_rules import Approval
 from openslot.agents.approvals import Decision, Verdict
 from openslot.agents.calling import BY_NAME, actor_of, error_body
-from openslot.agents.models import Agent, Caller, CallRecord, CallStatus, Level, ToolCall
+from openslot.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, ToolCall
 from openslot.agents.recording import Recorder
 from openslot.agents.registry import Tool
 from openslot.core.errors import NotFound, Refusal
@@ -49,7 +49,7 @@ async def keep_expired(work: Work, expired: list[Approval]) -> None:
             scope=tool.scope if tool else None,
             tier=tool.tier if tool else None,
             input_hash=approval.arguments_hash,
-            status=CallStatus.EXPIRED,
+            status=AuditStatus.EXPIRED,
             error_code=None,
             latency_ms=0,
             cost_micros=0,

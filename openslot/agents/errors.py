@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from openslot.access.keys import AGENTS
-from openslot.agents.models import CallStatus
+from openslot.agents.models import AuditStatus
 from openslot.core.errors import Forbidden, NotFound, Refusal
 
 
@@ -13,7 +13,7 @@ class GateRefusal(Refusal):
 
     status = 200
     rpc_code: ClassVar[int]
-    recorded_as: CallStatus
+    recorded_as: AuditStatus
     """What the audit record of the call says."""
 
     def __init__(self, message: str, *, data: Mapping[str, object] | None = None) -> None:
@@ -44,7 +44,7 @@ class InsufficientScope(GateRefusal):
 
     code = "insufficient_scope"
     rpc_code = -32011
-    recorded_as = CallStatus.DENIED_SCOPE
+    recorded_as = AuditStatus.DENIED_SCOPE
 
 
 class ConfirmationRequired(GateRefusal):
@@ -52,7 +52,7 @@ class ConfirmationRequired(GateRefusal):
 
     code = "confirmation_required"
     rpc_code = -32012
-    recorded_as = CallStatus.DENIED_CONFIRM
+    recorded_as = AuditStatus.DENIED_CONFIRM
 
 
 class ApprovalRequired(GateRefusal):
@@ -60,7 +60,7 @@ class ApprovalRequired(GateRefusal):
 
     code = "approval_required"
     rpc_code = -32013
-    recorded_as = CallStatus.PENDING_APPROVAL
+    recorded_as = AuditStatus.PENDING_APPROVAL
 
 
 class BudgetExceeded(GateRefusal):
@@ -68,7 +68,7 @@ class BudgetExceeded(GateRefusal):
 
     code = "budget_exceeded"
     rpc_code = -32014
-    recorded_as = CallStatus.DENIED_BUDGET
+    recorded_as = AuditStatus.DENIED_BUDGET
 
 
 class EmailLimitReached(GateRefusal):
@@ -76,7 +76,7 @@ class EmailLimitReached(GateRefusal):
 
     code = "rate_limited"
     rpc_code = -32015
-    recorded_as = CallStatus.DENIED_RATE
+    recorded_as = AuditStatus.DENIED_RATE
 
 
 class EmailNotAllowed(GateRefusal):
@@ -84,7 +84,7 @@ class EmailNotAllowed(GateRefusal):
 
     code = "email_not_allowed"
     rpc_code = -32016
-    recorded_as = CallStatus.DENIED_EMAIL
+    recorded_as = AuditStatus.DENIED_EMAIL
 
 
 class AutonomyTooLow(GateRefusal):
@@ -92,7 +92,7 @@ class AutonomyTooLow(GateRefusal):
 
     code = "autonomy_too_low"
     rpc_code = -32017
-    recorded_as = CallStatus.DENIED_LEVEL
+    recorded_as = AuditStatus.DENIED_LEVEL
 
 
 class ApprovalRefused(GateRefusal):
@@ -100,4 +100,4 @@ class ApprovalRefused(GateRefusal):
 
     code = "approval_refused"
     rpc_code = -32018
-    recorded_as = CallStatus.REJECTED
+    recorded_as = AuditStatus.REJECTED

@@ -25,7 +25,7 @@ Params = dict[str, Any]
 encode = msgspec.json.Encoder().encode
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class RpcMessage(Struct, frozen=True, kw_only=True):
     """A request; without an id it is a notification."""
 
     id: Id | None
@@ -84,7 +84,7 @@ def read_body(body: bytes) -> object:
         raise RpcFault(PARSE_ERROR, "The body is not valid JSON") from None
 
 
-def read_message(value: object) -> Message | None:
+def read_message(value: object) -> RpcMessage | None:
     """Read one message; None if it is a response, which nobody waits for."""
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
         raise _invalid('The body must be a JSON-RPC 2.0 message: an object with "jsonrpc": "2.0"')
@@ -98,7 +98,7 @@ def read_message(value: object) -> Message | None:
     params = value.get("params", {})
     if not isinstance(params, dict):
         raise RpcFault(INVALID_PARAMS, "params must be an object", http_status=200)
-    return Message(id=value.get("id"), method=method, params=params)
+    return RpcMessage(id=value.get("id"), method=method, params=params)
 
 
 def id_of(value: object) -> Id | None:

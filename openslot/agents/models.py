@@ -72,7 +72,7 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     request_id: str
 
 
-class CallStatus(StrEnum):
+class AuditStatus(StrEnum):
     """How a call ended, as its audit record says."""
 
     OK = "ok"
@@ -104,7 +104,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     scope: str | None = None
     tier: str | None = None
     input_hash: str | None = None
-    status: CallStatus
+    status: AuditStatus
     error_code: int | None = None
     """The code of the JSON-RPC error that was answered."""
     latency_ms: int

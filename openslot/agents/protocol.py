@@ -10,7 +10,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from openslot import __version__
 from openslot.agents import budget
 from openslot.agents.calling import ToolAnswer, call_tool
-from openslot.agents.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Message, RpcFault
+from openslot.agents.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcFault, RpcMessage
 from openslot.agents.models import Caller
 from openslot.agents.tool_schemas import describe_tool
 from openslot.agents.tools import TOOLS
@@ -54,7 +54,7 @@ class _CallResult(Struct, frozen=True, kw_only=True, rename="camel"):
     meta: Mapping[str, object] | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
-async def answer(session: AgentSession, message: Message) -> Raw:
+async def answer(session: AgentSession, message: RpcMessage) -> Raw:
     """Answer a request with its result, or raise what its error says."""
     if message.method == "initialize" and session.spoken.is_stateless:
         raise _not_found(session, message.method)
@@ -74,7 +74,7 @@ async def answer(session: AgentSession, message: Message) -> Raw:
     raise _not_found(session, message.method)
 
 
-async def _count_model_cost(session: AgentSession, message: Message) -> None:
+async def _count_model_cost(session: AgentSession, message: RpcMessage) -> None:
     """Count what the agent says that it has spent on models."""
     try:
         micros = budget.read_model_cost(message.meta)
@@ -84,7 +84,7 @@ async def _count_model_cost(session: AgentSession, message: Message) -> None:
         await budget.report(session.runtime, session.caller.agent.slug, micros)
 
 
-def _welcome(message: Message) -> dict[str, object]:
+def _welcome(message: RpcMessage) -> dict[str, object]:
     return {
         "protocolVersion": choose_version(message.params.get("protocolVersion")),
         **_introduce(),
@@ -96,7 +96,7 @@ def _introduce() -> dict[str, object]:
     return {"capabilities": CAPABILITIES, "instructions": INSTRUCTIONS}
 
 
-def _list_tools(session: AgentSession, message: Message) -> Raw:
+def _list_tools(session: AgentSession, message: RpcMessage) -> Raw:
     if message.params.get("cursor") is not None:
         raise RpcFault(INVALID_PARAMS, "There is only one page of tools: leave out cursor", http_status=200)
     return _write_tools(session.caller.scopes, is_stateless=session.spoken.is_stateless)
@@ -125,7 +125,7 @@ def _not_found(session: AgentSession, method: str) -> RpcFault:
     return RpcFault(METHOD_NOT_FOUND, f"There is no method named {method[:100]!r}", http_status=status)
 
 
-def check_batched(message: Message) -> None:
+def check_batched(message: RpcMessage) -> None:
     """Refuse what must not be part of a batch."""
     if message.method == "initialize":
         raise RpcFault(INVALID_REQUEST, "initialize must not be part of a batch")

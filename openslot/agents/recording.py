@@ -9,7 +9,7 @@ from openslot.agents.approvals import Verdict
 from openslot.agents.canonical import hash_arguments
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired, GateRefusal
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
-from openslot.agents.models import CallRecord, CallStatus, ToolCall
+from openslot.agents.models import AuditStatus, CallRecord, ToolCall
 from openslot.agents.registry import CallTarget, Tool
 from openslot.core.errors import Internal, Invalid, Refusal
 from openslot.core.work import Runtime, Work
@@ -49,7 +49,7 @@ class Recorder:
 
     async def keep_done(self) -> None:
         """Keep the record of a call that has read something."""
-        await audit.keep(self._runtime, self._write(CallStatus.OK, None))
+        await audit.keep(self._runtime, self._write(AuditStatus.OK, None))
 
     async def keep_refused(self, refusal: Refusal) -> None:
         """Keep the record of a call that was refused or failed."""
@@ -57,7 +57,7 @@ class Recorder:
 
     async def keep_with(self, work: Work, refusal: Refusal | None) -> None:
         """Keep the record in the transaction of the call, behind all that it has changed."""
-        done = CallStatus(self.verdict.status) if self.verdict is not None else CallStatus.OK
+        done = AuditStatus(self.verdict.status) if self.verdict is not None else AuditStatus.OK
         if isinstance(refusal, ApprovalRequired):
             self.approval_id = UUID(str(refusal.data["approvalId"]))
         status, error_code = outcome_of(refusal) if refusal is not None else (done, None)
@@ -65,9 +65,9 @@ class Recorder:
 
     async def keep_unknown(self) -> None:
         """Keep the record of a call of a tool that does not exist."""
-        await audit.keep(self._runtime, self._write(CallStatus.UNKNOWN_TOOL, INVALID_PARAMS))
+        await audit.keep(self._runtime, self._write(AuditStatus.UNKNOWN_TOOL, INVALID_PARAMS))
 
-    def _write(self, status: CallStatus, error_code: int | None) -> CallRecord:
+    def _write(self, status: AuditStatus, error_code: int | None) -> CallRecord:
         call, tool, target, verdict = self._call, self._tool, self.target, self.verdict
         return CallRecord(
             id=call.id,
@@ -81,7 +81,7 @@ class Recorder:
             status=status,
             error_code=error_code,
             latency_ms=round((perf_counter() - self._began) * 1000),
-            cost_micros=self.cost_micros if status in {CallStatus.OK, CallStatus.APPROVED} else 0,
+            cost_micros=self.cost_micros if status in {AuditStatus.OK, AuditStatus.APPROVED} else 0,
             approval_id=verdict.approval_id if verdict is not None else self.approval_id,
             approver=verdict.approver if verdict is not None else None,
             request_id=call.request_id,
@@ -90,12 +90,12 @@ class Recorder:
         )
 
 
-def outcome_of(refusal: Refusal) -> tuple[CallStatus, int | None]:
+def outcome_of(refusal: Refusal) -> tuple[AuditStatus, int | None]:
     """Tell how a refused or failed call is recorded, and which JSON-RPC error it was answered with."""
     if isinstance(refusal, ApprovalRefused) and refusal.data.get("cause") == "expired":
-        return CallStatus.EXPIRED, refusal.rpc_code
+        return AuditStatus.EXPIRED, refusal.rpc_code
     if isinstance(refusal, GateRefusal):
         return refusal.recorded_as, refusal.rpc_code
     if isinstance(refusal, Internal):
-        return CallStatus.INTERNAL_ERROR, INTERNAL_ERROR
-    return CallStatus.INVALID_ARGUMENTS if isinstance(refusal, Invalid) else CallStatus.TOOL_ERROR, None
+        return AuditStatus.INTERNAL_ERROR, INTERNAL_ERROR
+    return AuditStatus.INVALID_ARGUMENTS if isinstance(refusal, Invalid) else AuditStatus.TOOL_ERROR, None

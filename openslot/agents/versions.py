@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from openslot.agents.jsonrpc import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION, Message, RpcFault
+from openslot.agents.jsonrpc import HEADER_MISMATCH, INVALID_PARAMS, UNSUPPORTED_VERSION, RpcFault, RpcMessage
 
 HANDSHAKE = ("2025-03-26", "2025-06-18", "2025-11-25")
 LATEST_HANDSHAKE = HANDSHAKE[-1]
@@ -48,7 +48,7 @@ def read_version(headers: Mapping[str, str]) -> str:
     return version
 
 
-def find_spoken(message: Message, headers: Mapping[str, str]) -> Spoken:
+def find_spoken(message: RpcMessage, headers: Mapping[str, str]) -> Spoken:
     """Tell which version a message is in, or refuse one that contradicts itself."""
     if VERSION not in message.meta and headers.get(VERSION_HEADER) != STATELESS:
         return Spoken(read_version(headers))
@@ -57,7 +57,7 @@ def find_spoken(message: Message, headers: Mapping[str, str]) -> Spoken:
     return Spoken(STATELESS)
 
 
-def _check_envelope(message: Message, headers: Mapping[str, str]) -> None:
+def _check_envelope(message: RpcMessage, headers: Mapping[str, str]) -> None:
     """Check what a message says about itself against its headers, by which others may have routed it."""
     meta: Mapping[str, Any] = message.meta
     missing = [key for key in (VERSION, CAPABILITIES) if key not in meta]

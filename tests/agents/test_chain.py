@@ -7,7 +7,7 @@ import pytest
 
 from openslot.agents import audit
 from openslot.agents.chain import ChainEnd, extend, follows, is_intact
-from openslot.agents.models import CallRecord, CallStatus
+from openslot.agents.models import AuditStatus, CallRecord
 from openslot.agents.verifying import verify
 from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
@@ -27,7 +27,7 @@ def record(tool: str = "check_budget", **known: Any) -> CallRecord:
             "agent": "support",
             "key_id": new_id(),
             "tool": tool,
-            "status": CallStatus.OK,
+            "status": AuditStatus.OK,
             "latency_ms": 3,
             "request_id": "r",
             **known,

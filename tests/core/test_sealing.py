@@ -49,6 +49,8 @@ PLAIN = {
 }
 # They outlive the secret key: what they seal needs none of it.
 SEALED_BY_DATA_KEYS = {
+    "agent_emails.content",
+    "approvals.result",
     "event_types.private_sealed",
     "idempotency.sealed",
     "mail_messages.content",

@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Meta, Struct, field
 
 from openslot.agents import approvals
-from openslot.agents.models import CallRecord, CallStatus, ToolCall
+from openslot.agents.models import AuditStatus, CallRecord, ToolCall
 from openslot.agents.registry import tool
 from openslot.agents.search_store import AuditFilter, RecordedEvent, list_calls, list_events
 from openslot.core.instants import Instant, iso
@@ -37,7 +37,7 @@ class AuditSearch(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     ] = None
     tool: Annotated[ToolName | None, Meta(description="Only calls of this tool; no events")] = None
     status: Annotated[
-        CallStatus | None,
+        AuditStatus | None,
         Meta(description="Only calls that ended like this; no events. pending_approval: see approval"),
     ] = None
     from_: Annotated[Moment | None, Meta(description="Earliest time")] = field(default=None, name="from")
@@ -67,7 +67,7 @@ class AuditRecord(Struct, frozen=True, kw_only=True, rename="camel"):
     scope: str | None
     tier: str | None
     input_hash: Annotated[str | None, Meta(description="SHA-256 of the arguments")]
-    status: CallStatus
+    status: AuditStatus
     error_code: Annotated[int | None, Meta(description="Code of the JSON-RPC error that was answered")]
     latency_ms: int
     cost_micros: Annotated[int, Meta(description="Cost in millionths of a US dollar")]
@@ -137,13 +137,13 @@ async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -
 
 
 async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, dict[str, Any]]:
-    ids = [c.approval_id for c in calls if c.status is CallStatus.PENDING_APPROVAL and c.approval_id is not None]
+    ids = [c.approval_id for c in calls if c.status is AuditStatus.PENDING_APPROVAL and c.approval_id is not None]
     return await approvals.pending(work, ids) if ids else {}
 
 
 def _show_record(record: CallRecord, waiting: dict[UUID, dict[str, Any]]) -> AuditRecord:
     found = waiting.get(record.approval_id) if record.approval_id is not None else None
-    is_pending = record.status is CallStatus.PENDING_APPROVAL
+    is_pending = record.status is AuditStatus.PENDING_APPROVAL
     return AuditRecord(
         id=record.id,
         at=iso(record.at),
