@@ -6,7 +6,7 @@ import sys
 import asyncpg
 import uvloop
 
-from benchmarks import effects, engine, growth, scim
+from benchmarks import agents, effects, engine, growth, scim
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, make_ceiling, make_scenery
@@ -33,6 +33,8 @@ def main() -> None:
     effects.main()
     print()
     scim.main()
+    print()
+    agents.main()
     print()
     growth.main([])
 
