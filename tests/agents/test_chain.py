@@ -96,8 +96,7 @@ EXCHANGED = """
 update agent_calls set no = case no when 2 then -3 else -2 end where no in (2, 3);
 update agent_calls set no = -no where no < 0"""
 CONTENTS_EXCHANGED = """
-create temporary table told as select no, tool from agent_calls where no in (2, 3);
-update agent_calls a set tool = t.tool from told t where a.no = 5 - t.no"""
+update agent_calls a set tool = b.tool from agent_calls b where a.no in (2, 3) and b.no = 5 - a.no"""
 DELETED_AND_MOVED_UP = """
 delete from agent_calls where no = 2;
 update agent_calls set no = -no where no > 2;
@@ -108,9 +107,8 @@ delete from agent_calls where no > 3;
 update agent_chain set records = 3, last = (select signature from agent_calls where no = 3)"""
 CUT_WITH_ITS_END_AS_IF_NEW = CUT_WITH_ITS_END + "; update agent_chain set signature = null"
 ADDED = """
-create temporary table added as select * from agent_calls where no = 5;
-update added set id = gen_random_uuid(), no = 6;
-insert into agent_calls select * from added"""
+insert into agent_calls
+select (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'no', 6))).* from agent_calls a where no = 5"""
 
 
 @pytest.mark.parametrize(
