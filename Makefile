@@ -11,6 +11,8 @@ INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --pyt
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 
+# Without bytecode every process that a test starts compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help: ## Say what each command does
@@ -35,7 +37,7 @@ $(VENV)/.everything: $(VENV)/.runtime requirements/dev.txt
 run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the first start
 	@exec $(BIN)/openslot serve --demo
 
-test: setup chromium check unit ## Run every check and every test
+test: setup chromium mcp-peers check unit ## Run every check and every test
 
 check: setup ## Format, lint, types, import contracts
 	@$(BIN)/ruff format --check --quiet .
@@ -51,6 +53,9 @@ prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST
 
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python
+
+mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run
+	@scripts/install-mcp-peers $(BIN)/python
 
 bench: setup ## Measure, as ratios within one run
 	@$(BIN)/python -m benchmarks
@@ -70,4 +75,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit prove chromium bench record record-facts messages lock clean
+.PHONY: help setup run test check unit prove chromium mcp-peers bench record record-facts messages lock clean

@@ -53,7 +53,7 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
         if zone is None:
             faults["timezone"] = NOT_A_ZONE
     if "locale" in given and given["locale"] not in LANGUAGES:
-        faults["locale"] = f"must be one of {', '.join(LANGUAGES)}"
+        faults["locale"] = Text("must be one of %(choices)s", choices=", ".join(LANGUAGES))
     if faults:
         raise Invalid(details=faults)
     return given

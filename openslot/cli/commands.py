@@ -33,6 +33,7 @@ GROUPS = {
     "calendar": "calendars",
     "mail": "mail",
     "brand": "brand",
+    "flag": "flags",
     "agent": "agents",
     "audit": "audit",
 }

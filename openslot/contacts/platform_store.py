@@ -7,10 +7,10 @@ from openslot.contacts.models import Contact, CountedContact
 from openslot.contacts.store import CONTACT_COLUMNS, COUNT, to_contact
 from openslot.core.db import Db
 
-# Ids are in the order in which contacts were added. The counts of all users are added up.
+# Ids are in the order in which contacts were added. The total is kept by the database, in several rows.
 LIST_ALL = f"""
 select {CONTACT_COLUMNS}, {COUNT}, t.total
-from (select coalesce(sum(n.contacts), 0)::bigint as total from contact_counts n) t
+from (select coalesce(sum(n.contacts), 0)::bigint as total from contact_counts n offset 0) t
 left join lateral (select * from contacts where t.total > $2 order by id desc limit $1 offset $2) c on true
 order by c.id desc"""
 # The trigrams lead to the contacts; `materialized` keeps the planner from scanning all of them in order instead.

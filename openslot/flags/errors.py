@@ -10,7 +10,7 @@ class FlagNotFound(NotFound):
     code = "flag_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Feature flag not found")
+        super().__init__(Text("Feature flag not found"))
 
 
 class FeatureDisabled(Forbidden):

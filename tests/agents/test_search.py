@@ -130,6 +130,6 @@ async def test_every_filter_reads_an_index_in_order(runtime: Runtime) -> None:
         plan = await runtime.pool.fetch(
             f"explain select * from agent_calls where {condition} order by at desc, id desc limit 21"
         )
-        words = " ".join(row[0] for row in plan)
+        words = " ".join(row["QUERY PLAN"] for row in plan)
         assert "Index Scan" in words, (condition, words)
         assert "Sort" not in words, (condition, words)

@@ -52,9 +52,8 @@ def test_every_tool_takes_the_arguments_of_the_table_and_no_others(row: Row) -> 
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_every_description_tells_what_a_call_costs_and_what_confirm_is_for(tool: Any) -> None:
+def test_every_description_tells_what_a_call_costs_and_who_approves_it(tool: Any) -> None:
     assert "cost" in tool.description.lower()
-    assert ("confirm: true" in tool.description) is (tool.tier != "T1")
     assert ("approval by the Orchestrator" in tool.description) is (tool.tier == "T3")
 
 
@@ -65,8 +64,8 @@ async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: Use
     contact = await runtime.pool.fetchval("select id from contacts")
     async with runtime.transaction(OPERATOR) as work:
         other = await people.welcome(work, UserWanted(email="spam@example.org", name="Spam"))
-    whose = {"userId": str(user.id)}
-    flag = {"key": "booking_holds"}
+    whose: dict[str, object] = {"userId": str(user.id)}
+    flag: dict[str, object] = {"key": "booking_holds"}
     return {
         "list_flags": {},
         "get_flag": flag,

@@ -93,6 +93,20 @@ async def test_the_total_follows_what_is_added_and_deleted(
     assert await total() == 0
 
 
+async def test_two_who_add_a_contact_at_the_same_time_do_not_wait_for_each_other(
+    run: Run, runtime: Runtime, user: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as slow:
+        wanted = ContactWanted(name="Slow", email="slow@example.org")  # type: ignore[arg-type]
+        await contacts.add_contact(slow, user, wanted)
+        async with runtime.transaction(OPERATOR) as quick:
+            wanted = ContactWanted(name="Quick", email="quick@example.org")  # type: ignore[arg-type]
+            await contacts.add_contact(quick, user, wanted)
+        assert (await run("list_contacts"))["pagination"]["total"] == 1
+
+    assert (await run("list_contacts"))["pagination"]["total"] == 2
+
+
 async def test_metadata_is_changed_and_cleared(run: Run, runtime: Runtime, known: list[str]) -> None:
     contact_id = known[3]
     changed = await run(
