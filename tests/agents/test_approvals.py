@@ -27,6 +27,8 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, other_mark, send
 from tests.agents.spending import FakeClock, call_of, make_key
 
+pytestmark = pytest.mark.own_database  # it adds a table
+
 ROUNDS = 20
 
 
