@@ -1,6 +1,5 @@
 """A call of tier T3 waits for the Orchestrator or a person, runs once, and only as it was asked for."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from datetime import timedelta
 from uuid import UUID
@@ -11,8 +10,7 @@ from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
-from openslot.agents import approval_store, approvals
-from openslot.agents.approval_rules import ApprovalStatus
+from openslot.agents import approvals
 from openslot.agents.canonical import canonical, hash_arguments
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.jobs import tidy_agents
@@ -26,6 +24,8 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, other_mark, send
 from tests.agents.spending import FakeClock, call_of, make_key
+
+pytestmark = pytest.mark.own_database  # it adds a table
 
 ROUNDS = 20
 
@@ -369,106 +369,3 @@ async def test_a_revoked_key_of_the_requester_counts_although_another_one_is_act
         await access.revoke_credential(work, CredentialKind.AGENT_KEY, "support", support.caller.key_id)
 
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="approve")) == "requester_key"
-
-
-async def _expire(runtime: Runtime) -> int:
-    async with runtime.transaction(SYSTEM) as work:
-        return len(await approvals.expire(work))
-
-
-async def _settled(*calls: Awaitable[object]) -> list[object]:
-    return list(await asyncio.gather(*calls, return_exceptions=True))
-
-
-def count_refused(outcomes: list[object]) -> int:
-    assert all(not isinstance(each, BaseException) or isinstance(each, ApprovalRefused) for each in outcomes), outcomes
-    return sum(isinstance(each, ApprovalRefused) for each in outcomes)
-
-
-async def test_of_two_approvals_at_once_one_runs_the_call(
-    runtime: Runtime, other: Runtime, support: ToolCall, orchestrator: ToolCall
-) -> None:
-    for number in range(ROUNDS):
-        arguments = {**ARGUMENTS, "userId": str(number)}
-        approval_id = await ask(runtime, support, arguments)
-        outcomes = await _settled(
-            send(runtime, orchestrator, arguments, approval_id=approval_id, decision="approve"),
-            send(other, orchestrator, arguments, approval_id=approval_id, decision="approve"),
-        )
-        assert count_refused(outcomes) == 1
-
-    assert len(await marks(runtime)) == ROUNDS
-
-
-async def test_of_an_approval_and_a_rejection_at_once_one_counts(
-    runtime: Runtime, other: Runtime, support: ToolCall, orchestrator: ToolCall
-) -> None:
-    for number in range(ROUNDS):
-        arguments = {**ARGUMENTS, "userId": str(number)}
-        approval_id = await ask(runtime, support, arguments)
-        outcomes = await _settled(
-            send(runtime, orchestrator, arguments, approval_id=approval_id, decision="approve"),
-            send(other, orchestrator, arguments, approval_id=approval_id, decision="reject"),
-        )
-        assert count_refused(outcomes) == 1
-        is_approved = (await row_of(runtime, approval_id))["status"] == "approved"
-        assert (("support", str(number)) in await marks(runtime)) == is_approved
-
-
-async def test_an_approval_at_the_moment_of_its_expiry_either_runs_or_expires(
-    runtime: Runtime, settings: Settings, support: ToolCall, orchestrator: ToolCall, clock: FakeClock
-) -> None:
-    late = FakeClock()
-    async with open_runtime(settings, clock=late) as sweeper:
-        for number in range(ROUNDS):
-            arguments = {**ARGUMENTS, "userId": str(number)}
-            approval_id = await ask(runtime, support, arguments)
-            late.now = clock.now + timedelta(minutes=15)
-            outcomes = await _settled(
-                send(runtime, orchestrator, arguments, approval_id=approval_id, decision="approve"), _expire(sweeper)
-            )
-            has_run = not isinstance(outcomes[0], ApprovalRefused)
-            status = (await row_of(runtime, approval_id))["status"]
-            assert (("support", str(number)) in await marks(runtime)) == has_run == (status == "approved")
-
-
-async def test_the_same_call_in_two_processes_at_once_asks_once(
-    runtime: Runtime, other: Runtime, support: ToolCall
-) -> None:
-    for number in range(ROUNDS):
-        arguments = {**ARGUMENTS, "userId": str(number)}
-        ids = await asyncio.gather(*(ask(each, support, arguments) for each in (runtime, other) * 3))
-        assert len(set(ids)) == 1
-
-    assert await runtime.pool.fetchval("select count(*) from approvals") == ROUNDS
-
-
-async def test_a_repeat_during_the_decision_waits_on_or_gets_the_result(
-    runtime: Runtime, other: Runtime, support: ToolCall, orchestrator: ToolCall
-) -> None:
-    for number in range(ROUNDS):
-        arguments = {**ARGUMENTS, "userId": str(number)}
-        approval_id = await ask(runtime, support, arguments)
-        decided, repeated = await _settled(
-            send(runtime, orchestrator, arguments, approval_id=approval_id, decision="approve"),
-            send(other, support, arguments, approval_id=approval_id),
-        )
-        assert not isinstance(decided, BaseException)
-        if isinstance(repeated, BaseException):
-            assert isinstance(repeated, ApprovalRequired)
-        again = await send(other, support, arguments, approval_id=approval_id)
-        assert again.result == {"outcome": "done", "approvalId": str(approval_id), "userId": str(number)}
-
-    assert len(await marks(runtime)) == ROUNDS
-
-
-async def test_a_decision_counts_once_even_without_the_lock(runtime: Runtime, support: ToolCall) -> None:
-    approval_id = await ask(runtime, support)
-    written = [
-        await approval_store.decide(
-            runtime.pool, approval_id, ApprovalStatus.REJECTED, "orchestrator", now=runtime.clock()
-        )
-        for _ in range(2)
-    ]
-
-    assert written == [True, False]

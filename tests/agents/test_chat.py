@@ -21,6 +21,8 @@ from tests.agents.spending import FakeClock, call_of, make_key
 from tests.webhooks.conftest import work_off, work_until_settled
 from tests.webhooks.receiver import receiving
 
+pytestmark = pytest.mark.own_database  # it adds a table
+
 
 @pytest.fixture
 def clock() -> FakeClock:

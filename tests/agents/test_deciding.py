@@ -25,6 +25,8 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send
 from tests.agents.spending import FakeClock, call_of, make_key
 
+pytestmark = pytest.mark.own_database  # it adds a table
+
 RECORDS = "select agent, tool, status, approver, approval_id, input_hash from agent_calls order by no"
 
 
