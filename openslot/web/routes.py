@@ -9,6 +9,7 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login, start
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.widget.script import widget_script
 
 PAGES = Mount(
     prefix="",
@@ -32,5 +33,6 @@ PAGES = Mount(
         static_file,
         favicon,
         robots,
+        widget_script,
     ],
 )
