@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
+from openslot.bookings.public_api import booking_limit
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
@@ -90,7 +91,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             open_to_other_origins=True,
             reads=READS,
-            writes=RateLimit("book", settings.limit_public),
+            writes=booking_limit(settings),
         ),
         Door(
             name="service",

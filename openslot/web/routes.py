@@ -3,6 +3,15 @@
 from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
+from openslot.web.booking_page.event_type import book, show_event_type
+from openslot.web.booking_page.host import show_host
+from openslot.web.booking_page.manage import (
+    ask_to_cancel,
+    cancel,
+    reschedule,
+    show_managed,
+    show_reschedule,
+)
 from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.invite import accept_invitation, show_invitation
@@ -34,5 +43,13 @@ PAGES = Mount(
         favicon,
         robots,
         widget_script,
+        show_host,
+        show_event_type,
+        book,
+        show_managed,
+        show_reschedule,
+        reschedule,
+        ask_to_cancel,
+        cancel,
     ],
 )
