@@ -5,6 +5,7 @@ from openslot.web.account import change_password, show_account
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
 from openslot.web.booking_page.event_type import book, show_event_type
 from openslot.web.booking_page.host import show_host
+from openslot.web.booking_page.llms import llms_text
 from openslot.web.booking_page.manage import (
     ask_to_cancel,
     cancel,
@@ -42,6 +43,7 @@ PAGES = Mount(
         static_file,
         favicon,
         robots,
+        llms_text,
         widget_script,
         show_host,
         show_event_type,

@@ -15,6 +15,8 @@ from openslot.core.work import Work
 from openslot.http.limits import take
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.for_assistants import write_offer
+from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
@@ -39,6 +41,8 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
     visit = _visit(work, request, username, slug)
     options = visit.options
+    if (wanted := choose_format(request)) is not Format.HTML:
+        return await write_offer(visit.work, request, visit.which, wanted)
     if options.view == "zones":
         return zones_page(work, options, back=request.path)
     if options.start is None:

@@ -4,6 +4,8 @@ from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.for_assistants import write_host
+from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.view import find_colour, initials, show
 
@@ -11,6 +13,8 @@ from openslot.web.booking_page.view import find_colour, initials, show
 @get("/{username}")
 async def show_host(work: Work, request: Request, username: str) -> Response:
     """Show a host's public event types."""
+    if (wanted := choose_format(request)) is not Format.HTML:
+        return await write_host(work, username, wanted)
     options = read_options(request)
     host = await get_host_page(work, username)
     colour = await find_colour(work, host.event_types[0] if host.event_types else None)

@@ -31,7 +31,7 @@ dialog slot{display:block;padding:0 20px 20px}
   const make = (tag, part) => Object.assign(document.createElement(tag), { part });
 
   customElements.define(NAME, class extends HTMLElement {
-    static observedAttributes = ["url", "mode", "theme", "accent", "label"];
+    static observedAttributes = ["url", "mode", "theme", "accent", "label", "lang"];
     #root = this.attachShadow({ mode: "open" });
     #mounted;
     #isPlanned;
@@ -87,15 +87,15 @@ dialog slot{display:block;padding:0 20px 20px}
 
       const theme = this.getAttribute("theme") ?? "auto";
       const accent = /^#?([\da-f]{6})$/i.exec(this.getAttribute("accent") ?? "")?.[1];
-      const asked = { embed: 1, theme, accent, embed_origin: location.origin };
+      const lang = this.closest("[lang]")?.lang;
+      const asked = { embed: 1, theme, accent, lang, embed_origin: location.origin };
       for (const [name, value] of Object.entries(asked)) if (value) this.#url.searchParams.set(name, value);
 
       this.#mounted = new AbortController();
       const { signal } = this.#mounted;
       addEventListener("message", (message) => this.#receive(message), { signal });
 
-      const language = (this.closest("[lang]")?.lang || navigator.language).slice(0, 2);
-      const [book, close] = WORDS[language] ?? WORDS.en;
+      const [book, close] = WORDS[(lang || navigator.language).slice(0, 2)] ?? WORDS.en;
       this.#label = this.getAttribute("label") || link?.textContent.trim() || book;
       if (!["popup", "floating"].includes(this.getAttribute("mode"))) return this.#load(this.#root);
 
@@ -137,7 +137,7 @@ dialog slot{display:block;padding:0 20px 20px}
     }
 
     #unload() {
-      clearTimeout(this.#timer);
+      this.#timer = clearTimeout(this.#timer);
       this.#frame?.remove();
       this.#link.remove();
       this.#frame = undefined;
@@ -157,7 +157,9 @@ dialog slot{display:block;padding:0 20px 20px}
       else if (EVENTS.includes(type)) {
         const { source: _, type: __, ...detail } = data;
         if (type === "ready") {
-          clearTimeout(this.#timer);
+          // Each page that the frame moves on to is ready again; the site is told once.
+          if (!this.#timer) return;
+          this.#timer = clearTimeout(this.#timer);
           this.#link.remove();
         }
         this.#emit(type, detail);
