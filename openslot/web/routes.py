@@ -19,6 +19,7 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login, start
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.widget.demo import show_widget_demo
 from openslot.web.widget.script import widget_script
 
 PAGES = Mount(
@@ -45,6 +46,7 @@ PAGES = Mount(
         robots,
         llms_text,
         widget_script,
+        show_widget_demo,
         show_host,
         show_event_type,
         book,

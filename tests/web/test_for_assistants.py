@@ -146,11 +146,24 @@ async def test_local_times_are_in_the_zone_that_is_asked_for_or_the_hosts(
     assert tokyo["nextSlots"][0]["time"] != host["nextSlots"][0]["time"]
 
 
+async def test_the_list_starts_on_the_day_that_is_asked_for_and_never_in_the_past(
+    client: httpx2.AsyncClient, user: User
+) -> None:
+    now = (await client.get("/mara/30min.json")).json()
+    day = now["nextSlots"][-1]["date"]
+    later, past, unknown = [
+        (await client.get(f"/mara/30min.json?date={each}")).json() for each in (day, "2001-01-01", "soon")
+    ]
+
+    assert later["nextSlots"][0]["date"] == later["firstDay"] == day
+    assert past == unknown == now
+
+
 async def test_without_open_times_it_says_so(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     await change(runtime, user, min_notice_minutes=int(timedelta(days=90).total_seconds() // 60))
     text = (await client.get("/mara/30min.md")).text
 
-    assert "There are no open times in the next 62 days" in text
+    assert "There are no open times in the 62 days from " in text
     assert (await client.get("/mara/30min.json")).json()["nextSlots"] == []
 
 

@@ -13,7 +13,7 @@ from openslot.availability.models import ByPage, Slot, SlotContext
 from openslot.availability.slot_json import write_slots
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
-from openslot.core.zones import find_zone, get_zone
+from openslot.core.zones import get_zone
 from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
@@ -23,6 +23,7 @@ from openslot.routing import Request, Response
 from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.formats import Format
 from openslot.web.booking_page.markdown import MARKDOWN, write_markdown
+from openslot.web.booking_page.options import Options, read_options
 
 MOST_SLOTS = 40
 HEADERS = {"vary": "accept", "cache-control": "no-cache", "access-control-allow-origin": "*"}
@@ -42,6 +43,7 @@ class OfferForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
     host: ShownHost
     event_type: OfferedEventType
     timezone: str
+    first_day: str
     next_slots: list[Slot]
     page_url: str
     slots_url: str
@@ -66,7 +68,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     """Write an event type's page for an assistant, with its next open slots."""
     which = replace(which, slug=which.slug.removesuffix(wanted.suffix))
     try:
-        offer, event_type = await _read_offer(work, which, request.query.get("tz", ""))
+        offer, event_type = await _read_offer(work, which, read_options(request))
     except NotFound as refusal:
         return _refuse(refusal, wanted)
     if wanted is Format.JSON:
@@ -76,20 +78,22 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
     return _send_markdown(text)
 
 
-async def _read_offer(work: Work, which: ByPage, timezone: str) -> tuple[OfferForAssistants, EventType]:
-    zone = find_zone(timezone) or get_zone((await availability.get_offer(work, which)).host_zone)
+async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[OfferForAssistants, EventType]:
+    zone = options.zone or get_zone((await availability.get_offer(work, which)).host_zone)
     today = work.now.astimezone(zone).date()
-    last = today + timedelta(days=MOST_DAYS - 1)
-    found, slots, _ = await availability.list_open(work, which, timezone=str(zone), first=today, last=last)
+    first = max(options.on or today, today)
+    last = first + timedelta(days=MOST_DAYS - 1)
+    found, slots, _ = await availability.list_open(work, which, timezone=str(zone), first=first, last=last)
     first_slots = write_slots(replace(slots, starts=slots.starts[:MOST_SLOTS]), viewer=zone)
     event_type = found.setting.event_type
-    asked = {"timezone": str(zone), "startDate": today.isoformat(), "endDate": last.isoformat()}
+    asked = {"timezone": str(zone), "startDate": first.isoformat(), "endDate": last.isoformat()}
     query = urlencode(asked | ({"token": which.token} if which.token else {}))
     base, path = work.runtime.settings.public_url, f"{found.host_username}/{event_type.slug}"
     offer = OfferForAssistants(
         host=_show_host(found),
         event_type=show_offered(event_type),
         timezone=str(zone),
+        first_day=first.isoformat(),
         next_slots=msgspec.json.decode(first_slots, type=list[Slot]),
         page_url=f"{base}/{path}" + (f"?{urlencode({'token': which.token})}" if which.token else ""),
         slots_url=f"{base}/api/public/{path}/slots?{query}",

@@ -21,9 +21,10 @@ button{font:600 16px/1.25 system-ui,sans-serif;min-height:44px;padding:10px 20px
 button:focus-visible{outline:3px solid Highlight;outline-offset:2px}
 :host([mode=floating])>button{position:fixed;inset-block-end:20px;inset-inline-end:20px;z-index:2147483000;border-radius:99px;box-shadow:0 4px 16px #0004}
 :host([mode=floating][position=start])>button{inset-inline:20px auto}
-dialog{width:min(1000px,100vw - 32px);max-width:none;max-height:calc(100dvh - 32px);box-sizing:border-box;padding:0;border:0;border-radius:16px;background:Canvas;color:CanvasText;overflow:hidden;box-shadow:0 8px 40px #0006}
+dialog{color-scheme:light dark;width:min(1000px,100vw - 32px);max-width:none;max-height:calc(100dvh - 32px);box-sizing:border-box;padding:0;border:0;border-radius:16px;background:Canvas;color:CanvasText;overflow:hidden;box-shadow:0 8px 40px #0006}
 dialog::backdrop{background:#0008}
-dialog button{display:block;min-width:44px;padding:0;margin-inline-start:auto;background:none;color:inherit;font-size:24px}
+header{display:flex;align-items:center;padding-inline-start:20px;font:600 16px/1.25 system-ui,sans-serif}
+dialog button{min-width:44px;padding:0;margin-inline-start:auto;background:none;color:inherit;font-size:24px}
 dialog iframe{max-height:calc(100dvh - 76px);border-radius:0}
 dialog slot{display:block;padding:0 20px 20px}
 @media(prefers-reduced-motion:no-preference){dialog[open]{animation:a .12s}@keyframes a{from{opacity:0}}}`);
@@ -107,12 +108,14 @@ dialog slot{display:block;padding:0 20px 20px}
 
       const dialog = make("dialog", "dialog");
       dialog.ariaLabel = this.#label;
-      dialog.style.colorScheme = theme === "auto" ? "light dark" : theme;
+      dialog.style.colorScheme = theme;
       const closer = make("button", "close");
       closer.textContent = "×";
       closer.ariaLabel = close;
       closer.addEventListener("click", () => this.close());
-      dialog.append(closer);
+      const header = make("header", "header");
+      header.append(this.#label, closer);
+      dialog.append(header);
       dialog.addEventListener("click", (event) => event.target === dialog && this.close());
       // Without its frame, the page lets go of a slot that it held.
       dialog.addEventListener("close", () => this.#unload());

@@ -21,7 +21,7 @@ function tell() {
   new ResizeObserver(() => post("height", { height: contentHeight() })).observe(document.documentElement);
   // Before the page's own handlers, which may close what is open: one press closes one thing.
   addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !event.isComposing && !document.querySelector(OPEN)) post("close");
+    if (/^Escape$/.test(event.key) && !event.isComposing && !document.querySelector(OPEN)) post("close");
   }, { capture: true });
 }
 
