@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.analytics.jobs import ANALYTICS_JOBS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
@@ -41,6 +42,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *CALENDAR_JOBS,
     *MAIL_JOBS,
     *SCIM_JOBS,
+    *ANALYTICS_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

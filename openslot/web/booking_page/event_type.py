@@ -22,6 +22,7 @@ from openslot.web.booking_page.options import Options, read_options, read_start,
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.refusing import list_notices
 from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.visits import count_visit
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
 
@@ -46,7 +47,9 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     if options.view == "zones":
         return zones_page(work, options, back=request.path)
     if options.start is None:
-        return await _show(visit, await pick_month(work, visit.which, options))
+        picked = await pick_month(work, visit.which, options)
+        _count(visit, request, picked)
+        return await _show(visit, picked)
     picked = await pick_start(work, visit.which, options, options.start)
     return await _show(visit, picked, status=200 if picked.is_open else 409)
 
@@ -74,6 +77,19 @@ def _visit(work: Work, request: Request, username: str, slug: str) -> Visit:
         address=request.address,
         options=options,
         which=ByPage(username, slug, options.token),
+    )
+
+
+def _count(visit: Visit, request: Request, picked: Picked) -> None:
+    found = picked.found
+    event_type_id = found.setting.event_type.id
+    count_visit(
+        visit.work,
+        request,
+        visit.options,
+        username=found.host_username,
+        zone=found.host_zone,
+        event_type_id=event_type_id,
     )
 
 
