@@ -13,11 +13,12 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take
+from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.for_assistants import write_offer
 from openslot.web.booking_page.formats import Format, choose_format
-from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_wanted
+from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.refusing import list_notices
@@ -96,8 +97,8 @@ def _count(visit: Visit, request: Request, picked: Picked) -> None:
 async def _book(visit: Visit, form: Form[BookingForm]) -> Booking:
     work = visit.work
     await take(work.runtime, booking_limit(work.runtime.settings), visit.address)
-    async with work.transaction():
-        return await bookings.create_booking(work, read_wanted(visit.which, form, visit.options))
+    wanted = read_wanted(visit.which, form, visit.options)
+    return await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.create_booking(it, wanted))
 
 
 async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) -> Response:
@@ -106,7 +107,8 @@ async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) ->
     if start is None:
         picked = await pick_month(visit.work, visit.which, visit.options)
         return await _show(visit, picked, form=form, status=status)
-    picked = await pick_start(visit.work, visit.which, with_zone(visit.options, form["tz"]), start)
+    options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
+    picked = await pick_start(visit.work, visit.which, options, start, without=own)
     shown = await _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **refusal.headers})
 
@@ -134,6 +136,7 @@ async def _show(
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
         zone=show_zone(str(picked.zone), options, visit.work),
+        guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form or begin_form(event_type, options),
         notices=notices,

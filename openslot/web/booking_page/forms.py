@@ -63,8 +63,13 @@ def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) 
         notes=sent.notes,
         answers=_read_answers(form.values),
         guests=tuple(filter(None, GUESTS.split(sent.guests))),
-        hold_id=UUID(sent.hold) if SHAPE.fullmatch(sent.hold) else None,
+        hold_id=read_hold(sent.hold),
     )
+
+
+def read_hold(text: str) -> UUID | None:
+    """Read which hold a form has; a booking without one is possible too."""
+    return UUID(text) if SHAPE.fullmatch(text) else None
 
 
 def begin_form(event_type: EventType, options: Options) -> Form[BookingForm]:

@@ -16,6 +16,7 @@ from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.http.limits import take
+from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.confirmation import show_booking
 from openslot.web.booking_page.facts import list_facts
@@ -116,16 +117,17 @@ async def _open(work: Work, request: Request, token: str) -> Managed:
 async def _move(managed: Managed, sent: RescheduleForm) -> None:
     work = managed.work
     await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
-    async with work.transaction():
-        ref = BookingRef(managed.booking.id, None)
-        await bookings.reschedule_booking(work, ref, sent.start, reason=sent.reason)
+    ref = BookingRef(managed.booking.id, None)
+    await run_in_turn(
+        work.runtime, PUBLIC, lambda it: bookings.reschedule_booking(it, ref, sent.start, reason=sent.reason)
+    )
 
 
 async def _cancel(managed: Managed, sent: CancelForm) -> None:
     work = managed.work
     await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
-    async with work.transaction():
-        await bookings.cancel_booking(work, BookingRef(managed.booking.id, None), reason=sent.reason)
+    ref = BookingRef(managed.booking.id, None)
+    await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.cancel_booking(it, ref, reason=sent.reason))
 
 
 async def _pick(managed: Managed, start: str = "") -> Picked:
@@ -134,7 +136,7 @@ async def _pick(managed: Managed, start: str = "") -> Picked:
     which, own = ByBooking(booking.event_type_id), booking.seat_id or booking.claim_id
     zone, chosen = get_zone(booking.invitee_zone), read_start(start) or options.start
     if chosen is None:
-        return await pick_month(managed.work, which, options, zone=zone, without=own)
+        return await pick_month(managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at)
     return await pick_start(managed.work, which, options, chosen, zone=zone, without=own)
 
 
@@ -171,6 +173,7 @@ async def _show_times(
         picked=picked,
         former=show_start(managed.booking.starts_at, picked.zone, locale, hours),
         zone=show_zone(str(picked.zone), options, managed.work),
+        guesses_zone=False,
         hours=hours,
         form=form or Form(),
         notices=notices,

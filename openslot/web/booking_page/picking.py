@@ -6,12 +6,13 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from openslot.availability import operations as availability
 from openslot.availability.models import EventTypeRef, SlotContext
 from openslot.core.instants import iso
 from openslot.core.work import Work
-from openslot.core.zones import at_second, get_zone
+from openslot.core.zones import at_second, floor_second, get_zone
 from openslot.i18n.languages import Locale
 from openslot.web.booking_page.calendar import ShownMonth, show_month
 from openslot.web.booking_page.clock import Hours, say_day, say_minute
@@ -39,11 +40,20 @@ class Picked(Struct, frozen=True, kw_only=True):
 
 
 async def pick_month(
-    work: Work, which: EventTypeRef, options: Options, *, zone: ZoneInfo | None = None, without: UUID | None = None
+    work: Work,
+    which: EventTypeRef,
+    options: Options,
+    *,
+    zone: ZoneInfo | None = None,
+    without: UUID | None = None,
+    apart_from: datetime | None = None,
 ) -> Picked:
-    """Read the month that a page shows."""
+    """Read the month that a page shows; a booking that moves is not offered its own time."""
     month = options.month or (options.on and options.on.replace(day=1))
     read = await availability.list_month(work, which, zone=options.zone or zone, month=month, without=without)
+    if apart_from is not None:
+        others = [start for start in read.slots.starts if start != floor_second(apart_from)]
+        read = replace(read, slots=replace(read.slots, starts=others))
     shown = show_month(read, locale=options.locale, hours=hours_of(options), on=options.on)
     return Picked(found=read.found, zone=read.zone, month=shown)
 
