@@ -13,6 +13,7 @@ from openslot.web.booking_page.manage import (
     show_managed,
     show_reschedule,
 )
+from openslot.web.booking_page.qr import qr_image, show_qr
 from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.invite import accept_invitation, show_invitation
@@ -49,6 +50,8 @@ PAGES = Mount(
         show_widget_demo,
         show_host,
         show_event_type,
+        show_qr,
+        qr_image,
         book,
         show_managed,
         show_reschedule,

@@ -21,6 +21,7 @@ from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
+from openslot.web.booking_page.preview import preview_event_type
 from openslot.web.booking_page.refusing import list_notices
 from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.visits import count_visit
@@ -133,6 +134,7 @@ async def _show(
         host_path=f"/{found.host_username}",
         initials=initials(found.host_name),
         event_type=event_type,
+        preview=preview_event_type(visit.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
         zone=show_zone(str(picked.zone), options, visit.work),

@@ -9,7 +9,10 @@ from playwright.async_api import Browser, Page
 from tests.live import serving
 
 # What a careful site allows: the widget's script and its frame, and no inline styles.
-POLICY = "default-src 'none'; script-src {service} 'nonce-site'; frame-src {service} 'self'; style-src 'self'; img-src 'self'"
+POLICY = (
+    "default-src 'none'; script-src {service} 'nonce-site'; frame-src {service} 'self'; "
+    "style-src 'self'; img-src 'self'"
+)
 # Collects every event of the widget and every message, as the site sees them.
 COLLECT = """<script nonce="site">
 const seen = [], messages = [];

@@ -1,6 +1,5 @@
 """The demo page: all three modes and a plain link where there is demo data, a kind page where there is none."""
 
-from collections.abc import AsyncIterator
 from typing import Literal
 
 import httpx2
@@ -17,11 +16,11 @@ from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL
 
 
 @pytest.fixture
-async def demo(client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[httpx2.AsyncClient]:
+async def demo(client: httpx2.AsyncClient, runtime: Runtime) -> httpx2.AsyncClient:
     """Seed the demo data."""
     async with runtime.transaction(OPERATOR) as work:
         await seed(work)
-    yield client
+    return client
 
 
 def test_the_demo_page_belongs_to_the_demo_host() -> None:
@@ -51,9 +50,7 @@ async def test_it_shows_three_modes_and_a_plain_link(demo: httpx2.AsyncClient) -
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault(
-    browser: Browser, demo: httpx2.AsyncClient, scheme: Literal["light", "dark"]
-) -> None:
+async def test_axe_finds_no_fault(browser: Browser, demo: httpx2.AsyncClient, scheme: Literal["light", "dark"]) -> None:
     # axe looks into the frames, too.
     context = await browser.new_context(base_url=str(demo.base_url), color_scheme=scheme)
     page = await context.new_page()

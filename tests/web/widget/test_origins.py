@@ -39,15 +39,18 @@ async def test_messages_that_are_not_from_the_frame_are_ignored(browser: Browser
 
 async def test_messages_of_another_page_in_the_frame_are_ignored(browser: Browser, service: str) -> None:
     intruder = f'<script nonce="site">parent.postMessage({BOOKED}, "*")</script>'.replace("'", '"')
-    async with site(browser, {"/": intruder}, service=service, name="127.0.0.1") as foreign:
-        async with site(browser, {"/": page_with(widget(service), service=service)}, service=service) as address:
-            page, _ = await open_site(browser, address, bypass_csp=True)
-            await wait_for_event(page, "ready")
-            framed = next(frame for frame in page.frames if "/framed" in frame.url)
-            await framed.goto(foreign)
-            await page.wait_for_function("() => messages.some((each) => each.type === 'booked')")
-            await page.evaluate(SETTLE)
-            assert "booked" not in await page.evaluate("() => seen.map(([kind]) => kind)")
+    pages = {"/": page_with(widget(service), service=service)}
+    async with (
+        site(browser, {"/": intruder}, service=service, name="127.0.0.1") as foreign,
+        site(browser, pages, service=service) as address,
+    ):
+        page, _ = await open_site(browser, address, bypass_csp=True)
+        await wait_for_event(page, "ready")
+        framed = next(frame for frame in page.frames if "/framed" in frame.url)
+        await framed.goto(foreign)
+        await page.wait_for_function("() => messages.some((each) => each.type === 'booked')")
+        await page.evaluate(SETTLE)
+        assert "booked" not in await page.evaluate("() => seen.map(([kind]) => kind)")
 
 
 async def test_messages_without_the_mark_or_with_an_unknown_type_are_ignored(browser: Browser, service: str) -> None:
