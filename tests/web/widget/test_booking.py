@@ -65,7 +65,7 @@ async def test_book_reschedule_and_cancel_on_another_site(
         assert faults == []
 
 
-async def test_a_time_taken_in_the_meantime_is_an_error_that_the_site_hears_of(
+async def test_a_refused_booking_is_an_error_that_the_site_hears_of(
     browser: Browser, client: httpx2.AsyncClient, user: User
 ) -> None:
     service = str(client.base_url).rstrip("/")
@@ -73,28 +73,39 @@ async def test_a_time_taken_in_the_meantime_is_an_error_that_the_site_hears_of(
     async with site(browser, pages, service=service) as address:
         page, _ = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
         frame = page.frame_locator("openslot-booking iframe")
-        offer = (await client.get("/mara/30min.json")).json()
-        first = offer["nextSlots"][0]["startTime"]
-        taken = await client.post(
-            "/api/bookings",
-            json={
-                "eventTypeId": offer["eventType"]["id"],
-                "startTime": first,
-                "inviteeName": "Li Wen",
-                "inviteeEmail": "li@wen.example",
-                "inviteeTimezone": "UTC",
-            },
-        )
-        assert taken.status_code == 200
-        await frame.locator(f"button[value='{first}']").evaluate("button => button.click()")
-        assert (await wait_for_event(page, "error")).keys() == {"code"}
+        await frame.get_by_role("button", name=TIME).first.click()
+        await frame.get_by_label("Your name").fill("Jonas Okafor")
+        await frame.get_by_label("E-mail address", exact=True).fill("jonas@nowhere")
+        await frame.get_by_role("button", name="Confirm booking").click()
+        assert await wait_for_event(page, "error") == {"code": "invalid"}
+        await expect(frame.locator(".fault")).to_be_visible()
+        await expect(frame.get_by_label("Your name")).to_have_value("Jonas Okafor")
+
+
+async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(
+    browser: Browser, client: httpx2.AsyncClient, user: User
+) -> None:
+    service = str(client.base_url).rstrip("/")
+    pages = {"/": page_with(element(service, "popup"), service=service)}
+    async with site(browser, pages, service=service) as address:
+        page, _ = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
+        await page.get_by_role("button", name="Book a call").click()
+        frame, popup = page.frame_locator("openslot-booking iframe"), page.locator("openslot-booking dialog")
+        await frame.get_by_role("button", name="Time zone:").click()
+        await expect(frame.get_by_role("dialog")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(frame.get_by_role("dialog")).to_be_hidden()
+        await expect(popup).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(popup).to_be_hidden()
 
 
 async def test_the_framed_page_follows_the_sites_language_and_colours(
     browser: Browser, client: httpx2.AsyncClient, user: User
 ) -> None:
     service = str(client.base_url).rstrip("/")
-    markup = f'<div lang="de"><openslot-booking theme="dark" accent="#aa3300" url="{service}/mara/30min"></openslot-booking></div>'
+    shown = f'<openslot-booking theme="dark" accent="#aa3300" url="{service}/mara/30min"></openslot-booking>'
+    markup = f'<div lang="de">{shown}</div>'
     async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
         page, _ = await open_site(browser, address, locale="en-GB")
         frame = page.frame_locator("openslot-booking iframe")
