@@ -7,7 +7,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from openslot.access import limits
 from openslot.accounts.models import User
+from openslot.bookings.public_api import READS
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
@@ -212,6 +214,23 @@ async def test_an_unknown_page_is_refused_in_the_format_that_was_asked_for(
         assert as_json.json() == (await client.get(f"/api/public{path}")).json()
         assert as_markdown.headers["content-type"] == MARKDOWN
         assert as_markdown.text.startswith("# Not found")
+
+
+async def test_assistants_share_the_limit_of_the_public_api(
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
+) -> None:
+    for _ in range(READS.most - 2):
+        await limits.take(runtime.pool, f"{READS.name}:127.0.0.1", READS.most)
+    assert (await client.get("/mara.md")).status_code == 200
+    assert (await client.get("/mara/30min.json")).status_code == 200
+    for path, told in (("/mara.md", "# Too many requests\n"), ("/mara/30min.json", '{"error":"Too many requests"}')):
+        answer = await client.get(path)
+
+        assert answer.status_code == 429
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+        assert answer.text.startswith(told)
+    assert (await client.get("/api/public/mara")).status_code == 429
+    assert (await client.get("/mara")).status_code == 200
 
 
 async def test_assistants_are_told_how_to_book(client: httpx2.AsyncClient, settings: Settings) -> None:

@@ -11,13 +11,15 @@ from openslot.availability import operations as availability
 from openslot.availability.date_range import MOST_DAYS
 from openslot.availability.models import ByPage, Slot, SlotContext
 from openslot.availability.slot_json import write_slots
-from openslot.core.errors import NotFound
+from openslot.bookings.public_api import READS
+from openslot.core.errors import NotFound, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.http.doors import JSON, encode
+from openslot.http.limits import take
 from openslot.i18n.languages import DEFAULT
 from openslot.routing import Request, Response
 from openslot.web.booking_page.facts import list_facts
@@ -50,11 +52,12 @@ class OfferForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
     booking_url: str
 
 
-async def write_host(work: Work, username: str, wanted: Format) -> Response:
-    """Write a host's page for an assistant."""
+async def write_host(work: Work, request: Request, username: str, wanted: Format) -> Response:
+    """Write a host's page for an assistant, within the limit of the public API."""
     try:
+        await take(work.runtime, READS, request.address)
         page = await get_host_page(work, username.removesuffix(wanted.suffix))
-    except NotFound as refusal:
+    except (NotFound, TooMany) as refusal:
         return _refuse(refusal, wanted)
     page_url = f"{work.runtime.settings.public_url}/{page.username}"
     if wanted is Format.JSON:
@@ -65,11 +68,12 @@ async def write_host(work: Work, username: str, wanted: Format) -> Response:
 
 
 async def write_offer(work: Work, request: Request, which: ByPage, wanted: Format) -> Response:
-    """Write an event type's page for an assistant, with its next open slots."""
+    """Write an event type's page for an assistant, with its next open slots, within the limit of the public API."""
     which = replace(which, slug=which.slug.removesuffix(wanted.suffix))
     try:
+        await take(work.runtime, READS, request.address)
         offer, event_type = await _read_offer(work, which, read_options(request))
-    except NotFound as refusal:
+    except (NotFound, TooMany) as refusal:
         return _refuse(refusal, wanted)
     if wanted is Format.JSON:
         return _send_json(offer)
@@ -118,10 +122,11 @@ def _send_markdown(text: str) -> Response:
     return Response(headers={**HEADERS, "content-type": MARKDOWN}, body=text.encode())
 
 
-def _refuse(refusal: NotFound, wanted: Format) -> Response:
-    headers = {**HEADERS, "x-error-code": refusal.code}
+def _refuse(refusal: Refusal, wanted: Format) -> Response:
+    headers = {**HEADERS, "x-error-code": refusal.code, **refusal.headers}
     if wanted is Format.JSON:
         body = encode({"error": refusal.message})
         return Response(status=refusal.status, headers={**headers, "content-type": JSON}, body=body)
-    text = write_markdown("refused.md", message=refusal.message)
+    wait = refusal.retry_after if isinstance(refusal, TooMany) else None
+    text = write_markdown("refused.md", message=refusal.message, wait=wait)
     return Response(status=refusal.status, headers={**headers, "content-type": MARKDOWN}, body=text.encode())

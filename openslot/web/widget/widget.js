@@ -18,7 +18,7 @@
 :host([hidden]){display:none}
 iframe{display:block;width:100%;height:640px;border:0;border-radius:16px}
 button{font:600 16px/1.25 system-ui,sans-serif;min-height:44px;padding:10px 20px;border:0;border-radius:10px;cursor:pointer}
-button:focus-visible{outline:3px solid Highlight;outline-offset:2px}
+button:focus-visible{outline:2px solid #000;outline-offset:2px;box-shadow:0 0 0 2px #fff}
 :host([mode=floating])>button{position:fixed;inset-block-end:20px;inset-inline-end:20px;z-index:2147483000;border-radius:99px;box-shadow:0 4px 16px #0004}
 :host([mode=floating][position=start])>button{inset-inline:20px auto}
 dialog{color-scheme:light dark;width:min(1000px,100vw - 32px);max-width:none;max-height:calc(100dvh - 32px);box-sizing:border-box;padding:0;border:0;border-radius:16px;background:Canvas;color:CanvasText;overflow:hidden;box-shadow:0 8px 40px #0006}
@@ -27,6 +27,7 @@ header{display:flex;align-items:center;padding-inline-start:20px;font:600 16px/1
 dialog button{min-width:44px;padding:0;margin-inline-start:auto;background:none;color:inherit;font-size:24px}
 dialog iframe{max-height:calc(100dvh - 76px);border-radius:0}
 dialog slot{display:block;padding:0 20px 20px}
+@media(max-width:600px){dialog{width:100vw;height:100dvh;max-height:none;border-radius:0}dialog iframe{max-height:calc(100dvh - 44px)}}
 @media(prefers-reduced-motion:no-preference){dialog[open]{animation:a .12s}@keyframes a{from{opacity:0}}}`);
 
   const make = (tag, part) => Object.assign(document.createElement(tag), { part });
