@@ -59,6 +59,7 @@ async def test_messages_without_the_mark_or_with_an_unknown_type_are_ignored(bro
         await wait_for_event(page, "ready")
         height = await page.evaluate("() => document.querySelector('openslot-booking').offsetHeight")
         framed = next(frame for frame in page.frames if "/framed" in frame.url)
+        await page.evaluate("() => document.addEventListener('click', () => seen.push(['click']))")
         for wrong in (
             None,
             "booked",
@@ -67,6 +68,7 @@ async def test_messages_without_the_mark_or_with_an_unknown_type_are_ignored(bro
             {"source": "openslot", "type": "click"},
             {"source": "openslot", "type": "height", "height": "tall"},
             {"source": "openslot", "type": "height", "height": -5},
+            {"source": "openslot", "type": "height", "height": 0},
         ):
             await framed.evaluate("([told, to]) => parent.postMessage(told, to)", [wrong, address])
         await page.evaluate(SETTLE)
