@@ -11,6 +11,8 @@ INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --pyt
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 
+# Without bytecode every process that a test starts compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help: ## Say what each command does

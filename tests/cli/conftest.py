@@ -18,7 +18,7 @@ from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.cli.installation import Installation, installed
-from tests.conftest import database_at
+from tests.databases import database_at
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from openslot.core.ids import new_id
 from openslot.core.log import set_up_logging
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.conftest import TEMPLATE, database_at
+from tests.databases import TEMPLATE, database_at
 from tests.http.probes import PROBES
 from tests.live import connect, serving
 

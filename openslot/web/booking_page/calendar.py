@@ -48,7 +48,8 @@ class ShownMonth(Struct, frozen=True, kw_only=True):
     earlier: date | None
     later: date | None
     later_title: str
-    is_empty: bool
+    chosen: date
+    """The day whose times are shown; the first of the month where there are none."""
 
 
 def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | None) -> ShownMonth:
@@ -73,7 +74,7 @@ def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | 
         earlier=begin_month(found.month, later=-1) if found.has_earlier else None,
         later=following if found.has_later else None,
         later_title=say_month(following, locale.formats),
-        is_empty=not by_day,
+        chosen=chosen or found.month,
     )
 
 

@@ -27,6 +27,7 @@ export function enhancePicker(form, open) {
   function choose(button) {
     for (const other of part("grid").querySelectorAll("button")) other.ariaPressed = `${other === button}`;
     for (const day of part("times").children) day.hidden = day.dataset.day !== button.value;
+    part("date").value = button.value;
     grid.refresh();
     part("times").scrollIntoView({ block: "nearest", behavior: isCalm() ? "instant" : "smooth" });
   }
@@ -39,8 +40,7 @@ export function enhancePicker(form, open) {
       form.prepend(input);
     }
     input.value = value;
-    const date = part("grid").querySelector("[aria-pressed=true]")?.value;
-    await load(form.dataset.touched && date ? { date } : {});
+    await load({});
     form.querySelector(`button[name="${name === "tz" ? "view" : name}"][aria-pressed=true]`)?.focus();
   }
 
@@ -54,7 +54,6 @@ export function enhancePicker(form, open) {
   async function load(changes) {
     const url = address(changes);
     const hadFocus = document.activeElement;
-    if (changes.month || changes.date) form.dataset.touched = "true";
     form.ariaBusy = "true";
     try {
       swap(await fetchPage(url));
@@ -88,10 +87,7 @@ export function enhancePicker(form, open) {
   async function pickZone() {
     const opener = form.querySelector("button[name=view]");
     const chosen = await chooseZone(address({ view: "zones" }));
-    if (chosen) {
-      form.dataset.touched = "true";
-      await keep("tz", chosen);
-    }
+    if (chosen) await keep("tz", chosen);
     (opener.isConnected ? opener : form.querySelector("button[name=view]")).focus();
   }
 

@@ -48,7 +48,7 @@ function filter(list, buttons, wanted) {
 }
 
 function fold(text) {
-  return text.normalize("NFD").replace(/\p{M}|_/gu, " ").replace(/\s+/g, " ").trim().toLowerCase();
+  return text.normalize("NFD").replace(/\p{M}/gu, "").replace(/[\s_]+/g, " ").trim().toLowerCase();
 }
 
 function walk(event, search, found) {

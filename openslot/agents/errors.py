@@ -1,0 +1,73 @@
+"""Refusals of the gates: errors of JSON-RPC with their reason, raised before a tool runs."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from openslot.core.errors import Refusal
+
+
+class GateRefusal(Refusal):
+    """A call that a gate has refused; `data` goes out beside the reason."""
+
+    status = 200
+    rpc_code: ClassVar[int]
+
+    def __init__(self, message: str, *, data: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.data: dict[str, object] = {"reason": self.code, **(data or {})}
+
+
+class InsufficientScope(GateRefusal):
+    """The key has no scope for the tool."""
+
+    code = "insufficient_scope"
+    rpc_code = -32011
+
+
+class ConfirmationRequired(GateRefusal):
+    """A tool that writes was called without `confirm` set to true."""
+
+    code = "confirmation_required"
+    rpc_code = -32012
+
+
+class ApprovalRequired(GateRefusal):
+    """A tool of tier T3 was called, and nobody has approved the call yet."""
+
+    code = "approval_required"
+    rpc_code = -32013
+
+
+class BudgetExceeded(GateRefusal):
+    """The call would cost more than what is left of the agent's or the global budget."""
+
+    code = "budget_exceeded"
+    rpc_code = -32014
+
+
+class EmailLimitReached(GateRefusal):
+    """The agent has sent as many e-mails as it may in this hour or on this day."""
+
+    code = "rate_limited"
+    rpc_code = -32015
+
+
+class EmailNotAllowed(GateRefusal):
+    """The agent may not send this e-mail: its category, its level, or a recipient who opted out."""
+
+    code = "email_not_allowed"
+    rpc_code = -32016
+
+
+class AutonomyTooLow(GateRefusal):
+    """An agent at level L0 has called a tool that writes."""
+
+    code = "autonomy_too_low"
+    rpc_code = -32017
+
+
+class ApprovalRefused(GateRefusal):
+    """The approval does not exist, is not for this call, has expired, was used, or was rejected."""
+
+    code = "approval_refused"
+    rpc_code = -32018

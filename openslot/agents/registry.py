@@ -1,0 +1,80 @@
+"""How a tool is declared: one function, its scope, its tier, and what a gate needs to know of it."""
+
+from collections.abc import Awaitable, Callable
+from inspect import getdoc
+from typing import Any, NamedTuple, get_type_hints
+
+from msgspec import Struct
+
+from openslot.agents.models import Tier, ToolCall
+from openslot.core.config import Settings
+from openslot.core.work import Work
+
+Run = Callable[[Work, ToolCall, Any], Awaitable[object]]
+
+
+class Target(NamedTuple):
+    """What a call is about, for the audit record."""
+
+    type: str
+    id: str
+
+
+class Tool(Struct, frozen=True, kw_only=True):
+    """One tool of the server."""
+
+    name: str
+    scope: str
+    tier: Tier
+    description: str
+    """When to use it, what it costs, and what it changes: an agent decides by it."""
+    arguments: type[Struct]
+    """Its own arguments; `confirm`, `approvalId` and `decision` belong to the gates."""
+    result: type[Struct]
+    run: Run
+    target: Callable[[Any], Target | None]
+    cost: Callable[[Settings], int]
+    """What one call costs, in micro-dollars."""
+    check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None
+    """A gate of its own, asked before the budget."""
+    is_idempotent: bool
+    is_destructive: bool
+    reaches_outside: bool
+
+
+def tool(
+    *,
+    scope: str,
+    tier: Tier = Tier.T1,
+    target: Callable[[Any], Target | None] = lambda _: None,
+    cost: Callable[[Settings], int] = lambda _: 0,
+    check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None = None,
+    is_idempotent: bool = True,
+    is_destructive: bool = False,
+    reaches_outside: bool = False,
+) -> Callable[[Run], Tool]:
+    """Declare a tool by its function: `async def list_flags(work, call, arguments: FlagSearch) -> FlagList`.
+
+    Its name is the function's, its description the docstring, its schemas those of the argument's and the result's
+    Structs. A tool of tier T1 runs without a transaction, every other in one.
+    """
+
+    def declare(run: Run) -> Tool:
+        hints = get_type_hints(run)
+        return Tool(
+            name=run.__name__,
+            scope=scope,
+            tier=tier,
+            description=getdoc(run) or "",
+            arguments=hints["arguments"],
+            result=hints["return"],
+            run=run,
+            target=target,
+            cost=cost,
+            check=check,
+            is_idempotent=is_idempotent,
+            is_destructive=is_destructive,
+            reaches_outside=reaches_outside,
+        )
+
+    return declare
