@@ -52,7 +52,7 @@ async def test_a_shared_link_shows_what_it_leads_to(
     assert shown["og:description"] == shown["description"] == 'Half an hour to see "whether" we fit.'
     assert shown["og:url"] == f"{settings.public_url}/mara/30min"
     assert f'<link rel="canonical" href="{settings.public_url}/mara/30min">' in html
-    assert f'type="text/markdown" href="{settings.public_url}/mara/30min.md"' in html
+    assert '<link rel="alternate" type="text/markdown" href="/mara/30min.md">' in html
     assert shown["twitter:card"] == "summary_large_image"
     assert "robots" not in shown
 

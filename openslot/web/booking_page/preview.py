@@ -16,6 +16,7 @@ class SharePreview(Struct, frozen=True, kw_only=True):
     title: str
     description: str
     url: str
+    path: str
     image: str
     is_listed: bool = True
     """Whether search engines may list the page."""
@@ -40,7 +41,9 @@ def preview_event_type(work: Work, event_type: EventType, host_name: str, userna
 def _preview(work: Work, path: str, *, title: str, description: str, is_listed: bool = True) -> SharePreview:
     base = work.runtime.settings.public_url
     image = f"{base}{static_url('share.png')}"
-    return SharePreview(title=title, description=description, url=f"{base}{path}", image=image, is_listed=is_listed)
+    return SharePreview(
+        title=title, description=description, url=f"{base}{path}", path=path, image=image, is_listed=is_listed
+    )
 
 
 def _invite(host_name: str) -> Text:
