@@ -57,6 +57,7 @@ async def add(runtime: Runtime, *views: PageView, most_sources: int = 50) -> Non
 
 async def test_visits_are_counted_by_page_and_source(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     event_type_id = await only_event_type(runtime, user)
+    start = (await client.get("/mara/30min.json")).json()["nextSlots"][0]["startTime"]
     client.headers.update(BROWSER)
     for path, headers in (
         ("/mara", {}),
@@ -65,6 +66,7 @@ async def test_visits_are_counted_by_page_and_source(client: httpx2.AsyncClient,
         ("/mara/30min", {"referer": "https://search.example/"}),
         ("/mara/30min?embed=1&embed_origin=https://shop.example", {"sec-fetch-dest": "iframe"}),
         ("/mara/30min", {"referer": f"{client.base_url}/mara"}),
+        (f"/mara/30min?utm_source=mail&start={start}", {}),
     ):
         assert (await client.get(path, headers=headers)).status_code == 200
     await eventually(
@@ -76,6 +78,7 @@ async def test_visits_are_counted_by_page_and_source(client: httpx2.AsyncClient,
             (event_type_id, "search.example"): 2,
             (event_type_id, "shop.example"): 1,
             (event_type_id, "internal"): 1,
+            (event_type_id, "mail"): 1,
         },
     )
 
@@ -88,6 +91,7 @@ async def test_what_is_no_visit_is_not_counted(client: httpx2.AsyncClient, user:
         ("/mara/30min", {"sec-fetch-dest": "empty"}),
         ("/mara/30min", {"sec-purpose": "prefetch;prerender"}),
         ("/mara/30min?month=2027-03", {"referer": step}),
+        ("/mara/30min?start=2027-03-16T09:00:00Z", {"referer": step}),
         ("/mara/30min?view=zones", {}),
         ("/mara/30min.md", {}),
         ("/mara/30min", {"accept": "application/json"}),

@@ -53,6 +53,7 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
         _count(visit, request, picked)
         return await _show(visit, picked)
     picked = await pick_start(work, visit.which, options, options.start)
+    _count(visit, request, picked)
     return await _show(visit, picked, status=200 if picked.is_open else 409)
 
 

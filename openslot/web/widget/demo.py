@@ -16,15 +16,16 @@ WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
 @get("/widget-demo")
 async def show_widget_demo(work: Work) -> Response:
     """Show the widget, or what to do where there is no demo data."""
+    base_url = work.runtime.settings.public_url
     host = await accounts.find_user_by_email(work, DEMO_HOST)
     offers = (await get_host_page(work, host.username)).event_types if host else ()
     offer = next((each for each in offers if _is_simple(each)), None)
     if host is None or offer is None:
-        return page("widget/no_demo.html", None, status=404)
+        return page("widget/no_demo.html", None, status=404, base_url=base_url)
     shown = page(
         "widget/demo.html",
         None,
-        base_url=work.runtime.settings.public_url,
+        base_url=base_url,
         path=f"/{host.username}/{offer.slug}",
         offer=offer,
         host=host,

@@ -48,10 +48,12 @@ async def site(
         await send({"type": "http.response.body", "body": (body or "").encode()})
 
     async with serving(app) as address:
-        yield address.replace("127.0.0.1", name)
-        # The server stops when the browser has closed its connections.
-        for context in list(browser.contexts):
-            await context.close()
+        try:
+            yield address.replace("127.0.0.1", name)
+        finally:
+            # The server stops when the browser has closed its connections.
+            for context in list(browser.contexts):
+                await context.close()
 
 
 async def wait_for_event(page: Page, kind: str) -> dict[str, str]:
