@@ -104,6 +104,7 @@ async def test_what_is_no_visit_is_not_counted(client: httpx2.AsyncClient, user:
     await eventually(runtime, user, {(None, "direct"): 1})
 
 
+@pytest.mark.own_database
 async def test_a_page_is_shown_even_if_nothing_can_be_counted(
     client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
