@@ -6,7 +6,7 @@ from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
 from openslot.agents.api import AGENT_ROUTES
 from openslot.agents.door import agent_door
-from openslot.bookings.public_api import booking_limit
+from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
@@ -21,7 +21,7 @@ from openslot.http.openapi import describe, serve_description
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.routes import API
-from openslot.routing import Mount, RateLimit
+from openslot.routing import Mount
 from openslot.routing.declarations import Handler
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
@@ -31,8 +31,6 @@ from openslot.web.door import web_doors
 from openslot.web.routes import PAGES
 from openslot.webhooks.describing import WEBHOOKS
 from openslot.wiring import WIRING
-
-READS = RateLimit("read", 120)
 
 
 def create_app(

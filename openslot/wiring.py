@@ -7,6 +7,7 @@ from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
 from openslot.agents.reactions import AGENT_REACTIONS
+from openslot.analytics.jobs import ANALYTICS_JOBS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
@@ -57,6 +58,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *MAIL_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
+    *ANALYTICS_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

@@ -27,6 +27,7 @@ from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.routing import RateLimit, Request, Success, delete, get, post
 
+READS = RateLimit("read", 120)
 HOLDS = RateLimit("hold", 10)
 
 

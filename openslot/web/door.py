@@ -71,7 +71,7 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
         ),
         Door(
             name="static",
-            prefixes=("/static/", "/favicon.ico", "/robots.txt"),
+            prefixes=("/static/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
             enter=enter_freely,
             refuse=refuse_with_page,
             media_types=FORMS,

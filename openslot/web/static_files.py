@@ -35,10 +35,12 @@ def send_asset(request: Request, path: str) -> Response:
     etag = f'"{asset.version}"'
     named = request.query.get("v") == asset.version
     headers = {"etag": etag, "cache-control": FOR_GOOD if named else ASK_AGAIN}
-    if _matches(request.headers.get("if-none-match", ""), etag):
+    if is_current(request, etag):
         return Response(status=304, headers=headers)
     return Response(headers={**headers, "content-type": asset.media_type}, body=asset.body)
 
 
-def _matches(wanted: str, etag: str) -> bool:
-    return any(one.strip().removeprefix("W/") in {etag, "*"} for one in wanted.split(","))
+def is_current(request: Request, etag: str) -> bool:
+    """Return whether the browser's copy is still valid."""
+    known = request.headers.get("if-none-match", "")
+    return any(one.strip().removeprefix("W/") in {etag, "*"} for one in known.split(","))

@@ -9,6 +9,7 @@ from openslot.web.assets import assets, static_url
 TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "png": "image/png",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }

@@ -16,11 +16,15 @@ from openslot.http.limits import take
 from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.for_assistants import write_offer
+from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
+from openslot.web.booking_page.preview import preview_event_type
 from openslot.web.booking_page.refusing import list_notices
 from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.visits import count_visit
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
 
@@ -40,11 +44,16 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
     visit = _visit(work, request, username, slug)
     options = visit.options
+    if (wanted := choose_format(request)) is not Format.HTML:
+        return await write_offer(visit.work, request, visit.which, wanted)
     if options.view == "zones":
         return zones_page(work, options, back=request.path)
     if options.start is None:
-        return await _show(visit, await pick_month(work, visit.which, options))
+        picked = await pick_month(work, visit.which, options)
+        _count(visit, request, picked)
+        return await _show(visit, picked)
     picked = await pick_start(work, visit.which, options, options.start)
+    _count(visit, request, picked)
     return await _show(visit, picked, status=200 if picked.is_open else 409)
 
 
@@ -71,6 +80,19 @@ def _visit(work: Work, request: Request, username: str, slug: str) -> Visit:
         address=request.address,
         options=options,
         which=ByPage(username, slug, options.token),
+    )
+
+
+def _count(visit: Visit, request: Request, picked: Picked) -> None:
+    found = picked.found
+    event_type_id = found.setting.event_type.id
+    count_visit(
+        visit.work,
+        request,
+        visit.options,
+        username=found.host_username,
+        zone=found.host_zone,
+        event_type_id=event_type_id,
     )
 
 
@@ -113,6 +135,7 @@ async def _show(
         host_path=f"/{found.host_username}",
         initials=initials(found.host_name),
         event_type=event_type,
+        preview=preview_event_type(visit.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
         zone=show_zone(str(picked.zone), options, visit.work),

@@ -34,7 +34,7 @@ def show(
     """Respond with a booking page, in the language and the colours that its address asks for."""
     accent = accent_url(options.accent or colour)
     shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
-    headers = {**shown.headers, "content-security-policy": FRAMED, "vary": "accept-language"}
+    headers = {**shown.headers, "content-security-policy": FRAMED, "vary": "accept, accept-language"}
     if not is_personal:
         # The page may be kept for the way back, but is asked for anew by every visit.
         headers["cache-control"] = "private, no-cache"
