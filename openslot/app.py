@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
+from openslot.agents.api import AGENT_ROUTES
+from openslot.agents.door import agent_door
+from openslot.bookings.public_api import booking_limit
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
@@ -46,6 +49,7 @@ def create_app(
         HEALTH,
         PAGES,
         SCIM_ROUTES,
+        AGENT_ROUTES,
         serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
         serve_reference(operations, settings.public_url),
         Mount(prefix="", handlers=more_routes),
@@ -90,7 +94,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             open_to_other_origins=True,
             reads=READS,
-            writes=RateLimit("book", settings.limit_public),
+            writes=booking_limit(settings),
         ),
         Door(
             name="service",
@@ -101,6 +105,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
         ),
         scim_door(settings),
+        agent_door(settings),
         *web_doors(settings),
     )
 

@@ -1,7 +1,7 @@
 """What every test can ask for: a real PostgreSQL, a fresh database, a runtime, a live server, people and a browser."""
 
 import asyncio
-import os
+import gc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -24,16 +24,28 @@ from openslot.runtime import open_runtime
 from tests.browsing import open_browser
 from tests.databases import UNSAFE_AND_FAST, copy_data_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
+from tests.once import made_once
+from tests.order import put_longest_first
 from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
 PASSWORD = "correct horse battery"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    put_longest_first(items)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what was imported: it stays until the end."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def prepared_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stopped server's data directory with a migrated template, to copy: one for all processes of the run."""
-    base = tmp_path_factory.getbasetemp()
-    return prepare_data_dir(base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base)
+    return made_once(tmp_path_factory, "prepared", prepare_data_dir)
 
 
 @pytest.fixture(scope="session")

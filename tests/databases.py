@@ -1,7 +1,6 @@
 """Databases for tests: a prepared server to copy from, databases of one's own, and the one that tests share."""
 
 import asyncio
-import fcntl
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,22 +21,13 @@ UNSAFE_AND_FAST = {
     "autovacuum": "off",
 }
 TEMPLATE = "template_openslot"
-# A server starts from a checkpoint: what is copied must be a stopped one.
-READY = "ready"
 
 
-def prepare_data_dir(place: Path) -> Path:
-    """Make a stopped server's data directory with a migrated template once for all processes of a test run."""
-    prepared = place / "prepared"
-    place.mkdir(exist_ok=True)
-    with (place / "prepared.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        if not (prepared / READY).exists():
-            server = start_server(prepared, options=UNSAFE_AND_FAST)
-            asyncio.run(_make_template(server.url))
-            stop_server(prepared)
-            (prepared / READY).touch()
-    return prepared
+def prepare_data_dir(place: Path) -> None:
+    """Make the data directory of a stopped server that has a migrated template."""
+    server = start_server(place, options=UNSAFE_AND_FAST)
+    asyncio.run(_make_template(server.url))
+    stop_server(place)
 
 
 def copy_data_dir(prepared: Path, to: Path) -> None:

@@ -18,17 +18,22 @@ begin
 end $$;
 create event trigger refuse on ddl_command_start execute function guard.refuse()"""
 TABLES = """
-select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema')
 and c.relpersistence <> 't' order by 1"""
-SEQUENCES = """
-select c.oid::regclass::text as name, s.seqstart as start from pg_class c join pg_sequence s on s.seqrelid = c.oid
-order by 1"""
+SEQUENCES = "select seqrelid::regclass::text as name from pg_sequence order by 1"
 OTHERS = """
-select pid, coalesce(nullif(query, ''), state, 'a connection') as query from pg_stat_activity
-where datname = current_database() and pid <> all($1::int[]) and backend_type = 'client backend'"""
+select pid, coalesce(nullif(query, ''), state, 'a connection') as query from pg_stat_get_activity(null)
+where datid = (select oid from pg_database where datname = current_database())
+and pid <> all($1::int[]) and backend_type = 'client backend'"""
 END_OTHERS = f"select pg_terminate_backend(pid, 5000) from ({OTHERS}) others"
 MIGRATIONS = "migrations"
+PUT_BACK = {
+    "rows": "delete from {name}",
+    "restart": "select setval('{name}', {number}, false)",
+    "continue": "select setval('{name}', {number}, true)",
+    "kept": "delete from {name}; insert into {name} table kept{number}",
+}
 WITHIN = 10.0
 ENDING_WITHIN = 2.0
 # Deleted rows keep their pages; from this size on, a table is vacuumed.
@@ -46,34 +51,48 @@ class SharedDatabase:
         self.url = url
         self._connection = connection
         self._idle = idle
-        self._kept: dict[str, str] = {}
         self._find_changed = ""
 
     async def begin(self) -> None:
         """Remember what every table holds now, and refuse changes of the schema from now on."""
-        for name in await self._names(TABLES):
-            if await self._connection.fetchval(f"select exists (select from {name})"):
-                self._kept[name] = await self._digest(name)
-                await self._connection.execute(f"create temp table kept{len(self._kept)} as table {name}")
-        self._find_changed = await self._write_question()
+        parts = [await self._write_part(row["name"]) for row in await self._connection.fetch(TABLES)]
+        parts += [await self._write_sequence_part(row["name"]) for row in await self._connection.fetch(SEQUENCES)]
+        self._find_changed = " union all ".join(parts)
         await self._connection.execute("set session_replication_role = replica; set lock_timeout = '10s'")
         await self._connection.execute(GUARD)
 
     async def put_back(self) -> None:
-        """Remove every row and restart every sequence; raise an error if a test leaves more than rows."""
+        """Leave every table and sequence as migrations did; raise an error if a test leaves more than rows."""
         left = await self._find_left_open()
         changed = await self._connection.fetch(self._find_changed)
-        rows = [row for row in changed if row["start"] is None]
-        deletions = [f"delete from {row['name']}" for row in rows]
-        restarts = [f"select setval('{row['name']}', {row['start']}, false)" for row in changed if row["start"]]
-        if deletions or restarts:
-            await self._connection.execute("; ".join([*deletions, *restarts]))
-        for row in rows:
-            if row["size"] > LARGE:
+        if changed:
+            await self._connection.execute("; ".join(PUT_BACK[row["kind"]].format(**row) for row in changed))
+        for row in changed:
+            if row["kind"] == "rows" and row["number"] > LARGE:
                 await self._connection.execute(f"vacuum {row['name']}")
-        await self._put_kept_back()
         if left:
             raise LeftRunningError(f"the test has left connections open: {left}")
+        if MIGRATIONS in [row["name"] for row in changed]:
+            raise LeftRunningError(f"the test has changed {MIGRATIONS}: mark it with pytest.mark.own_database")
+
+    async def _write_part(self, table: str) -> str:
+        """Write the part of the question that tells whether a table has changed."""
+        digest = f"(select md5(string_agg(t::text, ',' order by t::text)) from {table} t)"
+        before = await self._connection.fetchval(f"select {digest}")
+        if before is None:
+            size = f"pg_relation_size('{table}'::regclass)"
+            return f"select '{table}' as name, 'rows' as kind, {size} as number where exists (select from {table})"
+        copy = await self._connection.fetchval("select count(*) from pg_class where relpersistence = 't'")
+        await self._connection.execute(f"create temp table kept{copy} as table {table}")
+        return f"select '{table}' as name, 'kept' as kind, {copy} as number where {digest} is distinct from '{before}'"
+
+    async def _write_sequence_part(self, sequence: str) -> str:
+        last, is_called = await self._connection.fetchrow(f"select last_value, is_called from {sequence}")
+        kind = "continue" if is_called else "restart"
+        return (
+            f"select '{sequence}' as name, '{kind}' as kind, {last} as number from {sequence} "
+            f"where (last_value, is_called) <> ({last}, {is_called})"
+        )
 
     async def _find_left_open(self) -> list[str]:
         """Wait for connections that are about to close, and end those that stay."""
@@ -85,35 +104,6 @@ class SharedDatabase:
                 return [row["query"] for row in others]
             await asyncio.sleep(0.005)
         return []
-
-    async def _put_kept_back(self) -> None:
-        """Restore what migrations have written; that they ran at all is not a test's to change."""
-        for number, (name, digest) in enumerate(self._kept.items(), start=1):
-            if await self._digest(name) != digest:
-                await self._connection.execute(f"delete from {name}; insert into {name} table kept{number}")
-                if name == MIGRATIONS:
-                    raise LeftRunningError(f"the test has changed {name}: mark it with pytest.mark.own_database")
-
-    async def _digest(self, name: str) -> str:
-        return str(
-            await self._connection.fetchval(f"select md5(string_agg(t::text, ',' order by t::text)) from {name} t")
-        )
-
-    async def _names(self, query: str) -> list[str]:
-        return [row[0] for row in await self._connection.fetch(query)]
-
-    async def _write_question(self) -> str:
-        tables = [
-            f"select '{name}' as name, null::bigint as start, pg_relation_size('{name}'::regclass) as size "
-            f"where exists (select from {name})"
-            for name in await self._names(TABLES)
-            if name not in self._kept
-        ]
-        sequences = [
-            f"select '{row['name']}', {row['start']}::bigint, 0::bigint from {row['name']} where is_called"
-            for row in await self._connection.fetch(SEQUENCES)
-        ]
-        return " union all ".join([*tables, *sequences])
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from tests.databases import new_database
 from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
 TABLES = "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname !~ '^(pg_|information_schema$)'"
+LAST_VALUES = "select sequencename, last_value from pg_sequences order by 1"
 SEQUENCES = "select format('%I.%I', schemaname, sequencename) from pg_sequences"
 # A row of defaults fits into every table that nothing is asked of.
 WITHOUT_RULES = """
@@ -37,6 +38,7 @@ async def another(postgres: str) -> AsyncIterator[tuple[SharedDatabase, asyncpg.
     async with new_database(postgres) as url:
         operator = await asyncpg.connect(url)
         await operator.execute("create schema later; create table later.notes (no bigserial, note text)")
+        await operator.execute("create table first (no bigserial, note text); insert into first (note) values ('kept')")
         async with sharing(url) as shared:
             yield shared, operator
 
@@ -51,7 +53,7 @@ async def count_all(db: asyncpg.Connection) -> dict[str, int]:
 
 async def test_every_table_and_every_sequence_is_put_back(another: tuple[SharedDatabase, asyncpg.Connection]) -> None:
     shared, operator = another
-    before = await count_all(operator)
+    before, last_values = await count_all(operator), await operator.fetch(LAST_VALUES)
     await operator.execute(WITHOUT_RULES)
     for table in before.keys() - {"public.migrations"}:
         await operator.execute(f"insert into {table} default values")
@@ -66,9 +68,20 @@ async def test_every_table_and_every_sequence_is_put_back(another: tuple[SharedD
     assert [name for name, rows in filled.items() if rows <= before[name]] == ["public.migrations"]
     assert {"public.pgqueuer", "public.rate_log", "later.notes"} <= filled.keys()
     assert await count_all(reader) == before
-    assert [await reader.fetchval(f"select nextval('{name}')") for name in await names(reader, SEQUENCES)] == [
-        row[0] for row in await reader.fetch("select start_value from pg_sequences")
-    ]
+    assert await reader.fetch(LAST_VALUES) == last_values
+    await reader.close()
+
+
+async def test_rows_that_come_with_the_schema_are_put_back(another: tuple[SharedDatabase, asyncpg.Connection]) -> None:
+    shared, operator = another
+    await operator.execute("update first set note = 'changed'; insert into first (note) values ('added')")
+    await operator.close()
+
+    await shared.put_back()
+
+    reader = await asyncpg.connect(shared.url)
+    rows = await reader.fetch("insert into first (note) values ('next') returning no, (select note from first)")
+    assert [tuple(row) for row in rows] == [(2, "kept")]
     await reader.close()
 
 
@@ -154,9 +167,9 @@ async def test_a_connection_goes_to_the_next_pool_without_what_was_set_on_it(
         """select current_setting('plan_cache_mode') as plans, (select count(*) from pg_listening_channels()) as heard,
         (select count(*) from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()) as locks"""
     )
+    await second.close()
     other_kind = await open_pool(shared.url, most=2, profile=JOBS, through_pooler=True)
     another_pid = await other_kind.fetchval("select pg_backend_pid()")
-    await second.close()
     await other_kind.close()
 
     assert same == pid != another_pid

@@ -3,12 +3,22 @@
 from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
+from openslot.web.booking_page.event_type import book, show_event_type
+from openslot.web.booking_page.host import show_host
+from openslot.web.booking_page.manage import (
+    ask_to_cancel,
+    cancel,
+    reschedule,
+    show_managed,
+    show_reschedule,
+)
 from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login, start
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
 
 PAGES = Mount(
     prefix="",
@@ -29,8 +39,18 @@ PAGES = Mount(
         calendar_file,
         show_invitation,
         accept_invitation,
+        show_unsubscribe,
+        unsubscribe,
         static_file,
         favicon,
         robots,
+        show_host,
+        show_event_type,
+        book,
+        show_managed,
+        show_reschedule,
+        reschedule,
+        ask_to_cancel,
+        cancel,
     ],
 )

@@ -3,6 +3,7 @@
 from openslot.core.errors import NotFound
 from openslot.routing import Request, Response, get
 from openslot.web.assets import assets
+from openslot.web.booking_page.accents import find_accent
 
 FOR_GOOD = "public, max-age=31536000, immutable"
 ASK_AGAIN = "public, no-cache"
@@ -28,7 +29,7 @@ async def robots(request: Request) -> Response:
 
 def send_asset(request: Request, path: str) -> Response:
     """Send a file, or respond that the browser's copy is still valid."""
-    asset = assets().get(path)
+    asset = assets().get(path) or find_accent(path)
     if asset is None:
         raise NotFound
     etag = f'"{asset.version}"'
