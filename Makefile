@@ -38,7 +38,7 @@ run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the fi
 	@exec $(BIN)/openslot serve --demo
 
 # Checks compute and tests wait: side by side they take less time. Either fails the whole.
-test: setup chromium ## Run every check and every test
+test: setup chromium mcp-peers ## Run every check and every test
 	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
 	(code=0; $(MAKE) --no-print-directory check >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & checking=$$!; \
 	code=0; $(MAKE) --no-print-directory unit || code=$$?; \
@@ -59,6 +59,9 @@ prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST
 
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python
+
+mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run
+	@scripts/install-mcp-peers $(BIN)/python
 
 bench: setup ## Measure, as ratios within one run
 	@$(BIN)/python -m benchmarks
@@ -81,4 +84,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit prove chromium bench record record-facts screenshots messages lock clean
+.PHONY: help setup run test check unit prove chromium mcp-peers bench record record-facts screenshots messages lock clean

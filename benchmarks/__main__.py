@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import effects, engine, growth, scim
+from benchmarks import agents, effects, engine, growth, scim
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, list_made, set_up
@@ -31,6 +31,8 @@ def main() -> None:
     effects.main()
     print()
     scim.main()
+    print()
+    agents.main()
     print()
     growth.main([])
 

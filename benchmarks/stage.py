@@ -50,6 +50,7 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
         "OPENSLOT_PORT": str(port or 0),
         "OPENSLOT_LIMIT_KEY": "1000000",
         "OPENSLOT_LIMIT_SCIM": "1000000",
+        "OPENSLOT_LIMIT_AGENT": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
     }
     process = subprocess.Popen([sys.executable, "-m", *command], env=environment)

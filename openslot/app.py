@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
+from openslot.agents.api import AGENT_ROUTES
+from openslot.agents.door import agent_door
 from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
@@ -45,6 +47,7 @@ def create_app(
         HEALTH,
         PAGES,
         SCIM_ROUTES,
+        AGENT_ROUTES,
         serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
         serve_reference(operations, settings.public_url),
         Mount(prefix="", handlers=more_routes),
@@ -100,6 +103,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
         ),
         scim_door(settings),
+        agent_door(settings),
         *web_doors(settings),
     )
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
-from openslot.bookings import rules, store
+from openslot.bookings import platform_store, rules, store
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
@@ -146,6 +146,13 @@ async def list_bookings(
 ) -> tuple[list[BookingEntry], int]:
     """Read one page of a host's bookings, newest start first, and how many there are."""
     return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+
+
+async def list_all_bookings(
+    work: Work, *, status: Status | None, span: Span, page: int, limit: int
+) -> tuple[list[BookingEntry], int]:
+    """Read one page of the bookings of all hosts, newest start first, and how many there are."""
+    return await platform_store.list_bookings(work.db, status=status, span=span, limit=limit, offset=(page - 1) * limit)
 
 
 async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int) -> list[BookingDetails]:

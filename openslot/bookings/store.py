@@ -86,7 +86,7 @@ where {OWN} for no key update of b"""
 
 # Lists show six fields of an event type and six of a contact, so no more is read.
 LISTED_COLUMNS = f"""
-b.id, {iso_of("b.starts_at")} as starts_at, {iso_of("b.ends_at")} as ends_at, b.status, b.invitee_name,
+b.id, b.host_id, {iso_of("b.starts_at")} as starts_at, {iso_of("b.ends_at")} as ends_at, b.status, b.invitee_name,
 b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.payment, b.reschedule_count,
 {iso_of("b.previous_starts_at")} as previous_starts_at, {iso_of("b.cancelled_at")} as cancelled_at, b.cancel_reason,
 b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")} as updated_at, e.id as event_type_id,
@@ -148,9 +148,11 @@ def to_details(row: Row) -> BookingDetails:
     return BookingDetails(_to_booking(row), to_event_type(row), contact)
 
 
-def _to_entry(row: Row) -> BookingEntry:
+def to_entry(row: Row) -> BookingEntry:
+    """Make a booking as lists show it of a row that has `LISTED_COLUMNS`."""
     return BookingEntry(
         id=row["id"],
+        host_id=row["host_id"],
         status=_STATUSES[row["status"]],
         starts_at=row["starts_at"],
         ends_at=row["ends_at"],
@@ -256,7 +258,7 @@ async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host]
 async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
     """Look up a booking as lists show it, with the e-mails that were sent or have failed, in order."""
     row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
-    return (_to_entry(row), _emails.decode(row["emails"])) if row else None
+    return (to_entry(row), _emails.decode(row["emails"])) if row else None
 
 
 async def list_bookings(
@@ -266,7 +268,7 @@ async def list_bookings(
     wished = dict(zip(FILTERS, (status, span.starts_at, span.ends_before), strict=True))
     given = {filter_: value for filter_, value in wished.items() if value is not None}
     rows = await db.fetch(_write_list(tuple(given)), host_id, *given.values(), limit, offset)
-    return [_to_entry(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [to_entry(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 @cache

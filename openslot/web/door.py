@@ -60,6 +60,15 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             check=check_same_origin,
         ),
+        # Mail programs send the form that unsubscribes, without a cookie and from anywhere; the link is the credential.
+        Door(
+            name="unsubscribe",
+            prefixes=("/unsubscribe/",),
+            enter=enter_freely,
+            refuse=refuse_with_page,
+            write=write_page,
+            headers=headers,
+        ),
         Door(
             name="static",
             prefixes=("/static/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),

@@ -20,6 +20,7 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login, start
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
 from openslot.web.widget.demo import show_widget_demo
 from openslot.web.widget.script import widget_script
 
@@ -42,6 +43,8 @@ PAGES = Mount(
         calendar_file,
         show_invitation,
         accept_invitation,
+        show_unsubscribe,
+        unsubscribe,
         static_file,
         favicon,
         robots,

@@ -17,7 +17,7 @@ VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 WORD = re.compile(r"[^\W\d_]{2,}")
 # What a macro adds to a tag that stands elsewhere.
 ATTRIBUTE = re.compile(r'\b(?:[a-z-]+="[^"]*"|(?:autofocus|required)\b)')
-TAG = re.compile(r"<[^<>]+>")
+TAG = re.compile(r"<[^<>]*>?")
 # What a reader would take for words: a capital and what follows, or two words with a space between them.
 SENTENCE = re.compile(r"^[A-Z][a-z]+\b(?![-/_.])|[A-Za-z]{2,} [a-z]{2,}")
 TRANSLATED = frozenset({"_", "gettext", "ngettext", "pgettext", "npgettext"})

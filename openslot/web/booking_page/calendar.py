@@ -2,15 +2,15 @@
 
 from bisect import bisect_left
 from datetime import date, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from openslot.availability.models import MonthOfSlots
 from openslot.availability.months import begin_month, end_month
-from openslot.core.instants import iso
-from openslot.core.zones import DAY, at_second, date_of, day_number, get_offsets, offset_at
+from openslot.core.zones import DAY, date_of, day_number, get_offsets, offset_at
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
@@ -85,12 +85,12 @@ def say_seats(count: int) -> Text:
 
 def _by_day(found: MonthOfSlots, zone: ZoneInfo) -> dict[date, list[tuple[int, int]]]:
     """Group the starts by the reader's day, each with the minute of that day."""
-    grouped: dict[date, list[tuple[int, int]]] = {}
+    grouped: dict[int, list[tuple[int, int]]] = {}
     offsets = get_offsets(zone, found.month, end_month(found.month))
     for start in found.slots.starts:
         local = start + offset_at(offsets, start)
-        grouped.setdefault(date_of(local // DAY), []).append((start, local % DAY // 60))
-    return grouped
+        grouped.setdefault(local // DAY, []).append((start, local % DAY // 60))
+    return {date_of(day): starts for day, starts in grouped.items()}
 
 
 def _choose(days: list[date], on: date | None) -> date | None:
@@ -145,15 +145,31 @@ def _write_buttons(
     starts: list[tuple[int, int]], locale: Locale, hours: Hours, seats: dict[int | None, int] | None
 ) -> Markup:
     """Write the buttons of a day; a template would take longer for them than for all the rest of the page."""
-    return Markup("").join(
-        Markup('<button name="start" value="%s">%s%s</button>')
-        % (iso(at_second(start)), say_minute(minute, locale.formats, hours), _write_seats(start, seats, locale))
-        for start, minute in starts
+    formats = locale.formats
+    return Markup(  # noqa: S704 - every part is escaped or a number
+        "".join(
+            f'<button name="start" value="{_write_date(start // DAY)}{_write_clock(start % DAY)}">'
+            f"{_write_minute(minute, formats, hours)}{_write_seats(start, seats, locale) if seats else ''}</button>"
+            for start, minute in starts
+        )
     )
 
 
-def _write_seats(start: int, seats: dict[int | None, int] | None, locale: Locale) -> Markup:
-    if seats is None:
-        return Markup("")
-    left = seats.get(start, seats[None])
-    return Markup(" <small>%s</small>") % str(localize(say_seats(left), locale))
+def _write_seats(start: int, seats: dict[int | None, int], locale: Locale) -> Markup:
+    left = str(localize(say_seats(seats.get(start, seats[None])), locale))
+    return Markup(" <small>%s</small>") % left
+
+
+@lru_cache(maxsize=1024)
+def _write_date(day: int) -> str:
+    return date_of(day).isoformat()
+
+
+@lru_cache(maxsize=4096)
+def _write_clock(second: int) -> str:
+    return f"T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+
+
+@lru_cache(maxsize=8192)
+def _write_minute(minute: int, formats: str, hours: Hours) -> Markup:
+    return escape(say_minute(minute, formats, hours))
