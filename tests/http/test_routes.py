@@ -7,7 +7,7 @@ from tests.http.routes import JSON_API, OPERATIONS, REST, Operation
 
 # The operations whose success is not 200.
 OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /api/scim/v2/Users/{user_id}": 204}
-# Those that check or hash a password, and reads that are sent as a body.
+# Those that check or hash a password, reads that are sent as a body, and tools, each of which says what it needs.
 WITHOUT = {
     "/login",
     "/account/password",
@@ -15,6 +15,7 @@ WITHOUT = {
     "/invite/{token}",
     "/api/scim/v2/.search",
     "/api/scim/v2/Users/.search",
+    "/api/admin/agent-mcp",
 }
 
 
