@@ -1,6 +1,7 @@
 """The verbs of availability: what is open, and why the rest is not."""
 
 from datetime import date, datetime, timedelta
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from openslot.availability import store
@@ -26,11 +27,20 @@ UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"
 
 
 async def list_open(
-    work: Work, which: EventTypeRef, *, timezone: str, first: date | None = None, last: date | None = None
+    work: Work,
+    which: EventTypeRef,
+    *,
+    timezone: str,
+    first: date | None = None,
+    last: date | None = None,
+    without: UUID | None = None,
 ) -> tuple[SlotContext, Slots, ZoneInfo]:
-    """List the starts that may be booked on some days of the asker's calendar."""
+    """List the starts that may be booked on some days of the asker's calendar.
+
+    A claim or seat that is about to change is left out.
+    """
     zone, days = _read(timezone, first, last, now=work.now)
-    found = await _find(work, which, days, zone)
+    found = await _find(work, which, days, zone, without=without)
     return found, list_slots(found.setting, days, viewer=zone), zone
 
 
@@ -62,17 +72,23 @@ def _read(timezone: str, first: date | None, last: date | None, *, now: datetime
     return zone, days
 
 
-async def _find(work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo) -> SlotContext:
+async def _find(
+    work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo, *, without: UUID | None = None
+) -> SlotContext:
     spans = spans_of(days, zone)
     if not spans:
         return await _get(work, which, work.now, work.now)
-    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]))
+    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without)
 
 
-async def _get(work: Work, which: EventTypeRef, asked_from: datetime, asked_until: datetime) -> SlotContext:
+async def _get(
+    work: Work, which: EventTypeRef, asked_from: datetime, asked_until: datetime, *, without: UUID | None = None
+) -> SlotContext:
     if isinstance(which, ByPage) and not (is_line(which.username) and is_line(which.token or "")):
         raise EventTypeNotFound
-    found = await store.find_setting(work.db, which, asked_from=asked_from, asked_until=asked_until, now=work.now)
+    found = await store.find_setting(
+        work.db, which, asked_from=asked_from, asked_until=asked_until, now=work.now, without=without
+    )
     if found is None:
         raise EventTypeNotFound
     return found
