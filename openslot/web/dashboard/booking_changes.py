@@ -104,8 +104,7 @@ async def _reschedule_page(
     work: Work, user: User, details: BookingDetails, form: Form[RescheduleForm], *, first: date | None
 ) -> Response:
     booking = details.booking
-    which, own = ByBooking(booking.event_type_id), booking.seat_id or booking.claim_id
-    slots = await list_choices(work, user, which, first=first, without=own)
+    slots = await list_choices(work, user, ByBooking(booking.event_type_id), first=first, moved=booking)
     start = slots.days[0].slots[0].value if slots.days else "2026-03-16T09:00:00Z"
     return page(
         "dashboard/reschedule.html",

@@ -64,7 +64,7 @@ def _list_facts(details: BookingDetails, user: User, *, now: datetime) -> Iterat
     booking = details.booking
     yield Text("Event type"), details.event_type.name
     yield Text("When"), phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=now)
-    if booking.invitee_zone != user.zone:
+    if phrases.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
         theirs = phrases.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)
         yield Text("When, for the invitee"), theirs
     if where := place(booking.location):

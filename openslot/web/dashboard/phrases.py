@@ -55,6 +55,11 @@ def retry_in(wait: timedelta) -> Text:
     return PluralText("retry in %(count)s day", "retry in %(count)s days", count=round(wait / DAY))
 
 
+def is_elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> bool:
+    """Tell whether the clock shows another time in a zone than in the host's."""
+    return _offset(at_time, get_zone(zone)) != _offset(at_time, get_zone(host_zone))
+
+
 def elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> Text | City:
     """Write `Lagos, 1 h behind`."""
     difference = _offset(at_time, get_zone(zone)) - _offset(at_time, get_zone(host_zone))

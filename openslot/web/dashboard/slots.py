@@ -2,13 +2,13 @@
 
 from datetime import date, datetime, timedelta
 from itertools import groupby
-from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import EventTypeRef
+from openslot.bookings.models import Booking
 from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.core.zones import at_second, get_zone
@@ -45,14 +45,19 @@ class SlotPage(Struct, frozen=True, kw_only=True):
 
 
 async def list_choices(
-    work: Work, user: User, which: EventTypeRef, *, first: date | None, without: UUID | None = None
+    work: Work, user: User, which: EventTypeRef, *, first: date | None, moved: Booking | None = None
 ) -> SlotPage:
-    """List the open slots of a week from a day on, in the host's zone; days that are over are not asked for."""
+    """List the open slots of a week from a day on, in the host's zone, among them those that a moved booking leaves.
+
+    Days that are over are not asked for.
+    """
+    without = (moved.seat_id or moved.claim_id) if moved else None
     today = words.day(work.now, user.zone)
     begin = max(first or today, today)
     last = begin + timedelta(days=DAYS - 1)
     _, slots, _ = await availability.list_open(work, which, timezone=user.zone, first=begin, last=last, without=without)
-    starts = [at_second(start) for start in slots.starts]
+    own = moved.starts_at if moved else None
+    starts = [start for each in slots.starts if (start := at_second(each)) != own]
     return SlotPage(
         first=begin,
         last=last,
