@@ -5,7 +5,7 @@ from msgspec import Struct
 from openslot.i18n import Text
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class NavigationItem(Struct, frozen=True, kw_only=True):
     """A page, or a form that begins an action."""
 
     path: str
@@ -23,20 +23,20 @@ class Shortcut(Struct, frozen=True, kw_only=True):
 
 
 PLACES = (
-    Place(path="/", name=Text("Home"), keys="g h", in_navigation=True),
-    Place(path="/bookings", name=Text("Bookings"), keys="g b", in_navigation=True),
-    Place(path="/bookings/new", name=Text("New booking"), keys="g n"),
-    Place(path="/bookings?view=past", name=Text("Past bookings")),
-    Place(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),
-    Place(path="/bookings/export.csv", name=Text("Download upcoming bookings as CSV")),
-    Place(path="/account", name=Text("Account"), keys="g a", in_navigation=True),
-    Place(path="/account#keys", name=Text("API keys")),
-    Place(path="/account#password-title", name=Text("Change password")),
-    Place(path="/api/docs", name=Text("API documentation"), in_navigation=True),
-    Place(path="/help", name=Text("Keyboard shortcuts")),
+    NavigationItem(path="/", name=Text("Home"), keys="g h", in_navigation=True),
+    NavigationItem(path="/bookings", name=Text("Bookings"), keys="g b", in_navigation=True),
+    NavigationItem(path="/bookings/new", name=Text("New booking"), keys="g n"),
+    NavigationItem(path="/bookings?view=past", name=Text("Past bookings")),
+    NavigationItem(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),
+    NavigationItem(path="/bookings/export.csv", name=Text("Download upcoming bookings as CSV")),
+    NavigationItem(path="/account", name=Text("Account"), keys="g a", in_navigation=True),
+    NavigationItem(path="/account#keys", name=Text("API keys")),
+    NavigationItem(path="/account#password-title", name=Text("Change password")),
+    NavigationItem(path="/api/docs", name=Text("API documentation"), in_navigation=True),
+    NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
 )
 SHORTCUTS = (
-    Shortcut(keys=("Ctrl", "K"), name=Text("Find a page or an action")),
+    Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),
     Shortcut(keys=("/",), name=Text("Search bookings")),
     Shortcut(keys=("?",), name=Text("Show these shortcuts")),
 )

@@ -15,11 +15,11 @@ from openslot.integrations.timeline.models import TimelineEffect
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.steps import Step, describe_step
 
-ACTORS = {
+ACTORS: dict[ActorKind, str] = {
     ActorKind.SCIM: Text("Your organization"),
     ActorKind.AGENT: Text("An agent"),
     ActorKind.OPERATOR: Text("The administrator"),
-    ActorKind.SYSTEM: Text("Openslot"),
+    ActorKind.SYSTEM: "Openslot",
 }
 YOURS = {
     BookingCreated.type: Text("You made this booking"),

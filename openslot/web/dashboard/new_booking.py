@@ -101,8 +101,8 @@ def _write_curl(work: Work, user: User, chosen: EventType | None, slots: SlotPag
     body = {
         "eventTypeSlug": chosen.slug,
         "startTime": slots.days[0].slots[0].value,
-        "inviteeName": "Jonas Okafor",
-        "inviteeEmail": "jonas@okafor.example",
+        "inviteeName": "NAME",
+        "inviteeEmail": "EMAIL",
         "inviteeTimezone": user.zone,
     }
     return curl(work, user, "/bookings", method="POST", body=body)

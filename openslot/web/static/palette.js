@@ -45,10 +45,11 @@ search.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     event.preventDefault();
     step(event.key === "ArrowDown" ? 1 : -1);
-  } else if (event.key === "Enter") {
-    event.preventDefault();
-    palette.querySelector("[aria-selected=true]")?.click();
   }
+});
+search.form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  palette.querySelector("[aria-selected=true]")?.click();
 });
 palette.addEventListener("click", (event) => {
   if (event.target === palette || event.target.closest("a")) palette.close();

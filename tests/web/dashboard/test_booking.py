@@ -9,8 +9,10 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.work import Runtime
+from openslot.i18n.languages import LANGUAGES
 from tests.bookings.conftest import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
+from tests.web.test_languages import check, english_texts
 from tests.webhooks.conftest import work_off
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
@@ -181,3 +183,21 @@ async def test_the_command_does_the_same_by_the_api_for_those_who_have_it(
 
     assert f"/api/v1/bookings/{booking.id}" in with_api
     assert "/api/v1/" not in (await member.get(f"/bookings/{booking.id}")).text
+
+
+@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != "en"])
+async def test_a_booking_and_its_forms_are_in_the_hosts_language(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book, language: str
+) -> None:
+    await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
+    await runtime.pool.execute("update event_types set name = 'Zqx'")
+    await listen(runtime, user)
+    booking = await book(TEN + timedelta(days=3), name="Qxz", notes="Xqz", zone="Asia/Kolkata")
+    await move(runtime, booking, ELEVEN + timedelta(days=3))
+    await fail(runtime, clock)
+    english = english_texts(language)
+    for path in ("", "/cancel", "/reschedule", "?done=moved", "?done=queued"):
+        check(await member.get(f"/bookings/{booking.id}{path}"), language, english)
+    check(await member.get("/"), language, english)
+    header = (await member.get("/bookings/export.csv")).text.partition("\n")[0]
+    assert "E-mail address" not in header

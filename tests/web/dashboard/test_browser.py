@@ -75,6 +75,7 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
     await expect(page.locator("#palette")).to_be_visible()
     yield "palette"
     await page.keyboard.press("Escape")
+    await expect(page.locator("#palette")).to_be_hidden()
     await page.keyboard.press("?")
     await expect(page.locator("#shortcuts")).to_be_visible()
     yield "shortcuts"
@@ -126,7 +127,7 @@ async def test_a_host_moves_a_booking_and_cancels_it(
     await page.get_by_label("Reason (optional)").fill("Ill today, sorry")
     await page.get_by_role("button", name="Cancel this booking").click()
     await expect(page.get_by_role("status")).to_contain_text("The booking was cancelled")
-    await expect(page.get_by_role("heading", name="Jonas Okafor")).to_contain_text("Cancelled")
+    await expect(page.get_by_role("heading", name="Jonas Okafor", level=1)).to_contain_text("Cancelled")
     await page.get_by_role("navigation", name="Main").get_by_role("link", name="Bookings").click()
     await page.get_by_role("link", name="Cancelled", exact=True).click()
     await expect(page.get_by_role("link", name="Jonas Okafor")).to_contain_text("Ill today, sorry")

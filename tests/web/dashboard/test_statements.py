@@ -43,9 +43,9 @@ async def test_no_page_needs_more_statements_where_there_is_more(
         await offer(runtime, user, f"offer-{number}")
     session = await open_session(runtime, user)
     pool = CountingPool(runtime.pool)
-    runtime.pool = pool  # type: ignore[assignment]
+    runtime.pool = pool
     app = create_app(settings)
-    app._open_runtime = lambda: nullcontext(runtime)  # type: ignore[method-assign, return-value, assignment]
+    app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
         answer = await count(client, pool, path.replace("{booking}", str(booking.id)))
 
