@@ -1,5 +1,6 @@
 """Bookings as a CSV file that a spreadsheet can open safely."""
 
+import asyncio
 import csv
 from collections.abc import Iterator
 from io import StringIO
@@ -48,7 +49,8 @@ async def export_bookings(request: Request, work: Work, user: User) -> Response:
         "content-type": "text/csv; charset=utf-8",
         "content-disposition": f"attachment; filename={name}",
     }
-    body = write_csv(found.entries, user, locale_of(request))
+    # Thousands of lines take a while, and other requests must not wait for them.
+    body = await asyncio.to_thread(write_csv, found.entries, user, locale_of(request))
     return Response(headers={**NOT_KEPT, **headers}, body=body)
 
 

@@ -22,7 +22,7 @@ from openslot.web.dashboard.steps import Step, describe_step
 from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
 
-DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 30, 20
+DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 50, 20
 NOTICES = {
     RevivalVerdict.QUEUED: Text("It will be tried again now."),
     RevivalVerdict.SKIPPED: Text("It was not tried again, because a later change has taken its place."),
@@ -71,6 +71,7 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         today=Weekday(today, today),
         todays=by_day(entries[: sum(is_today)], user, failed=failed, now=work.now),
         next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
+        has_more=len(entries) == MOST_BOOKINGS,
         failed=[_attention_row(each, user, now=work.now) for each in attention.failed],
         troubles=[_trouble(each, user, now=work.now) for each in attention.troubles],
         link=base,

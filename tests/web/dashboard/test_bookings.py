@@ -220,7 +220,7 @@ async def test_the_command_does_the_same_by_the_api(member: httpx2.AsyncClient) 
     assert "Authorization: Bearer $OPENSLOT_KEY" in text
 
 
-async def copy_booking(runtime: Runtime, booking_id: str, count: int) -> None:
+async def copy_booking(runtime: Runtime, booking_id: str, count: int, *, apart: str = "1 hour") -> None:
     """Make a host busier than hands could."""
     columns = await runtime.pool.fetch(
         "select column_name from information_schema.columns where table_name = 'bookings' order by ordinal_position"
@@ -229,8 +229,10 @@ async def copy_booking(runtime: Runtime, booking_id: str, count: int) -> None:
     kept = [name for name in names if name not in {"id", "starts_at", "ends_at"}]
     await runtime.pool.execute(
         f"""insert into bookings (id, starts_at, ends_at, {", ".join(kept)})
-        select gen_random_uuid(), starts_at + n * interval '1 hour', ends_at + n * interval '1 hour', {", ".join(kept)}
+        select gen_random_uuid(), starts_at + n * $3::text::interval, ends_at + n * $3::text::interval,
+            {", ".join(kept)}
         from bookings, generate_series(1, $2::int) n where id = $1""",
         booking_id,
         count,
+        apart,
     )

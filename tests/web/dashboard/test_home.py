@@ -11,6 +11,7 @@ from openslot.event_types import operations as event_types
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import MovingClock, offer
 from tests.web.dashboard.conftest import TEN, Book, cancel, fail, listen
+from tests.web.dashboard.test_bookings import copy_booking
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 
@@ -36,6 +37,35 @@ async def test_today_and_the_next_days_are_in_the_hosts_time(
     assert "Tomorrow, 17 March" in later
     assert "Hana Kim" in later
     assert "Ivo Horvat" not in text
+
+
+async def test_a_busy_day_is_not_followed_by_an_empty_week(
+    member: httpx2.AsyncClient, runtime: Runtime, book: Book
+) -> None:
+    booking = await book()
+    await copy_booking(runtime, str(booking.id), 60, apart="1 minute")
+    text = (await member.get("/")).text
+
+    assert text.count('class="row"') == 50
+    assert "Nothing is booked" not in text
+    assert "All upcoming bookings" in text
+
+
+async def test_a_failure_is_found_among_any_number_of_later_events(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
+) -> None:
+    await listen(runtime, user)
+    await book()
+    await fail(runtime, clock)
+    await runtime.pool.execute(
+        """insert into events (id, type, at, actor, tenant_id, subject_kind, fact)
+        select gen_random_uuid(), 'contact.created', $2, '{"kind": "public"}', $1, 'contact', '{}'
+        from generate_series(1, 3000)""",
+        user.id,
+        clock.now,
+    )
+
+    assert "Webhook to 127.0.0.1" in (await member.get("/")).text
 
 
 async def test_empty_parts_say_the_next_step(member: httpx2.AsyncClient) -> None:
