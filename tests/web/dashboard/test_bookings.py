@@ -48,16 +48,17 @@ async def test_a_meeting_that_is_under_way_is_upcoming(
     assert "Jonas Okafor" in (await member.get("/bookings?view=past")).text
 
 
-@pytest.mark.parametrize("search", ["okafor", "OKAFOR", "jonas@", "Jonas O", "ØRSTED", "ørsted"])
+@pytest.mark.parametrize(
+    "search", ["okafor", "OKAFOR", "jonas@", "Jonas O", "ØRSTED", "ørsted", "\uff2f\uff2b\uff21\uff26\uff2f\uff32"]
+)
 async def test_a_search_finds_names_and_addresses_in_any_case(
     member: httpx2.AsyncClient, book: Book, search: str
 ) -> None:
-    is_dane = search.lower() == "ørsted"
     await book(name="Ørsted, Jonas Okafor")
     await book(ELEVEN, name="Hana Kim", email="hana@kim.example")
     text = (await member.get("/bookings", params={"q": search})).text
 
-    assert ("Jonas Okafor" in text, "Hana Kim" in text) == (True, False), is_dane
+    assert ("Jonas Okafor" in text, "Hana Kim" in text) == (True, False)
 
 
 @pytest.mark.parametrize("search", ["%", "_", "nobody", "\\", "'", '"><script>'])
@@ -169,7 +170,10 @@ async def test_another_hosts_bookings_are_in_no_list_and_no_file(
 ) -> None:
     await book(host=stranger, name="Priya Raman")
     for path in ("/bookings", "/bookings?q=priya", "/bookings?type=30min", "/bookings/export.csv"):
-        assert "Priya" not in (await member.get(path)).text.replace('value="priya"', "")
+        answer = await member.get(path)
+
+        assert answer.status_code == 200, path
+        assert "Priya" not in answer.text.replace('value="priya"', "")
 
 
 async def test_the_file_has_what_the_filter_finds(member: httpx2.AsyncClient, runtime: Runtime, book: Book) -> None:
