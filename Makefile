@@ -11,6 +11,8 @@ INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --pyt
 WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 
+# Without bytecode every process that a test starts compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 help: ## Say what each command does
@@ -35,7 +37,13 @@ $(VENV)/.everything: $(VENV)/.runtime requirements/dev.txt
 run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the first start
 	@exec $(BIN)/openslot serve --demo
 
-test: setup chromium check unit ## Run every check and every test
+# Checks compute and tests wait: side by side they take less time. Either fails the whole.
+test: setup chromium mcp-peers ## Run every check and every test
+	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
+	(code=0; $(MAKE) --no-print-directory check >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & checking=$$!; \
+	code=0; $(MAKE) --no-print-directory unit || code=$$?; \
+	wait $$checking || { echo "make check has failed; its output is above." >&2; code=1; }; \
+	exit $$code
 
 check: setup ## Format, lint, types, import contracts
 	@$(BIN)/ruff format --check --quiet .
@@ -44,13 +52,16 @@ check: setup ## Format, lint, types, import contracts
 	@$(BIN)/lint-imports
 
 unit: setup ## The tests alone; TEST_ARGS goes to pytest
-	@$(BIN)/pytest -n $(WORKERS) $(TEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --maxschedchunk 4 $(TEST_ARGS)
 
 prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST_ARGS goes to pytest
 	@OPENSLOT_LONG=1 $(BIN)/pytest -n $(WORKERS) $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
 
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python
+
+mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run
+	@scripts/install-mcp-peers $(BIN)/python
 
 bench: setup ## Measure, as ratios within one run
 	@$(BIN)/python -m benchmarks
@@ -61,6 +72,9 @@ record: setup ## At a release: record its statements and facts
 record-facts: setup ## Add golden facts of what the tests in TEST_ARGS cause
 	@$(BIN)/python -m tests.upgrades.record --facts-only $(TEST_ARGS)
 
+screenshots: setup chromium ## Take pictures of the pages for the documentation
+	@$(BIN)/python -m tests.screenshots
+
 messages: setup ## Collect the texts of pages into the catalogs
 	@scripts/messages
 
@@ -70,4 +84,4 @@ lock: ## Renew the lock files from pyproject.toml
 clean: ## Remove what the other commands made, but not ./data
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache test-results
 
-.PHONY: help setup run test check unit prove chromium bench record record-facts messages lock clean
+.PHONY: help setup run test check unit prove chromium mcp-peers bench record record-facts screenshots messages lock clean

@@ -3,16 +3,14 @@
 import asyncio
 import sys
 
-import asyncpg
 import uvloop
 
-from benchmarks import effects, engine, growth, scim
+from benchmarks import agents, effects, engine, growth, scim
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
-from benchmarks.scenery import Scenery, make_ceiling, make_scenery
+from benchmarks.scenery import Scenery, list_made, set_up
 from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
-from openslot.core.migrate import migrate
 
 BOOKINGS = 100_000
 
@@ -25,14 +23,16 @@ def main() -> None:
     bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
     engine.main()
     with stage() as here:
-        scenery = asyncio.run(_set_up(here, bookings))
+        scenery = asyncio.run(set_up(here.url, bookings=bookings))
         print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")
-        with ceiling(here) as ceiling_port, service(here) as service_port:
-            uvloop.run(_measure_all(here, scenery, (ceiling_port, service_port)))
+        with ceiling(here) as top, service(here) as own:
+            uvloop.run(_measure_all(here, scenery, (top.port, own.port)))
     print()
     effects.main()
     print()
     scim.main()
+    print()
+    agents.main()
     print()
     growth.main([])
 
@@ -40,21 +40,7 @@ def main() -> None:
 async def _measure_all(here: Stage, scenery: Scenery, ports: tuple[int, int]) -> None:
     booking, wishes = changes(scenery)
     await _measure(ports, [*operations(scenery), booking])
-    connection = await asyncpg.connect(here.url)
-    keys = {host.id: host.api_key for host in scenery.hosts}
-    rows = await connection.fetch("select host_id, id from bookings where invitee_email = 'client@bench.example'")
-    await connection.close()
-    await _measure(ports, moves([(keys[row["host_id"]], str(row["id"])) for row in rows], wishes))
-
-
-async def _set_up(here: Stage, bookings: int) -> Scenery:
-    await migrate(here.url)
-    connection = await asyncpg.connect(here.url)
-    try:
-        await make_ceiling(connection)
-        return await make_scenery(connection, bookings=bookings)
-    finally:
-        await connection.close()
+    await _measure(ports, moves(await list_made(here.url, scenery), wishes))
 
 
 async def _measure(ports: tuple[int, int], wanted: list[Operation]) -> None:

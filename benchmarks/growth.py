@@ -143,8 +143,8 @@ async def _time_job(runtime: Runtime, job: Periodic) -> Timing:
 
 
 async def _time_metrics(here: Stage) -> Timing:
-    with service(here) as port:
-        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    with service(here) as server:
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{server.port}") as client:
             took = []
             # The first request of a process pays for all that is loaded then.
             await client.get("/metrics")

@@ -10,6 +10,7 @@ from openslot.access.keys import CredentialKind, new_key
 from openslot.contacts.folding import fold_contact
 from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
+from openslot.core.migrate import migrate
 from openslot.core.secrets import fingerprint
 from openslot.demo.large import FIRST_NAMES, LargeHost, make_large
 
@@ -44,6 +45,26 @@ class Scenery(Struct, frozen=True, kw_only=True):
 
     long_standing: dict[int, list[str]]
     """Keys of hosts by how many bookings of their own they have."""
+
+
+async def set_up(url: str, *, bookings: int) -> Scenery:
+    """Fill an empty database with what is measured."""
+    await migrate(url)
+    connection = await asyncpg.connect(url)
+    try:
+        await make_ceiling(connection)
+        return await make_scenery(connection, bookings=bookings)
+    finally:
+        await connection.close()
+
+
+async def list_made(url: str, scenery: Scenery) -> list[tuple[str, str]]:
+    """List the bookings that were made during the measurement, each with its host's key."""
+    connection = await asyncpg.connect(url)
+    keys = {host.id: host.api_key for host in scenery.hosts}
+    rows = await connection.fetch("select host_id, id from bookings where invitee_email = 'client@bench.example'")
+    await connection.close()
+    return [(keys[row["host_id"]], str(row["id"])) for row in rows]
 
 
 async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scenery:

@@ -43,8 +43,8 @@ def main() -> None:
     """Write the members, measure against the ceiling, print a table."""
     with stage() as here:
         tokens = asyncio.run(_set_up(here))
-        with ceiling(here) as ceiling_port, service(here) as service_port:
-            uvloop.run(_measure((ceiling_port, service_port), tokens))
+        with ceiling(here) as top, service(here) as own:
+            uvloop.run(_measure((top.port, own.port), tokens))
 
 
 async def _set_up(here: Stage) -> list[str]:

@@ -22,6 +22,13 @@ class Stage(Struct, frozen=True, kw_only=True):
     data_dir: Path
 
 
+class Server(Struct, frozen=True, kw_only=True):
+    """A process that answers requests."""
+
+    port: int
+    pid: int
+
+
 @contextmanager
 def stage() -> Iterator[Stage]:
     """Set an embedded database up in a directory of its own, as durable as in production."""
@@ -43,6 +50,7 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
         "OPENSLOT_PORT": str(port or 0),
         "OPENSLOT_LIMIT_KEY": "1000000",
         "OPENSLOT_LIMIT_SCIM": "1000000",
+        "OPENSLOT_LIMIT_AGENT": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
     }
     process = subprocess.Popen([sys.executable, "-m", *command], env=environment)
@@ -56,20 +64,20 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
 
 
 @contextmanager
-def ceiling(stage: Stage) -> Iterator[int]:
+def ceiling(stage: Stage) -> Iterator[Server]:
     """Serve the ceiling on a free port."""
     port = free_port()
     command = ["uvicorn", "benchmarks.ceiling:app", "--port", str(port), "--log-level", "error", "--no-access-log"]
-    with running([*command, "--loop", "uvloop", "--http", "httptools"], port, stage):
-        yield port
+    with running([*command, "--loop", "uvloop", "--http", "httptools"], port, stage) as pid:
+        yield Server(port=port, pid=pid)
 
 
 @contextmanager
-def service(stage: Stage) -> Iterator[int]:
+def service(stage: Stage) -> Iterator[Server]:
     """Serve Openslot's web, one process, on a free port."""
     port = free_port()
-    with running(["openslot", "web"], port, stage):
-        yield port
+    with running(["openslot", "web"], port, stage) as pid:
+        yield Server(port=port, pid=pid)
 
 
 def free_port() -> int:

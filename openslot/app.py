@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
+from openslot.agents.api import AGENT_ROUTES
+from openslot.agents.door import agent_door
+from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.events import Wiring
@@ -18,7 +21,7 @@ from openslot.http.openapi import describe, serve_description
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.routes import API
-from openslot.routing import Mount, RateLimit
+from openslot.routing import Mount
 from openslot.routing.declarations import Handler
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
@@ -28,8 +31,6 @@ from openslot.web.door import web_doors
 from openslot.web.routes import PAGES
 from openslot.webhooks.describing import WEBHOOKS
 from openslot.wiring import WIRING
-
-READS = RateLimit("read", 120)
 
 
 def create_app(
@@ -46,6 +47,7 @@ def create_app(
         HEALTH,
         PAGES,
         SCIM_ROUTES,
+        AGENT_ROUTES,
         serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
         serve_reference(operations, settings.public_url),
         Mount(prefix="", handlers=more_routes),
@@ -90,7 +92,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             open_to_other_origins=True,
             reads=READS,
-            writes=RateLimit("book", settings.limit_public),
+            writes=booking_limit(settings),
         ),
         Door(
             name="service",
@@ -101,6 +103,7 @@ def doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
         ),
         scim_door(settings),
+        agent_door(settings),
         *web_doors(settings),
     )
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from openslot.accounts.store import has_users
+from openslot.agents.budget import check_budgets
 from openslot.core.cipher import Cipher
 from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings
@@ -33,6 +34,7 @@ async def open_runtime(
     """Connect to a migrated database, open what answers each port, and close everything in the end."""
     if settings.database_url is None:
         raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
+    check_budgets(settings)
     pool = await open_pool(
         settings.database_url,
         most=settings.database_connections,

@@ -1,10 +1,10 @@
 """What every test can ask for: a real PostgreSQL, a fresh database, a runtime, a live server, people and a browser."""
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import asyncpg
 import httpx2
 import pytest
 from playwright.async_api import Browser
@@ -17,18 +17,35 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
-from openslot.core.ids import new_id
 from openslot.core.log import set_up_logging
-from openslot.core.migrate import migrate
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.browsing import open_browser
+from tests.databases import UNSAFE_AND_FAST, copy_data_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
+from tests.once import made_once
+from tests.order import put_longest_first
+from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
-UNSAFE_AND_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "300"}
 PASSWORD = "correct horse battery"
-TEMPLATE = "template_openslot"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest."""
+    put_longest_first(items)
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector what was imported: it stays until the end."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def prepared_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stopped server's data directory with a migrated template, to copy: one for all processes of the run."""
+    return made_once(tmp_path_factory, "prepared", prepare_data_dir)
 
 
 @pytest.fixture(scope="session")
@@ -44,35 +61,36 @@ def postgres_log(postgres_dir: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(postgres_dir: Path) -> Iterator[str]:
+def postgres(postgres_dir: Path, prepared_data_dir: Path) -> Iterator[str]:
     """A PostgreSQL server with one migrated database to copy from."""
+    copy_data_dir(prepared_data_dir, postgres_dir)
     server = start_server(postgres_dir, options=UNSAFE_AND_FAST)
-    asyncio.run(_make_template(server.url))
     yield server.url
     stop_server(postgres_dir)
 
 
-async def _make_template(url: str) -> None:
-    connection = await asyncpg.connect(url)
-    await connection.execute(f"create database {TEMPLATE}")
-    await connection.close()
-    await migrate(database_at(url, TEMPLATE))
-
-
-def database_at(url: str, name: str) -> str:
-    """Name another database of the same server."""
-    return url.replace("/openslot?", f"/{name}?")
+@pytest.fixture(scope="session")
+async def shared_database(postgres: str) -> AsyncIterator[SharedDatabase]:
+    """The one database of all tests that need none of their own."""
+    async with new_database(postgres) as url, sharing(url) as shared:
+        yield shared
 
 
 @pytest.fixture
-async def database_url(postgres: str) -> AsyncIterator[str]:
-    """A migrated database of the test's own."""
-    name = f"test_{new_id().hex}"
-    connection = await asyncpg.connect(postgres)
-    await connection.execute(f"create database {name} template {TEMPLATE} strategy file_copy")
-    yield database_at(postgres, name)
-    await connection.execute(f"drop database {name} with (force)")
-    await connection.close()
+async def database_url(
+    postgres: str, shared_database: SharedDatabase, request: pytest.FixtureRequest
+) -> AsyncIterator[str]:
+    """A migrated database without rows; with the mark `own_database`, one that the test may do anything to."""
+    if request.node.get_closest_marker("own_database"):
+        async with new_database(postgres) as url:
+            yield url
+    else:
+        before = asyncio.all_tasks()
+        yield shared_database.url
+        left = await end_tasks(before)
+        await shared_database.put_back()
+        if left:
+            raise LeftRunningError(f"the test has left tasks running: {left}")
 
 
 @pytest.fixture

@@ -36,6 +36,11 @@ def is_loopback(name: str) -> bool:
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
+def is_address(name: str) -> bool:
+    """Tell whether a `Host` is a plain address and not a name."""
+    return _parse(_without_port(name.strip())) is not None
+
+
 def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:
     for hop in hops:
         nearer = _parse(_without_port(hop.strip()))

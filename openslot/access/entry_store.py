@@ -18,6 +18,10 @@ OWNERS = {
         "k.organization_id, o.plan, o.plan_until",
         "join organizations o on o.id = k.organization_id",
     ),
+    CredentialKind.AGENT_KEY: (
+        "g.slug, g.autonomy_level, g.email_level, coalesce(k.scopes, g.scopes) as scopes",
+        "join agents g on g.slug = k.agent",
+    ),
 }
 
 

@@ -50,6 +50,12 @@ def is_wellformed(key: str, kind: CredentialKind) -> bool:
     return match is not None and key.startswith(PREFIXES[kind]) and checksum(match[1]) == match[2]
 
 
+def agent_of(key: str) -> str | None:
+    """Return the agent that a key names."""
+    match = AGENT_KEY.fullmatch(key)
+    return match[1] if match is not None else None
+
+
 def checksum(stem: str) -> str:
     """Compute six base62 characters that reveal a typing mistake."""
     value = crc32(stem.encode())

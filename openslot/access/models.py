@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.access.limits import LimitVerdict
 from openslot.accounts.models import User
 from openslot.core.actor import Actor
 
@@ -39,3 +40,14 @@ class Entry(Struct, frozen=True, kw_only=True):
     actor: Actor
     user: User | None = None
     headers: dict[str, str] = {}
+
+
+class AgentEntry(Entry, frozen=True, kw_only=True):
+    """The result of an agent's authentication: its levels, its key's scopes, and whether it is within its limit."""
+
+    agent: str
+    key_id: UUID
+    autonomy_level: int
+    email_level: int
+    scopes: tuple[str, ...]
+    limit: LimitVerdict

@@ -1,5 +1,6 @@
 """The verbs of access: make, list and revoke credentials; sign in and out; passwords."""
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -52,10 +53,17 @@ async def create_scim_token(
 async def create_agent_key(
     work: Work, agent: str, *, name: str, expires_at: datetime | None = None
 ) -> tuple[str, Credential]:
-    """Make a key for one of the ten agents; the key itself is returned only once."""
+    """Make a key with its agent's scopes for one of the ten agents; the key itself is returned only once."""
     if agent not in AGENTS:
         raise Invalid(details={"agent": f"must be one of {', '.join(AGENTS)}"})
-    return await _create(work, CredentialKind.AGENT_KEY, agent, name=name, expires_at=expires_at)
+    key, credential = await _create(work, CredentialKind.AGENT_KEY, agent, name=name, expires_at=expires_at)
+    await store.give_default_scopes(work.db, agent, credential.id)
+    return key, credential
+
+
+async def set_key_scopes(work: Work, agent: str, scopes: Collection[str]) -> int:
+    """Give every active key of an agent these scopes; return how many keys there are."""
+    return await store.set_key_scopes(work.db, agent, sorted(scopes), now=work.now)
 
 
 async def list_credentials(work: Work, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
@@ -67,6 +75,21 @@ async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str,
     """Close a credential from the next request on."""
     if not await store.revoke_credential(work.db, kind, owner, credential_id, now=work.now):
         raise CredentialNotFound
+
+
+async def rotate_credential(
+    work: Work, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, kept_for: timedelta
+) -> tuple[str, Credential]:
+    """Make a new credential in place of an active one, which stays valid for a time."""
+    found = await store.list_credentials(work.db, kind, owner)
+    old = next((each for each in found if each.id == credential_id), None)
+    if old is None or not old.is_active(now=work.now):
+        raise CredentialNotFound
+    made = await _create(work, kind, owner, name=old.name, expires_at=None)
+    if kind is CredentialKind.AGENT_KEY:
+        await store.give_default_scopes(work.db, str(owner), made[1].id)
+    await store.expire_credential(work.db, kind, owner, credential_id, at=work.now + kept_for)
+    return made
 
 
 async def sign_in(

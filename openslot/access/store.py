@@ -66,6 +66,28 @@ async def insert_credential(
     )
 
 
+async def give_default_scopes(db: Db, agent: str, key_id: UUID) -> None:
+    """Give a new key the scopes that its agent has now; a change of these waits for it and finds the key."""
+    await db.execute(
+        """with g as (select scopes from agents where slug = $2 for share)
+        update agent_keys k set scopes = g.scopes from g where k.id = $1""",
+        key_id,
+        agent,
+    )
+
+
+async def set_key_scopes(db: Db, agent: str, scopes: list[str], *, now: datetime) -> int:
+    """Give every active key of an agent these scopes."""
+    tag = await db.execute(
+        """update agent_keys set scopes = $2
+        where agent = $1 and revoked_at is null and (expires_at is null or expires_at > $3)""",
+        agent,
+        scopes,
+        now,
+    )
+    return count_of(tag)
+
+
 async def list_credentials(db: Db, kind: CredentialKind, owner: UUID | str) -> list[Credential]:
     """List an owner's credentials, newest first."""
     table, owner_column = TABLES[kind]
@@ -91,6 +113,19 @@ async def revoke_credential(
         now,
     )
     return found is not None
+
+
+async def expire_credential(
+    db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, at: datetime
+) -> None:
+    """Let an owner's credential expire at a time, or earlier if it does so anyway."""
+    table, owner_column = TABLES[kind]
+    await db.execute(
+        f"update {table} set expires_at = least(expires_at, $3) where id = $1 and {owner_column} = $2",
+        credential_id,
+        owner,
+        at,
+    )
 
 
 async def insert_session(

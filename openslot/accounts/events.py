@@ -59,6 +59,18 @@ class UserChanged(UserEvent, frozen=True, kw_only=True):
     previous_email: str
 
 
+class UserSettingsChanged(UserEvent, frozen=True, kw_only=True):
+    """A user's name, username, time zone or language was changed."""
+
+    type: ClassVar[str] = "user.settings_changed"
+    changed: tuple[str, ...]
+    """Which of the following."""
+    name: str
+    username: str
+    zone: str
+    locale: str
+
+
 class MemberAdded(UserEvent, frozen=True, kw_only=True):
     """A user joined an organization."""
 
@@ -117,6 +129,7 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserDisabled,
     UserEnabled,
     UserChanged,
+    UserSettingsChanged,
     PlanChanged,
     MemberAdded,
     MemberRemoved,

@@ -5,9 +5,10 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from openslot.accounts.plans import Plan
+from openslot.core.actor import Actor
 
 
 class Role(StrEnum):
@@ -46,6 +47,33 @@ class UserWanted(Struct, frozen=True, kw_only=True):
     zone: str = "UTC"
     locale: str = "en"
     is_admin: bool = False
+
+
+class UserStatus(StrEnum):
+    """Whether an account is open."""
+
+    ACTIVE = "active"
+    DISABLED = "disabled"
+
+
+class UserSettings(Struct, frozen=True, kw_only=True):
+    """The settings of a user that are to be changed; those that are not given stay."""
+
+    name: str | UnsetType = UNSET
+    username: str | UnsetType = UNSET
+    zone: str | UnsetType = UNSET
+    locale: str | UnsetType = UNSET
+
+
+class Activity(Struct, frozen=True, kw_only=True):
+    """One thing that happened to a user's account or to what belongs to it."""
+
+    id: UUID
+    type: str
+    at: datetime
+    actor: Actor
+    subject_type: str
+    subject_id: UUID | None
 
 
 class Organization(Struct, frozen=True, kw_only=True):

@@ -7,16 +7,18 @@ from uuid import UUID
 import asyncpg
 import msgspec
 
-from openslot.accounts import store
+from openslot.accounts import activity_store, store
 from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.errors import EmailTaken, UsernameTaken, UserNotFound
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled
 from openslot.accounts.members import add_member, remove_member
-from openslot.accounts.models import User, UserWanted
+from openslot.accounts.models import Activity, User, UserStatus, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.rules import check_user
+from openslot.accounts.settings import change_settings
 from openslot.core.db import Db
+from openslot.core.moments import Span
 from openslot.core.work import Work
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "add_user",
     "change_email",
     "change_plan",
+    "change_settings",
     "count_users",
     "disable_user",
     "enable_user",
@@ -35,6 +38,7 @@ __all__ = [
     "get_user_by_email",
     "has_password",
     "has_users",
+    "list_activity",
     "list_plan_grants",
     "list_users",
     "note_left",
@@ -96,10 +100,25 @@ async def get_user_by_email(work: Work, email: str) -> User:
 
 
 async def list_users(
-    work: Work, *, search: str | None = None, page: int = 1, limit: int = 20
+    work: Work,
+    *,
+    search: str | None = None,
+    plan: Plan | None = None,
+    status: UserStatus | None = None,
+    page: int = 1,
+    limit: int = 20,
 ) -> tuple[list[User], int]:
-    """Read one page of all users, newest first, and how many there are."""
-    return await store.list_users(work.db, now=work.now, search=search, limit=limit, offset=(page - 1) * limit)
+    """Read one page of all users, newest first, and how many there are; `plan` is a user's own."""
+    return await store.list_users(
+        work.db, now=work.now, search=search, plan=plan, status=status, limit=limit, offset=(page - 1) * limit
+    )
+
+
+async def list_activity(
+    work: Work, user: User, *, span: Span, page: int = 1, limit: int = 20
+) -> tuple[list[Activity], int]:
+    """Read one page of what happened to a user and all that belongs to the account, newest first."""
+    return await activity_store.list_activity(work.db, user.id, span=span, limit=limit, offset=(page - 1) * limit)
 
 
 async def change_plan(

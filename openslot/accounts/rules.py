@@ -1,13 +1,18 @@
 """What an account must look like."""
 
 import msgspec
+from msgspec import UNSET
+from msgspec.structs import asdict
 
-from openslot.accounts.models import UserWanted
+from openslot.accounts.models import UserSettings, UserWanted
 from openslot.accounts.usernames import find_fault, suggest
 from openslot.core.errors import Invalid
 from openslot.core.text import NOT_AN_ADDRESS, is_line, parse_email
 from openslot.core.zones import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
+from openslot.i18n.languages import LANGUAGES
+
+NOT_A_NAME = Text("must be 1 to 200 characters on one line")
 
 
 def check_user(wanted: UserWanted) -> UserWanted:
@@ -19,8 +24,8 @@ def check_user(wanted: UserWanted) -> UserWanted:
     except ValueError:
         faults["email"] = NOT_AN_ADDRESS
     name = wanted.name.strip()
-    if not 1 <= len(name) <= 200 or not is_line(name):
-        faults["name"] = Text("must be 1 to 200 characters on one line")
+    if not _is_name(name):
+        faults["name"] = NOT_A_NAME
     username = suggest(name, email) if wanted.username is None else wanted.username.strip().lower()
     if fault := find_fault(username):
         faults["username"] = fault
@@ -30,3 +35,29 @@ def check_user(wanted: UserWanted) -> UserWanted:
     if faults:
         raise Invalid(details=faults)
     return msgspec.structs.replace(wanted, email=email, name=name, username=username, zone=str(zone))
+
+
+def check_settings(wanted: UserSettings) -> dict[str, str]:
+    """Normalise the settings that are given, or refuse them with every fault."""
+    given: dict[str, str] = {name: value.strip() for name, value in asdict(wanted).items() if value is not UNSET}
+    faults: dict[str, str] = {}
+    if "name" in given and not _is_name(given["name"]):
+        faults["name"] = NOT_A_NAME
+    if "username" in given:
+        given["username"] = given["username"].lower()
+        if fault := find_fault(given["username"]):
+            faults["username"] = fault
+    if "zone" in given:
+        zone = find_zone(given["zone"])
+        given["zone"] = str(zone)
+        if zone is None:
+            faults["timezone"] = NOT_A_ZONE
+    if "locale" in given and given["locale"] not in LANGUAGES:
+        faults["locale"] = Text("must be one of %(choices)s", choices=", ".join(LANGUAGES))
+    if faults:
+        raise Invalid(details=faults)
+    return given
+
+
+def _is_name(name: str) -> bool:
+    return 1 <= len(name) <= 200 and is_line(name)

@@ -1,9 +1,10 @@
 """All SQL of users; organizations and their members have files of their own."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
-from openslot.accounts.models import User, UserWanted
+from openslot.accounts.models import User, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
@@ -94,18 +95,30 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
     ]
 
 
-async def list_users(db: Db, *, now: datetime, search: str | None, limit: int, offset: int) -> tuple[list[User], int]:
+async def list_users(
+    db: Db,
+    *,
+    now: datetime,
+    search: str | None,
+    plan: Plan | None,
+    status: UserStatus | None,
+    limit: int,
+    offset: int,
+) -> tuple[list[User], int]:
     """List users by creation, newest first, with how many there are in all."""
     rows = await db.fetch(
         f"""with found as not materialized (
             select * from users
-            where $1::text is null or strpos(lower(email), lower($1)) > 0 or strpos(lower(name), lower($1)) > 0)
+            where ($1::text is null or strpos(lower(email), lower($1)) > 0 or strpos(lower(name), lower($1)) > 0)
+              and ($4::text is null or plan = $4) and ($5::boolean is null or (disabled_at is null) = $5))
         select {USER_COLUMNS}, t.total from (select count(*) as total from found) t
         left join (select * from found order by id desc limit $2 offset $3) u on true
         order by u.id desc""",
         search,
         limit,
         offset,
+        plan,
+        None if status is None else status is UserStatus.ACTIVE,
     )
     return [to_user(row, now=now) for row in rows if row["id"] is not None], rows[0]["total"]
 
@@ -211,6 +224,17 @@ async def update_name(db: Db, user_id: UUID, name: str, *, now: datetime) -> Non
 async def update_email(db: Db, user_id: UUID, email: str, *, now: datetime) -> None:
     """Write a user's e-mail address; a unique violation where another account has it."""
     await db.execute("update users set email = $2, updated_at = $3 where id = $1", user_id, email, now)
+
+
+async def update_settings(db: Db, user_id: UUID, given: Mapping[str, str], *, now: datetime) -> None:
+    """Write the settings that are given; a unique violation if the username is taken."""
+    await db.execute(
+        """update users set name = coalesce($2, name), username = coalesce($3, username), zone = coalesce($4, zone),
+            locale = coalesce($5, locale), updated_at = $6 where id = $1""",
+        user_id,
+        *(given.get(name) for name in ("name", "username", "zone", "locale")),
+        now,
+    )
 
 
 async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from openslot.core.errors import Refusal
+from openslot.access.keys import AGENTS
+from openslot.agents.models import AuditStatus
+from openslot.core.errors import Forbidden, NotFound, Refusal
 
 
 class GateRefusal(Refusal):
@@ -11,10 +13,30 @@ class GateRefusal(Refusal):
 
     status = 200
     rpc_code: ClassVar[int]
+    recorded_as: AuditStatus
+    """What the audit record of the call says."""
 
     def __init__(self, message: str, *, data: Mapping[str, object] | None = None) -> None:
         super().__init__(message)
         self.data: dict[str, object] = {"reason": self.code, **(data or {})}
+
+
+class AgentNotFound(NotFound):
+    """No agent has this name."""
+
+    code = "agent_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(f"No agent has this name; the agents are {', '.join(AGENTS)}")
+
+
+class ForeignOrigin(Forbidden):
+    """The request names another site as its origin or its host."""
+
+    code = "foreign_origin"
+
+    def __init__(self, header: str) -> None:
+        super().__init__(f"The header {header} must name this installation")
 
 
 class InsufficientScope(GateRefusal):
@@ -22,6 +44,7 @@ class InsufficientScope(GateRefusal):
 
     code = "insufficient_scope"
     rpc_code = -32011
+    recorded_as = AuditStatus.DENIED_SCOPE
 
 
 class ConfirmationRequired(GateRefusal):
@@ -29,6 +52,7 @@ class ConfirmationRequired(GateRefusal):
 
     code = "confirmation_required"
     rpc_code = -32012
+    recorded_as = AuditStatus.DENIED_CONFIRM
 
 
 class ApprovalRequired(GateRefusal):
@@ -36,6 +60,7 @@ class ApprovalRequired(GateRefusal):
 
     code = "approval_required"
     rpc_code = -32013
+    recorded_as = AuditStatus.PENDING_APPROVAL
 
 
 class BudgetExceeded(GateRefusal):
@@ -43,6 +68,7 @@ class BudgetExceeded(GateRefusal):
 
     code = "budget_exceeded"
     rpc_code = -32014
+    recorded_as = AuditStatus.DENIED_BUDGET
 
 
 class EmailLimitReached(GateRefusal):
@@ -50,6 +76,7 @@ class EmailLimitReached(GateRefusal):
 
     code = "rate_limited"
     rpc_code = -32015
+    recorded_as = AuditStatus.DENIED_RATE
 
 
 class EmailNotAllowed(GateRefusal):
@@ -57,6 +84,7 @@ class EmailNotAllowed(GateRefusal):
 
     code = "email_not_allowed"
     rpc_code = -32016
+    recorded_as = AuditStatus.DENIED_EMAIL
 
 
 class AutonomyTooLow(GateRefusal):
@@ -64,6 +92,7 @@ class AutonomyTooLow(GateRefusal):
 
     code = "autonomy_too_low"
     rpc_code = -32017
+    recorded_as = AuditStatus.DENIED_LEVEL
 
 
 class ApprovalRefused(GateRefusal):
@@ -71,3 +100,4 @@ class ApprovalRefused(GateRefusal):
 
     code = "approval_refused"
     rpc_code = -32018
+    recorded_as = AuditStatus.REJECTED

@@ -1,5 +1,6 @@
 """The nouns of the tool server: agents, their levels and categories, and one call of a tool."""
 
+from datetime import datetime
 from enum import IntEnum, StrEnum
 from uuid import UUID
 
@@ -41,6 +42,17 @@ class Agent(Struct, frozen=True, kw_only=True):
     email_level: Level
 
 
+class AgentSetup(Struct, frozen=True, kw_only=True):
+    """How an operator has set an agent up."""
+
+    slug: str
+    autonomy_level: Level
+    email_level: Level
+    scopes: frozenset[str]
+    """What its new keys may do."""
+    active_keys: int
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """The agent behind a request, and the key that it used."""
 
@@ -58,3 +70,47 @@ class ToolCall(Struct, frozen=True, kw_only=True):
     caller: Caller
     """On whose behalf the tool runs: the requester, also if another agent has approved the call."""
     request_id: str
+
+
+class AuditStatus(StrEnum):
+    """How a call ended, as its audit record says."""
+
+    OK = "ok"
+    TOOL_ERROR = "tool_error"
+    INVALID_ARGUMENTS = "invalid_arguments"
+    UNKNOWN_TOOL = "unknown_tool"
+    DENIED_SCOPE = "denied_scope"
+    DENIED_LEVEL = "denied_level"
+    DENIED_CONFIRM = "denied_confirm"
+    PENDING_APPROVAL = "pending_approval"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    DENIED_BUDGET = "denied_budget"
+    DENIED_RATE = "denied_rate"
+    DENIED_EMAIL = "denied_email"
+    INTERNAL_ERROR = "internal_error"
+
+
+class CallRecord(Struct, frozen=True, kw_only=True):
+    """The audit record of one call of a tool."""
+
+    id: UUID
+    at: datetime
+    agent: str
+    key_id: UUID
+    tool: str | None
+    """None if the call was refused before it was read."""
+    scope: str | None = None
+    tier: str | None = None
+    input_hash: str | None = None
+    status: AuditStatus
+    error_code: int | None = None
+    """The code of the JSON-RPC error that was answered."""
+    latency_ms: int
+    cost_micros: int = 0
+    approval_id: UUID | None = None
+    approver: str | None = None
+    request_id: str
+    target_type: str | None = None
+    target_id: str | None = None

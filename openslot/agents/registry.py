@@ -13,7 +13,7 @@ from openslot.core.work import Work
 Run = Callable[[Work, ToolCall, Any], Awaitable[object]]
 
 
-class Target(NamedTuple):
+class CallTarget(NamedTuple):
     """What a call is about, for the audit record."""
 
     type: str
@@ -32,7 +32,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     """Its own arguments; `confirm`, `approvalId` and `decision` belong to the gates."""
     result: type[Struct]
     run: Run
-    target: Callable[[Any], Target | None]
+    target: Callable[[Any], CallTarget | None]
     cost: Callable[[Settings], int]
     """What one call costs, in micro-dollars."""
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None
@@ -46,7 +46,7 @@ def tool(
     *,
     scope: str,
     tier: Tier = Tier.T1,
-    target: Callable[[Any], Target | None] = lambda _: None,
+    target: Callable[[Any], CallTarget | None] = lambda _: None,
     cost: Callable[[Settings], int] = lambda _: 0,
     check: Callable[[Work, ToolCall, Any], Awaitable[None]] | None = None,
     is_idempotent: bool = True,
@@ -61,11 +61,13 @@ def tool(
 
     def declare(run: Run) -> Tool:
         hints = get_type_hints(run)
+        if not hints["arguments"].__struct_config__.forbid_unknown_fields:
+            raise TypeError(f"{run.__name__} must refuse arguments that it does not have: forbid_unknown_fields=True")
         return Tool(
             name=run.__name__,
             scope=scope,
             tier=tier,
-            description=getdoc(run) or "",
+            description=_describe(run),
             arguments=hints["arguments"],
             result=hints["return"],
             run=run,
@@ -78,3 +80,9 @@ def tool(
         )
 
     return declare
+
+
+def _describe(run: Run) -> str:
+    """Take the docstring as the description, one line for each paragraph."""
+    paragraphs = (getdoc(run) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -25,6 +25,8 @@ from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.core.zones import at_second, floor_second
 from openslot.event_types.errors import EventTypeNotFound
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
 
 HOLD_LASTS = timedelta(minutes=10)
 MOST_HOLDS = 3
@@ -58,6 +60,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
         raise TooManyHolds
     await _lock(work, which)
     found = await _judge(work, which, starts_at, field="startTime")
+    await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.setting.event_type.owner_id)
     expires_at = work.now + HOLD_LASTS
     taken = _take(work, found, starts_at, kind="hold", expires_at=expires_at, holder=holder)
     await work.apply()

@@ -5,6 +5,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from msgspec import Meta, Struct
 
@@ -207,3 +208,34 @@ class SlotContext(Struct, frozen=True, kw_only=True):
     host_zone: str
     host_left_at: datetime | None
     """When the host last left an organization, and what was upcoming was cancelled."""
+
+
+class MonthOfSlots(Struct, frozen=True, kw_only=True):
+    """The open starts of one month of the asker's calendar."""
+
+    found: SlotContext
+    slots: Slots
+    zone: ZoneInfo
+    """Whose calendar it is."""
+
+    today: date
+    """In that calendar."""
+
+    month: date
+    """Its first day."""
+
+    has_earlier: bool
+    """Whether the month before is not over."""
+
+    has_later: bool
+    """Whether the booking window reaches the month after."""
+
+
+class NearestSlots(Struct, frozen=True, kw_only=True):
+    """Whether a start is open, and which open starts are nearest to it."""
+
+    found: SlotContext
+    starts: list[int]
+    """In order, in whole seconds since 1970."""
+
+    is_open: bool

@@ -1,6 +1,6 @@
 """The verbs of availability: what is open, and why the rest is not."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -12,18 +12,25 @@ from openslot.availability.models import (
     DayExplained,
     Days,
     EventTypeRef,
+    MonthOfSlots,
+    NearestSlots,
     SlotContext,
     Slots,
     StartExplained,
 )
+from openslot.availability.months import begin_month, days_after, days_to_read, month_of, nearest, pick_month
 from openslot.availability.slots import list_slots, spans_of
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.work import Work
-from openslot.core.zones import at_second, find_zone, get_zone
+from openslot.core.zones import at_second, find_zone, floor_second, get_zone
 from openslot.event_types.errors import EventTypeNotFound
 
 UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"
+AROUND = (timedelta(days=7), timedelta(days=30))
+"""How far before and after a start other starts are near."""
+
+_DAY = timedelta(days=1)
 
 
 async def list_open(
@@ -42,6 +49,44 @@ async def list_open(
     zone, days = _read(timezone, first, last, now=work.now)
     found = await _find(work, which, days, zone, without=without)
     return found, list_slots(found.setting, days, viewer=zone), zone
+
+
+async def list_month(
+    work: Work,
+    which: EventTypeRef,
+    *,
+    zone: ZoneInfo | None = None,
+    month: date | None = None,
+    without: UUID | None = None,
+) -> MonthOfSlots:
+    """List the starts of one month of the asker's calendar: the one asked for, or the first with an open start.
+
+    Without a zone it is the host's calendar. A claim or seat that is about to change is left out.
+    """
+    asked = days_to_read(month, today=work.now.date())
+    found = await _find_around(work, which, asked, without=without)
+    zone = zone or get_zone(found.host_zone)
+    today = work.now.astimezone(zone).date()
+    days = days_to_read(month, today=today)
+    slots = list_slots(found.setting, days, viewer=zone)
+    later = days_after(found.setting, days) if month is None and not slots.starts else None
+    if later is not None:
+        found = await _find_around(work, which, later, without=without)
+        slots = list_slots(found.setting, later, viewer=zone)
+    shown = month_of(slots.starts[0], zone) if month is None and slots.starts else begin_month(days.first)
+    return pick_month(found, slots, month=shown, zone=zone, today=today)
+
+
+async def list_nearest(
+    work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None, most: int = 3
+) -> NearestSlots:
+    """List the open starts nearest to one that may be gone, and tell whether that one is open."""
+    today, on = work.now.date(), starts_at.astimezone(UTC).date()
+    days = Days(max(on - AROUND[0], today), max(on, today) + AROUND[1])
+    found = await _find_around(work, which, days, without=without)
+    slots, wanted = list_slots(found.setting, days, viewer=get_zone("UTC")), floor_second(starts_at)
+    is_open = not starts_at.microsecond and wanted in slots.starts
+    return NearestSlots(found=found, starts=nearest(slots, wanted, most=most), is_open=is_open)
 
 
 async def get_offer(work: Work, which: ByPage) -> SlotContext:
@@ -79,6 +124,12 @@ async def _find(
     if not spans:
         return await _get(work, which, work.now, work.now)
     return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without)
+
+
+async def _find_around(work: Work, which: EventTypeRef, days: Days, *, without: UUID | None) -> SlotContext:
+    """Read what decides about some days, whichever zone's calendar they turn out to be of."""
+    first, until = datetime.combine(days.first, time.min, UTC), datetime.combine(days.last, time.max, UTC)
+    return await _get(work, which, first - _DAY, until + _DAY, without=without)
 
 
 async def _get(

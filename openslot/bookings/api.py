@@ -54,10 +54,9 @@ async def list_bookings(
 @get(summary="Get a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Get one of your bookings with its event type, contact and e-mails."""
-    ref = BookingRef(booking_id, user.id)
-    shown = show_entry(await operations.get_entry(work, ref), manage_url=manage_url(work.runtime, booking_id))
-    emails = [show_email(email) for email in await operations.list_emails(work, ref)]
-    return DetailedBooking(**asdict(shown), email_logs=emails)
+    booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
+    shown = show_entry(booking, manage_url=manage_url(work.runtime, booking_id))
+    return DetailedBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])
 
 
 @post(summary="Create a booking")

@@ -110,6 +110,7 @@ class BookingEntry(Struct, frozen=True, kw_only=True):
     """A booking as a list tells it; the database writes its times, which is half as dear as to do it here."""
 
     id: UUID
+    host_id: UUID
     status: Status
     starts_at: Instant
     ends_at: Instant

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
-from openslot.bookings import rules, store
+from openslot.bookings import platform_store, rules, store
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
@@ -133,12 +133,12 @@ async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Ho
     return found
 
 
-async def get_entry(work: Work, ref: BookingRef) -> BookingEntry:
-    """Read a booking as lists show it."""
-    entry = await store.find_entry(work.db, ref)
-    if entry is None:
+async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
+    """Read a booking as lists show it, with the e-mails about it that were sent or have failed for good."""
+    found = await store.find_with_emails(work.db, ref)
+    if found is None:
         raise BookingNotFound
-    return entry
+    return found
 
 
 async def list_bookings(
@@ -148,14 +148,16 @@ async def list_bookings(
     return await store.list_bookings(work.db, host.id, status=status, span=span, limit=limit, offset=(page - 1) * limit)
 
 
+async def list_all_bookings(
+    work: Work, *, status: Status | None, span: Span, page: int, limit: int
+) -> tuple[list[BookingEntry], int]:
+    """Read one page of the bookings of all hosts, newest start first, and how many there are."""
+    return await platform_store.list_bookings(work.db, status=status, span=span, limit=limit, offset=(page - 1) * limit)
+
+
 async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int) -> list[BookingDetails]:
     """Read a host's confirmed bookings since a given time, latest first."""
     return await store.list_confirmed(work.db, host.id, since=since, limit=limit)
-
-
-async def list_emails(work: Work, ref: BookingRef) -> list[EmailEntry]:
-    """Read which e-mails about a booking were sent, and which have failed for good."""
-    return await store.list_emails(work.db, ref.id)
 
 
 async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:

@@ -21,12 +21,19 @@ from openslot.bookings.schemas import (
     read_invitee,
     show_managed,
 )
+from openslot.core.config import Settings
 from openslot.core.ids import parse_id
 from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.routing import RateLimit, Request, Success, delete, get, post
 
+READS = RateLimit("read", 120)
 HOLDS = RateLimit("hold", 10)
+
+
+def booking_limit(settings: Settings) -> RateLimit:
+    """Limit the bookings and changes of one address, whether they come by the API or by a form of a page."""
+    return RateLimit("book", settings.limit_public)
 
 
 class _Invitee(msgspec.Struct, frozen=True, rename="camel"):

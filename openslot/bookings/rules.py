@@ -9,9 +9,10 @@ from openslot.contacts.models import Contact
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.phones import parse_phone
-from openslot.core.text import PROSE_SHAPE, is_line, parse_email
-from openslot.core.zones import find_zone
+from openslot.core.text import EMPTY, NOT_AN_ADDRESS, PROSE_SHAPE, at_most_characters, is_line, parse_email
+from openslot.core.zones import NOT_A_ZONE, find_zone
 from openslot.event_types.models import Question, QuestionKind
+from openslot.i18n import PluralText, Text
 
 MOST_GUESTS = 10
 CALENDAR = "calendar"
@@ -82,11 +83,11 @@ def find_wanted_faults(wanted: BookingWanted) -> dict[str, str]:
     """Name every invalid field of a wanted booking, before anything is looked up."""
     faults = dict(_guest_faults(wanted.guests))
     if not wanted.invitee.name.strip() or not is_line(wanted.invitee.name):
-        faults["inviteeName"] = "must not be empty"
+        faults["inviteeName"] = EMPTY
     if not _is_email(wanted.invitee.email):
-        faults["inviteeEmail"] = "is not a valid e-mail address"
+        faults["inviteeEmail"] = NOT_AN_ADDRESS
     if find_zone(wanted.invitee.zone) is None:
-        faults["inviteeTimezone"] = "is not a time zone; use a name such as Europe/Berlin"
+        faults["inviteeTimezone"] = NOT_A_ZONE
     return faults
 
 
@@ -95,12 +96,13 @@ def find_answer_faults(
 ) -> dict[str, str]:
     """Check answers against what was asked; the host's side need not answer everything."""
     asked = {question.key: question for question in questions}
-    faults = {f"answers.{key}": "is not a question of this event type" for key in answers if key not in asked}
+    unknown = Text("is not a question of this event type")
+    faults: dict[str, str] = {f"answers.{key}": unknown for key in answers if key not in asked}
     for key, question in asked.items():
         given = answers.get(key)
         if given in (None, "", False):
             if question.required and must_answer:
-                faults[f"answers.{key}"] = "is required"
+                faults[f"answers.{key}"] = Text("is required")
         elif fault := _answer_fault(question, given):
             faults[f"answers.{key}"] = fault
     return faults
@@ -108,20 +110,24 @@ def find_answer_faults(
 
 def _answer_fault(question: Question, given: AnswerValue | None) -> str | None:
     if question.kind is QuestionKind.CHECKBOX:
-        return None if isinstance(given, bool) else "must be true or false"
+        return None if isinstance(given, bool) else Text("must be true or false")
     if not isinstance(given, str):
-        return "must be a string"
+        return Text("must be a string")
     if question.kind is QuestionKind.CHOICE:
-        return None if given in question.options else f"must be one of {', '.join(question.options)}"
+        is_offered = given in question.options
+        return None if is_offered else Text("must be one of %(choices)s", choices=", ".join(question.options))
     return TEXT_FAULTS[question.kind](given)
 
 
 def _guest_faults(guests: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     if len(guests) > MOST_GUESTS:
-        yield "guests", f"must have at most {MOST_GUESTS} entries"
+        yield (
+            "guests",
+            PluralText("must have at most %(count)s entry", "must have at most %(count)s entries", count=MOST_GUESTS),
+        )
     for index, guest in enumerate(guests):
         if not _is_email(guest):
-            yield f"guests.{index}", "is not a valid e-mail address"
+            yield f"guests.{index}", NOT_AN_ADDRESS
 
 
 def _is_email(text: str) -> bool:
@@ -136,20 +142,22 @@ def _phone_fault(text: str) -> str | None:
     try:
         parse_phone(text)
     except ValueError as fault:
-        return str(fault)
+        found: str = fault.args[0]
+        return found
     return None
 
 
 def _line_fault(text: str) -> str | None:
-    return None if len(text) <= 500 and is_line(text) else "must be at most 500 characters on one line"
+    is_short = len(text) <= 500 and is_line(text)
+    return None if is_short else Text("must be at most %(count)s characters on one line", count=500)
 
 
 def _prose_fault(text: str) -> str | None:
-    return None if len(text) <= 5000 and PROSE_SHAPE.match(text) else "must have at most 5000 characters"
+    return None if len(text) <= 5000 and PROSE_SHAPE.match(text) else at_most_characters(5000)
 
 
 def _email_fault(text: str) -> str | None:
-    return None if _is_email(text) else "is not a valid e-mail address"
+    return None if _is_email(text) else NOT_AN_ADDRESS
 
 
 TEXT_FAULTS = {

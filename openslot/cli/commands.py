@@ -33,6 +33,9 @@ GROUPS = {
     "calendar": "calendars",
     "mail": "mail",
     "brand": "brand",
+    "flag": "flags",
+    "agent": "agents",
+    "audit": "audit",
 }
 
 

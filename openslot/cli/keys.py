@@ -74,6 +74,29 @@ def list_keys(
     print_table(("Id", "Name", "Ends in", "Active", "Last used", "Expires"), rows, nothing="No keys yet.")
 
 
+@app.command("rotate")
+def rotate_key(
+    key_id: Annotated[str, typer.Argument(help="Id of the key, from `key list`")],
+    *,
+    user: ForUser = None,
+    organization: ForOrganization = None,
+    agent: ForAgent = None,
+    hours: Annotated[int, typer.Option(min=0, max=720, help="Hours that the old key stays valid")] = 24,
+    as_json: AsJson = False,
+) -> None:
+    """Create a key in place of another, and print it once."""
+
+    async def do(work: Work) -> tuple[str, Credential]:
+        kind, owner = await _find_owner(work, user, organization, agent)
+        return await access.rotate_credential(work, kind, owner, parse_id(key_id), kept_for=timedelta(hours=hours))
+
+    key, credential = with_work(do)
+    if as_json:
+        print_json({"key": key, **_shown(credential)})
+        return
+    console.print(f"Shown only once: {key}", soft_wrap=True)
+
+
 @app.command("revoke")
 def revoke_key(
     key_id: Annotated[str, typer.Argument(help="Id of the key, from `key list`")],

@@ -29,4 +29,21 @@ class ContactCreated(Event, frozen=True, kw_only=True):
         return show_detailed(KnownContact(self.contact))
 
 
-CONTACT_EVENTS: tuple[type[Event], ...] = (ContactCreated,)
+class ContactChanged(Event, frozen=True, kw_only=True):
+    """A contact's name, e-mail address, phone number, company, notes or tags were changed."""
+
+    type: ClassVar[str] = "contact.changed"
+    contact: Contact
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The owner's."""
+        return self.contact.owner_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The contact."""
+        return "contact", self.contact.id
+
+
+CONTACT_EVENTS: tuple[type[Event], ...] = (ContactCreated, ContactChanged)

@@ -6,12 +6,14 @@ import asyncpg
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.contacts import store
+from openslot.contacts import platform_store, store
 from openslot.contacts.errors import ContactEmailTaken, ContactNotFound
-from openslot.contacts.events import ContactCreated
+from openslot.contacts.events import ContactChanged, ContactCreated
+from openslot.contacts.folding import GRAM, fold
 from openslot.contacts.models import Contact, CountedContact, KnownContact
 from openslot.contacts.rules import check_fields, find_phone
 from openslot.contacts.schemas import ContactChanges, ContactWanted
+from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
@@ -83,6 +85,23 @@ async def list_contacts(
     return await store.list_contacts(work.db, owner.id, search=search, limit=limit, offset=(page - 1) * limit)
 
 
+async def list_all_contacts(
+    work: Work, *, search: str = "", page: int = 1, limit: int = 20
+) -> tuple[list[CountedContact], int]:
+    """Read one page of all users' contacts, newest first; a search has at least three characters."""
+    if search and len(fold(search)) < GRAM:
+        raise Invalid(details={"search": f"must have at least {GRAM} characters unless userId is given"})
+    return await platform_store.list_contacts(work.db, search=search, limit=limit, offset=(page - 1) * limit)
+
+
+async def get_any_contact(work: Work, contact_id: UUID) -> Contact:
+    """Read a contact of any user."""
+    contact = await platform_store.find_contact(work.db, contact_id)
+    if contact is None:
+        raise ContactNotFound
+    return contact
+
+
 async def change_contact(work: Work, owner: User, contact_id: UUID, changes: ContactChanges) -> Contact:
     """Change what is given of a contact and leave the rest."""
     contact = await store.lock_contact(work.db, owner.id, contact_id)
@@ -96,6 +115,7 @@ async def change_contact(work: Work, owner: User, contact_id: UUID, changes: Con
         await store.update_contact(work.db, changed)
     except asyncpg.UniqueViolationError:
         raise ContactEmailTaken from None
+    await work.record(ContactChanged(contact=changed))
     return changed
 
 

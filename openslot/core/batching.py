@@ -22,13 +22,22 @@ class Batcher(Generic[Item, Result]):
 
     async def ask(self, asked: Item) -> Result:
         """Ask as part of the next batch."""
+        return await self._join(asked)
+
+    def tell(self, told: Item, *, most_waiting: int) -> None:
+        """Join the next batch without waiting for it; dropped where this many wait already."""
+        if len(self._waiting) < most_waiting:
+            # Nobody awaits the answer, so a fault is marked as seen here.
+            self._join(told).add_done_callback(lambda answer: answer.cancelled() or answer.exception())
+
+    def _join(self, asked: Item) -> "asyncio.Future[Result]":
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Result] = loop.create_future()
         self._waiting.append((asked, answer))
         if len(self._askers) < BATCHES_AT_ONCE:
             # The task starts only after everything that is ready to run now has joined the batch.
             self._askers.add(loop.create_task(self._ask_for_all()))
-        return await answer
+        return answer
 
     async def _ask_for_all(self) -> None:
         try:

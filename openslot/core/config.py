@@ -10,6 +10,7 @@ import msgspec
 from dotenv import dotenv_values
 from msgspec import Meta, Struct
 
+from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import StartupError
 from openslot.core.smtp import MailFrom, SmtpUrl
 
@@ -32,7 +33,7 @@ Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
 
 # Types that parse themselves from a text.
-PARSED = (Networks, SmtpUrl, MailFrom)
+PARSED = (Networks, SmtpUrl, MailFrom, Dollars, DollarsByName)
 
 ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
 
@@ -99,6 +100,23 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5
     limit_scim: Annotated[PerMinute, Meta(description="Requests a minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests a minute for one agent key")] = 120
+    agent_budget: Annotated[Dollars, Meta(description="Dollars that an agent may spend on one UTC day")] = Dollars(
+        5_000_000
+    )
+    agent_budgets: Annotated[
+        DollarsByName, Meta(description="The same for agents by name, such as `support=0.20, growth=1.50`, by commas")
+    ] = DollarsByName((("support", Dollars(200_000)),))
+    agent_budget_global: Annotated[
+        Dollars, Meta(description="Dollars that all agents together may spend on one UTC day")
+    ] = Dollars(50_000_000)
+    agent_email_cost: Annotated[Dollars, Meta(description="Dollars that an agent's e-mail costs")] = Dollars(1_000)
+    agent_image_cost: Annotated[Dollars, Meta(description="Dollars that an agent's image costs")] = Dollars(40_000)
+    agent_approval_by_person: Annotated[
+        bool, Meta(description="Only a person may approve agents' calls of tier T3; the Orchestrator may only reject")
+    ] = False
+    chat_webhook: Annotated[
+        str | None, Meta(description="The team chat's incoming webhook (Slack, Mattermost); none: nothing is posted")
+    ] = None
     limit_connections: Annotated[
         int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")
     ] = 256
@@ -168,6 +186,8 @@ def _checked(values: dict[str, object]) -> Settings:
     settings = msgspec.convert(values, Settings, dec_hook=_decode)
     if settings.base_url is not None and not settings.base_url.startswith(("http://", "https://")):
         raise StartupError("OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://.")
+    if settings.chat_webhook is not None and not settings.chat_webhook.startswith(("http://", "https://")):
+        raise StartupError("OPENSLOT_CHAT_WEBHOOK is wrong: it must begin with http:// or https://.")
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: with OPENSLOT_SMTP_URL, mail needs an address to come from.")
     return settings

@@ -14,7 +14,7 @@ from openslot.core.changes import Change, arguments, check_counts, count_parts, 
 from openslot.core.db import Db, Row
 from openslot.core.events import Cause, Effect, Event, Reaction
 from openslot.core.ids import new_id
-from openslot.core.queue import AHEAD, Job, Priority, enqueue
+from openslot.core.queue import AHEAD, Job, Priority, enqueue, enqueue_new
 
 INSERT_EVENTS = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
@@ -178,10 +178,10 @@ async def insert_events(
     actor: Actor,
     now: datetime,
 ) -> None:
-    """Insert events, the changes that belong to them, and their effects, in one statement."""
+    """Insert events, the changes that belong to them, their effects and the jobs of these, in one statement."""
     subjects = [event.subject for event in events.values()]
     with refusing(changes):
-        row = await db.fetchrow(
+        counts = await db.fetchval(
             _recording(tuple(change.sql for change in changes)),
             *_effect_columns(wanted, parent_id=None, now=now),
             _json(actor),
@@ -194,10 +194,7 @@ async def insert_events(
             [_json(public) if (public := event.public()) is not None else None for event in events.values()],
             *arguments(changes),
         )
-    if row is None:
-        raise LookupError("a statement without FROM gives one row")
-    check_counts(changes, row["counts"])
-    await enqueue(db, [Job(effect_id=head, round=0) for head in row["heads"]])
+    check_counts(changes, counts)
 
 
 async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, parent_id: UUID | None = None) -> None:
@@ -320,8 +317,9 @@ async def _enqueue_again(db: Db, effect: Effect, row: Row | None, *, after: time
 @cache
 def _recording(changes: tuple[str, ...]) -> str:
     parts = (*write_parts(changes, first=FIRST_OF_CHANGES), f"happened as ({INSERT_EVENTS})", JOIN_LANES)
-    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS})
-        select array(select id from written where state = 'queued') as heads, {count_parts(len(changes))} as counts"""
+    return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS}),
+        enqueued as ({enqueue_new("written where state = 'queued'")})
+        select {count_parts(len(changes))}"""
 
 
 def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:

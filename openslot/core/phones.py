@@ -6,6 +6,7 @@ from typing import ClassVar
 import phonenumbers
 
 from openslot.core.checked import CheckedText
+from openslot.i18n import Text
 
 # A plus sign that was not URL-encoded arrives as a space.
 E164 = r"^[+ ][1-9][0-9]{1,14}$"
@@ -32,18 +33,18 @@ class PhoneFilter(CheckedText):
 def parse_phone(text: str) -> str:
     """Normalise a phone number as people write it to E.164, or raise a `ValueError` that says what is wrong."""
     if not text.startswith(("+", " ")):
-        raise ValueError("must begin with + and the country code, such as +493012345678")
+        raise ValueError(Text("must begin with + and the country code, such as +493012345678"))
     if not _WRITTEN.fullmatch(text):
-        raise ValueError("is not a phone number")
+        raise ValueError(Text("is not a phone number"))
     try:
         number = phonenumbers.parse("+" + text[1:])
     except phonenumbers.NumberParseException:
-        raise ValueError("is not a phone number") from None
+        raise ValueError(Text("is not a phone number")) from None
     written = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     # Whether a number is in service changes faster than any list; whether its length is valid does not.
     reason = phonenumbers.is_possible_number_with_reason(number)
     if reason != phonenumbers.ValidationResult.IS_POSSIBLE or not _E164.fullmatch(written):
-        raise ValueError("is not a phone number of that country")
+        raise ValueError(Text("is not a phone number of that country"))
     return written
 
 

@@ -35,6 +35,7 @@ class Runtime:
 
     __slots__ = (
         "_batchers",
+        "_ones",
         "cipher",
         "clock",
         "outbound",
@@ -72,6 +73,7 @@ class Runtime:
         self.ports = ports
         self.turns = turns
         self._batchers: dict[Callable[..., Any], Batcher[Any, Any]] = {}
+        self._ones: dict[type, Any] = {}
 
     def work(self, actor: Actor) -> "Work":
         """Begin work in which every statement is its own transaction."""
@@ -82,6 +84,13 @@ class Runtime:
         if ask not in self._batchers:
             self._batchers[ask] = Batcher(partial(ask, self))
         return self._batchers[ask]
+
+    def one(self, kind: type[Result]) -> Result:
+        """Return the only instance of a class that this process has."""
+        if kind not in self._ones:
+            self._ones[kind] = kind()
+        found: Result = self._ones[kind]
+        return found
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator["Work"]:

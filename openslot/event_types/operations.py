@@ -11,7 +11,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.secrets import SealBroken, fingerprint, new_token
 from openslot.core.work import Work
-from openslot.event_types import store
+from openslot.event_types import platform_store, store
 from openslot.event_types.errors import (
     EventTypeChanged,
     EventTypeInUse,
@@ -85,6 +85,23 @@ async def list_event_types(
     return await store.list_event_types(
         work.db, owner.id, only_active=only_active, limit=limit, offset=(page - 1) * limit
     )
+
+
+async def list_all_event_types(
+    work: Work, *, owner_id: UUID | None, active: bool | None, page: int, limit: int
+) -> tuple[list[EventType], int]:
+    """Read one page of a host's event types by position, or of all hosts' by age, newest first."""
+    return await platform_store.list_event_types(
+        work.db, owner_id=owner_id, active=active, limit=limit, offset=(page - 1) * limit
+    )
+
+
+async def get_any_event_type(work: Work, event_type_id: UUID) -> EventType:
+    """Read an event type of any host, active or not."""
+    event_type = await platform_store.find_event_type(work.db, event_type_id)
+    if event_type is None:
+        raise EventTypeNotFound
+    return event_type
 
 
 async def get_host_page(work: Work, username: str) -> HostPage:

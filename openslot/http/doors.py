@@ -55,6 +55,8 @@ class Door(Struct, frozen=True, kw_only=True):
     reads: RateLimit | None = None
     writes: RateLimit | None = None
     """Limits by address; counted before the work takes a connection, so that no request waits for a second one."""
+    admit: Callable[["Exchange"], None] | None = None
+    """Refuses requests before their credential is looked at."""
     check: Callable[["Exchange"], None] | None = None
     """Refuses requests that must not reach any handler."""
     answered: Callable[["Exchange", Response], Awaitable[None]] | None = None

@@ -110,6 +110,8 @@ async def _serve(exchange: Exchange, receive: Receive) -> Response:
     if exchange.method == "OPTIONS":
         return _options(exchange)
     door = exchange.door
+    if door.admit is not None:
+        door.admit(exchange)
     exchange.entry = await door.enter(exchange.runtime, exchange.headers, exchange.address)
     await count(exchange)
     check_target(exchange)

@@ -1,6 +1,7 @@
 """Rate limits by address, for doors that require no key."""
 
 from openslot.access import limits
+from openslot.core.work import Runtime
 from openslot.http.doors import Exchange
 from openslot.routing import RateLimit
 
@@ -11,8 +12,13 @@ async def count(exchange: Exchange) -> None:
     """Count the request, and refuse it if its address is over the limit of any minute."""
     limit = limit_of(exchange)
     if limit is not None:
-        verdict = await limits.take(exchange.runtime.pool, f"{limit.name}:{exchange.address}", limit.most)
-        verdict.check()
+        await take(exchange.runtime, limit, exchange.address)
+
+
+async def take(runtime: Runtime, limit: RateLimit, address: str) -> None:
+    """Count one request of an address; for handlers that show a page when it is refused."""
+    verdict = await limits.take(runtime.pool, f"{limit.name}:{address}", limit.most)
+    verdict.check()
 
 
 def limit_of(exchange: Exchange) -> RateLimit | None:

@@ -7,6 +7,10 @@ from typing import Any
 import msgspec
 
 from openslot import __version__
+from openslot.core.errors import NotFound
+from openslot.core.work import Work
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
 from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
 from openslot.http.queries import Parameter
 from openslot.routing import ErrorBody, Mount, Response, get
@@ -96,8 +100,10 @@ def serve_description(describe_api: Callable[[], dict[str, Any]]) -> Mount:
         return msgspec.json.encode(describe_api())
 
     @get("/api/openapi.json")
-    async def openapi_json() -> Response:
-        """Hand the description out."""
+    async def openapi_json(work: Work) -> Response:
+        """Hand the description out, unless it is switched off."""
+        if not await flags.is_enabled(work, FlagKey.API_DOCS):
+            raise NotFound
         return Response(headers={"content-type": "application/json"}, body=written())
 
     return Mount(prefix="", handlers=[openapi_json])

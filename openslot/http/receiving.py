@@ -49,11 +49,16 @@ def check_host(headers: Headers) -> None:
         raise Invalid
 
 
-async def read_body(exchange: Exchange, receive: Receive, *, most_bytes: int) -> bytes:
-    """Read a whole body, or refuse one that is too large as soon as that is known."""
-    declared = exchange.headers.get("content-length", "")
+def check_declared_size(headers: Headers, most_bytes: int) -> None:
+    """Refuse a body that is too large by its own account."""
+    declared = headers.get("content-length", "")
     if len(declared) > 9 or (declared.isdecimal() and int(declared) > most_bytes):
         raise _too_large(most_bytes)
+
+
+async def read_body(exchange: Exchange, receive: Receive, *, most_bytes: int) -> bytes:
+    """Read a whole body, or refuse one that is too large as soon as that is known."""
+    check_declared_size(exchange.headers, most_bytes)
     body = bytearray()
     while True:
         message = await receive()

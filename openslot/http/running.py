@@ -1,20 +1,24 @@
 """Running a handler: in its transaction, and only once for a request that is sent again."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 import asyncpg
 
 from openslot.access import idempotency
+from openslot.core.actor import Actor
 from openslot.core.db import transaction
 from openslot.core.errors import Invalid
 from openslot.core.turns import find_turn
-from openslot.core.work import Work
+from openslot.core.work import Runtime, Work
 from openslot.http.doors import Exchange
 from openslot.http.handlers import Handler, call
 from openslot.routing import Response
 
 KEPT_HEADERS = frozenset({"content-type", "location"})
 RETRIED = frozenset({"POST", "PATCH"})
+
+Result = TypeVar("Result")
 
 
 class _RolledBack(Exception):  # noqa: N818 - not a fault: the answer is given, and nothing else stays
@@ -34,6 +38,28 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
     exchange.work = exchange.runtime.work(exchange.entry.actor)
     return await call(handler, exchange, values)
+
+
+async def run_in_turn(runtime: Runtime, actor: Actor, act: Callable[[Work], Awaitable[Result]]) -> Result:
+    """Run a verb in a transaction of its own, for a handler that has none; to wait for a turn takes no connection."""
+    try:
+        return await _act_and_commit(runtime, actor, act, waits=False)
+    except asyncpg.LockNotAvailableError as fault:
+        turn = find_turn(fault)
+        if turn is None:
+            raise
+    async with runtime.turns.wait(turn):
+        return await _act_and_commit(runtime, actor, act, waits=True)
+
+
+async def _act_and_commit(
+    runtime: Runtime, actor: Actor, act: Callable[[Work], Awaitable[Result]], *, waits: bool
+) -> Result:
+    async with transaction(runtime.pool, waits=waits) as db:
+        work = Work(runtime=runtime, actor=actor, db=db, now=runtime.clock())
+        result = await act(work)
+        work.check_nothing_is_staged()
+        return result
 
 
 async def _run_in_transaction(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:

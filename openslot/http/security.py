@@ -12,6 +12,8 @@ PAGE_POLICY = (
     b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; font-src 'self'; "
     b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
 )
+# Booking pages, and no others, may be shown inside the pages of other sites.
+FRAMED_POLICY = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors *")
 
 
 def api_headers(settings: Settings) -> RawHeaders:

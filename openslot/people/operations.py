@@ -74,9 +74,11 @@ async def accept_invitation(work: Work, invitation: Invitation, *, password_hash
         await accounts.set_password(work, invitation.user, password_hash)
 
 
-async def disable_user(work: Work, user: User, *, reason: str | None = None) -> None:
-    """Close an account's sign-in, keys and page at once, and cancel its upcoming bookings."""
+async def disable_user(work: Work, user: User, *, reason: str | None = None) -> int:
+    """Close an account's sign-in, keys and page at once, cancel its upcoming bookings, and return how many."""
     await lock_host(work.db, user.id)
-    if await accounts.disable_user(work, user, reason=reason):
-        await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")
-        await access.end_sessions(work, user)
+    if not await accounts.disable_user(work, user, reason=reason):
+        return 0
+    cancelled = await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")
+    await access.end_sessions(work, user)
+    return cancelled

@@ -30,9 +30,13 @@ TITLES = {
     500: Text("Something went wrong"),
     503: Text("Temporarily unavailable"),
 }
+NO_PAGE = Text("Nothing can be booked at this address. Check the link, or ask the person who sent it to you.")
 # By the refusal's code, for cases where what to do matters more than what happened.
 ADVICE = {
     "not_found": Text("Check the address, or go back to the previous page."),
+    "host_not_found": NO_PAGE,
+    "event_type_not_found": NO_PAGE,
+    "booking_not_found": Text("This link does not lead to a booking. Check the link in your e-mail."),
     "method_not_allowed": Text("Go back to the previous page and try again."),
     "too_large": Text("What you sent is too large. Nothing was changed."),
     "unsupported_media": Text("Go back to the previous page and try again."),
@@ -56,9 +60,18 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             check=check_same_origin,
         ),
+        # Mail programs send the form that unsubscribes, without a cookie and from anywhere; the link is the credential.
+        Door(
+            name="unsubscribe",
+            prefixes=("/unsubscribe/",),
+            enter=enter_freely,
+            refuse=refuse_with_page,
+            write=write_page,
+            headers=headers,
+        ),
         Door(
             name="static",
-            prefixes=("/static/", "/favicon.ico", "/robots.txt"),
+            prefixes=("/static/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
             enter=enter_freely,
             refuse=refuse_with_page,
             media_types=FORMS,

@@ -26,6 +26,8 @@ class Page(Struct, frozen=True, kw_only=True):
     template: str
     user: User | None
     values: dict[str, object]
+    locale: Locale | None = None
+    """The language in which to show it; None: the reader's."""
 
 
 @pass_context
@@ -66,9 +68,11 @@ templates.globals |= {"places": PLACES, "shortcuts": SHORTCUTS}
 templates.filters |= {"localized": _localize, "sentence": _sentence}
 
 
-def page(template: str, user: User | None, *, status: int = 200, **values: object) -> Response:
+def page(
+    template: str, user: User | None, *, status: int = 200, locale: Locale | None = None, **values: object
+) -> Response:
     """Respond with a page; every template gets `user`."""
-    shown = Page(template=template, user=user, values={"status": status, **values})
+    shown = Page(template=template, user=user, values={"status": status, **values}, locale=locale)
     return Response(status=status, headers={**NOT_KEPT, "content-type": HTML}, body=shown)
 
 
@@ -77,7 +81,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     if not isinstance(shown, Page):
         raise TypeError(f"{exchange.path} must return a page")
     template = templates.get_template(shown.template)
-    return template.render(user=shown.user, locale=locale_of(exchange), **shown.values).encode()
+    return template.render(user=shown.user, locale=shown.locale or locale_of(exchange), **shown.values).encode()
 
 
 def locale_of(request: Request) -> Locale:

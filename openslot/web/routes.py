@@ -3,6 +3,17 @@
 from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
+from openslot.web.booking_page.event_type import book, show_event_type
+from openslot.web.booking_page.host import show_host
+from openslot.web.booking_page.llms import llms_text
+from openslot.web.booking_page.manage import (
+    ask_to_cancel,
+    cancel,
+    reschedule,
+    show_managed,
+    show_reschedule,
+)
+from openslot.web.booking_page.qr import qr_image, show_qr
 from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.dashboard.routes import DASHBOARD
@@ -10,6 +21,9 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
+from openslot.web.widget.demo import show_widget_demo
+from openslot.web.widget.script import widget_script
 
 PAGES = Mount(
     prefix="",
@@ -30,8 +44,23 @@ PAGES = Mount(
         calendar_file,
         show_invitation,
         accept_invitation,
+        show_unsubscribe,
+        unsubscribe,
         static_file,
         favicon,
         robots,
+        llms_text,
+        widget_script,
+        show_widget_demo,
+        show_host,
+        show_event_type,
+        show_qr,
+        qr_image,
+        book,
+        show_managed,
+        show_reschedule,
+        reschedule,
+        ask_to_cancel,
+        cancel,
     ],
 )

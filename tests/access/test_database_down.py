@@ -11,11 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import httpx2
 import msgspec
+import pytest
 
 from openslot.app import create_app
 from openslot.core.config import Settings
 from tests.access.probes import PROBES, TABLE
 from tests.live import connect, serving
+
+pytestmark = pytest.mark.own_database
 
 ME = "/api/v1/me"
 NAME = ".s.PGSQL.5432"

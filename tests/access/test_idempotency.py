@@ -30,6 +30,8 @@ from openslot.runtime import open_runtime
 from openslot.wiring import SEALED
 from tests.access.probes import TABLE
 
+pytestmark = pytest.mark.own_database
+
 SLOW_LOCK = """
 create schema slow;
 create function slow.pg_try_advisory_xact_lock(bigint) returns boolean language plpgsql as $$

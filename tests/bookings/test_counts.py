@@ -249,6 +249,7 @@ async def uncounted(runtime: Runtime, user: User, others: list[User]) -> str:
     return runtime.settings.database_url or ""
 
 
+@pytest.mark.own_database
 async def test_what_was_booked_before_is_counted_while_others_go_on_booking(
     runtime: Runtime, user: User, others: list[User], uncounted: str
 ) -> None:
@@ -262,6 +263,7 @@ async def test_what_was_booked_before_is_counted_while_others_go_on_booking(
     assert await is_exact(runtime)
 
 
+@pytest.mark.own_database
 async def test_counting_waits_for_a_booking_that_is_being_made(
     runtime: Runtime, others: list[User], uncounted: str
 ) -> None:
@@ -285,6 +287,7 @@ async def _count_again(url: str) -> None:
     await connection.close()
 
 
+@pytest.mark.own_database
 async def test_an_index_that_was_left_half_built_is_built_anew(runtime: Runtime, uncounted: str) -> None:
     await runtime.pool.execute("update pg_index set indisvalid = false where indexrelid = 'lanes_empty'::regclass")
     await runtime.pool.execute("drop index claims_type")

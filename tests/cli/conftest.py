@@ -18,17 +18,21 @@ from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.cli.installation import Installation, installed
-from tests.conftest import database_at
+from tests.databases import database_at
+from tests.once import made_once
 
 
 @pytest.fixture(scope="session")
 def furnished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """Make a data directory with demo data, and keep what `seed` told about it."""
-    data_dir = tmp_path_factory.mktemp("furnished")
-    with installed(data_dir) as installation:
-        seeded = installation.told("seed")
+    """Make a data directory with demo data once for all processes of the run, and keep what `seed` told about it."""
+    place = made_once(tmp_path_factory, "furnished", _furnish)
+    return place / "data", msgspec.json.decode((place / "seeded.json").read_bytes())
+
+
+def _furnish(place: Path) -> None:
+    with installed(place / "data") as installation:
+        (place / "seeded.json").write_bytes(msgspec.json.encode(installation.told("seed")))
         installation.wait_until_gone()
-    return data_dir, seeded
 
 
 @pytest.fixture

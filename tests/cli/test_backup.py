@@ -24,6 +24,8 @@ from openslot.core.work import Runtime
 from tests.cli.conftest import restored, rows_of
 from tests.cli.installation import Installation, installed
 
+pytestmark = pytest.mark.own_database
+
 ANOTHER_KEY = "another key of more than thirty-two characters"
 
 

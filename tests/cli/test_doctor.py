@@ -183,6 +183,7 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
         ),
     ],
 )
+@pytest.mark.own_database
 async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statement: str, mend: str) -> None:
     await change(settings, statement)
     found = (await inside(settings))["migrations"]
@@ -190,6 +191,7 @@ async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statem
 
 
 @pytest.mark.usefixtures("user")
+@pytest.mark.own_database
 async def test_a_database_that_is_ahead_is_looked_through_with_a_warning(settings: Settings) -> None:
     await change(settings, "insert into migrations (name, checksum) values ('9999_future.sql', '')")
     found = await inside(settings)
@@ -248,6 +250,7 @@ def test_nothing_is_made_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.own_database
 async def test_a_booking_that_may_be_booked_over_is_named(settings: Settings, runtime: Runtime, user: User) -> None:
     assert (await inside(settings))["bookings"].state is FindingState.OK
     async with runtime.transaction(PUBLIC) as work:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli import stub_postgres
 from tests.cli.installation import Installation, installed
-from tests.conftest import database_at
+from tests.databases import database_at
 
 
 def sentence(installation: Installation, *arguments: str) -> str:
@@ -84,6 +84,7 @@ def test_a_server_that_is_too_old(empty: Installation, command: str) -> None:
 
 @pytest.mark.usefixtures("user")
 @pytest.mark.parametrize("command", [("serve",), ("user", "list")], ids=" ".join)
+@pytest.mark.own_database
 async def test_a_database_whose_migrations_were_others(
     empty: Installation, database_url: str, command: tuple[str, ...]
 ) -> None:

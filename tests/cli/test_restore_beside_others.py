@@ -18,6 +18,8 @@ from openslot.core.migrate import checksum, known_migrations, migrate
 from tests.cli.conftest import restored, rows_of
 from tests.cli.installation import Installation, ended, installed, interrupt
 
+pytestmark = pytest.mark.own_database
+
 KIND = ServerKind(18, encrypted=False)
 
 # What a framework makes for an application of its own.

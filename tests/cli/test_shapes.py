@@ -17,7 +17,9 @@ from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
 from openslot.core.secrets import load_secrets
-from tests.conftest import database_at
+from tests.databases import database_at
+
+pytestmark = pytest.mark.own_database
 
 MIGRATE = {"serve", "web", "worker", "migrate"}
 NEED_NO_SHAPE = {"doctor", "backup create", "backup restore"}

@@ -8,6 +8,8 @@ import pytest
 from openslot.core.inventory import known_objects, look_into
 from openslot.core.migrate import known_migrations
 
+pytestmark = pytest.mark.own_database
+
 
 @pytest.fixture
 async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:

@@ -13,6 +13,8 @@ from openslot.core.errors import StartupError
 from openslot.core.migrate import LOCK, NO_TRANSACTION, known_migrations, migrate
 from openslot.core.queue_tables import OURS
 
+pytestmark = pytest.mark.own_database
+
 WITHIN = 30.0
 SHORT = timedelta(milliseconds=50)
 HASTY = Patience(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.05, 0.05))

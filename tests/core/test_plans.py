@@ -5,6 +5,8 @@ import pytest
 from openslot.core.db import open_pool, planned_anew
 from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
 
+pytestmark = pytest.mark.own_database
+
 # Most rows match, so that to read the whole table is the best plan, and one by an index the second best.
 TABLE = """
 create table probe_plans (id int primary key, kind text not null);

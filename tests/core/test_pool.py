@@ -14,6 +14,8 @@ import pytest_asyncio
 from openslot.core import pool as pool_module
 from openslot.core.pool import ConnectionPool, PoolTimeoutError
 
+pytestmark = pytest.mark.own_database
+
 BACKEND = "select pg_backend_pid()"
 
 

@@ -29,6 +29,9 @@ from openslot.wiring import SEALED
 OLD, NEW = "o" * 40, "n" * 40
 PLAIN = {
     "calendar_feeds.token_hash": "a hash",
+    "agent_calls.signature": "a signature",
+    "agent_chain.last": "a signature",
+    "agent_chain.signature": "a signature",
     "agent_keys.hash": "a fingerprint",
     "api_keys.hash": "a fingerprint",
     "data_keys.sealed_by": "names a key",
@@ -46,6 +49,8 @@ PLAIN = {
 }
 # They outlive the secret key: what they seal needs none of it.
 SEALED_BY_DATA_KEYS = {
+    "agent_emails.content",
+    "approvals.result",
     "event_types.private_sealed",
     "idempotency.sealed",
     "mail_messages.content",

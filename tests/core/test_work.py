@@ -6,6 +6,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
 
+pytestmark = pytest.mark.own_database
+
 TABLE = "create table notes (note text primary key)"
 
 

@@ -1,6 +1,7 @@
 """The same cancellation through every door: written once, so that it can't differ."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from uuid import UUID
 
 import httpx2
@@ -17,6 +18,7 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
+from tests.agents.agent import TestAgent, make_key
 from tests.bookings.conftest import TEN, Book, slots
 from tests.racing import find_disorder
 
@@ -68,7 +70,7 @@ def cancel(
             body = {"Operations": [{"op": "replace", "value": {"active": active}}]}
             assert (await client.patch(path, json=body, headers=headers)).status_code == 200
 
-    doors = {
+    doors: dict[str, Cancel] = {
         "key": by_key,
         "link": by_link,
         "operator": by_operator,
@@ -76,8 +78,25 @@ def cancel(
         "disable": by_disabling,
         "deprovision": by_deprovisioning,
         "suspend": by_suspending,
+        "agent": partial(_cancel_by_agent, client, runtime),
+        "approval": partial(_cancel_by_approval, client, runtime),
     }
     return doors[request.param]
+
+
+async def _cancel_by_agent(client: httpx2.AsyncClient, runtime: Runtime, booking_id: str) -> None:
+    orchestrator = TestAgent(client, await make_key(runtime, "orchestrator"))
+    answer = await orchestrator.result("cancel_booking", bookingId=booking_id, reason="Ill", confirm=True)
+    assert answer["outcome"] == "done"
+
+
+async def _cancel_by_approval(client: httpx2.AsyncClient, runtime: Runtime, booking_id: str) -> None:
+    support, orchestrator = [TestAgent(client, await make_key(runtime, who)) for who in ("support", "orchestrator")]
+    wanted = {"bookingId": booking_id, "reason": "Ill", "confirm": True}
+    waiting = (await support.call("cancel_booking", **wanted))["error"]
+    assert waiting["code"] == -32013
+    decision = {"approvalId": waiting["data"]["approvalId"], "decision": "approve"}
+    assert (await orchestrator.result("cancel_booking", **wanted, **decision))["outcome"] == "done"
 
 
 async def _join(runtime: Runtime, user: User) -> tuple[str, dict[str, str]]:
@@ -103,6 +122,8 @@ def _ref(booking_id: str) -> BookingRef:
         ("disable", "operator"),
         ("deprovision", "organization"),
         ("suspend", "organization"),
+        ("agent", "agent"),
+        ("approval", "agent"),
     ],
     indirect=["cancel"],
 )

@@ -210,6 +210,7 @@ async def seal_all(runtime: Runtime) -> list[str]:
     return [await run_job(runtime, job) for job in SEALING]
 
 
+@pytest.mark.own_database
 async def test_what_an_earlier_release_has_kept_in_the_clear_is_sealed_a_day_after_the_rollout(
     client: httpx2.AsyncClient,
     runtime: Runtime,

@@ -24,7 +24,7 @@ from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.routing import post
 from openslot.runtime import open_runtime
-from tests.conftest import UNSAFE_AND_FAST
+from tests.databases import UNSAFE_AND_FAST
 from tests.live import connect, serving
 
 READY_WITHIN = 2.0

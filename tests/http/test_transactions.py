@@ -15,6 +15,8 @@ from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
 from tests.live import connect, serving
 
+pytestmark = pytest.mark.own_database
+
 TABLE = "create table notes (note text primary key)"
 SLOW = asyncio.Event()
 

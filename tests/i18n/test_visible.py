@@ -15,7 +15,7 @@ PAGES = sorted(path for path in (ROOT / "web").rglob("*.py") if "api_docs" not i
 # Refusals that only programs meet.
 MACHINES = {"scim", "agents"}
 REFUSALS = sorted(path for path in ROOT.glob("*/errors.py") if path.parent.name not in MACHINES)
-SCRIPTS = sorted((ROOT / "web/static").rglob("*.js"))
+SCRIPTS = sorted((ROOT / "web").rglob("*.js"))
 # Modules that say what is wrong with a field of a form.
 FAULTS = [
     ROOT / path

@@ -12,11 +12,12 @@ from openslot.web.pages import templates
 SEEN = frozenset({"alt", "aria-label", "label", "placeholder", "title", "data-label", "data-copied", "data-failed"})
 UNSEEN = frozenset({"code", "script", "style"})
 # The same in every language.
-NAMES = frozenset({"openslot", "Openslot", "UTC"})
+NAMES = frozenset({"openslot", "Openslot", "UTC", "Google", "Outlook"})
 VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 WORD = re.compile(r"[^\W\d_]{2,}")
 # What a macro adds to a tag that stands elsewhere.
-ATTRIBUTE = re.compile(r'\b(?:[a-z-]+="[^"]*"|autofocus\b)')
+ATTRIBUTE = re.compile(r'\b(?:[a-z-]+="[^"]*"|(?:autofocus|required)\b)')
+TAG = re.compile(r"<[^<>]*>?")
 # What a reader would take for words: a capital and what follows, or two words with a space between them.
 SENTENCE = re.compile(r"^[A-Z][a-z]+\b(?![-/_.])|[A-Za-z]{2,} [a-z]{2,}")
 TRANSLATED = frozenset({"_", "gettext", "ngettext", "pgettext", "npgettext"})
@@ -121,7 +122,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        if SENTENCE.search(node.value) and node.value not in NAMES:
+        if SENTENCE.search(TAG.sub("", node.value)) and node.value not in NAMES:
             yield node.value
         return
     for child in node.values if isinstance(node, ast.Dict) else ast.iter_child_nodes(node):

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from uuid import UUID
 
+import pytest
+
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.effects import enqueue_due, release_held
@@ -217,6 +219,7 @@ async def test_an_effect_fans_out_into_one_per_target_in_order(settings: Setting
         ]
 
 
+@pytest.mark.own_database
 async def test_what_is_written_when_done_is_there_with_it_or_not_at_all(settings: Settings) -> None:
     async def write(work: Work) -> None:
         await work.db.execute("create table marks (id int)")

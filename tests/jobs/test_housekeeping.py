@@ -58,6 +58,7 @@ async def test_a_walk_goes_to_the_end_and_counts_only_what_changes() -> None:
     assert seen == [0, 1, 2, 3]
 
 
+@pytest.mark.own_database
 async def test_a_job_without_a_transaction_keeps_what_it_did_before_it_failed(runtime: Runtime) -> None:
     async def half(work: Work) -> str:
         await work.db.execute("create table kept (id int)")

@@ -8,12 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.jobs.probes import Notebook, Poked, wired
+
+pytestmark = pytest.mark.own_database
 
 THINGS, NOTES, KILLS = 20, 6, 8
 TAKEN_UP_WITHIN = 30

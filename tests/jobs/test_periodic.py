@@ -31,6 +31,7 @@ async def last_run(runtime: Runtime, name: str) -> dict[str, object]:
     return dict(row)
 
 
+@pytest.mark.own_database
 async def test_a_run_is_kept_with_its_result(runtime: Runtime) -> None:
     await run_periodic(runtime, Periodic(name="fine", expression="* * * * *", run=fine))
 
@@ -39,6 +40,7 @@ async def test_a_run_is_kept_with_its_result(runtime: Runtime) -> None:
     assert run["finished_at"] is not None
 
 
+@pytest.mark.own_database
 async def test_a_failed_run_changes_nothing_and_says_why(runtime: Runtime) -> None:
     job = Periodic(name="broken", expression="* * * * *", run=broken)
     await run_periodic(runtime, job)

@@ -30,6 +30,8 @@ from tests.racing import FREE
 from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE
 from tests.webhooks.receiver import Receiver, receiving
 
+pytestmark = pytest.mark.own_database
+
 WITHIN = 120.0
 HANDED_OVER = "select count(*) from effects where last_error like 'waits for a worker that knows%'"
 # Reminders are planned for days ahead, and dropped with their bookings.

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import httpx2
+import pytest
 
 from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
@@ -54,6 +55,7 @@ async def test_a_wrong_token_is_nobodys_and_leaves_no_line(
     assert await runtime.pool.fetchval("select count(*) from scim_requests") == 0
 
 
+@pytest.mark.own_database
 async def test_where_the_log_can_not_be_written_the_answer_stands(provider: Provider, runtime: Runtime) -> None:
     await runtime.pool.execute("drop table scim_requests")
     made = await provider.create("li@harbor.example")

@@ -9,7 +9,7 @@ from openslot.core.ddl import PATIENCE, run_alone
 from openslot.core.ids import new_id
 from openslot.core.migrate import NO_TRANSACTION, known_migrations, migrate
 from openslot.core.sql_script import split_statements
-from tests.conftest import database_at
+from tests.databases import database_at
 from tests.upgrades.long_locks import find_long_locks
 
 # Up to here, nobody had a large table yet.

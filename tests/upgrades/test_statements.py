@@ -7,6 +7,8 @@ import pytest
 
 from tests.upgrades.statements import find_faults, load_statements
 
+pytestmark = pytest.mark.own_database
+
 STATEMENTS = load_statements()
 
 # What a migration must not do while processes of the last release run, and who would notice.

@@ -1,6 +1,7 @@
 """Static files: the right type, kept for good by content, and nothing besides them."""
 
 import httpx2
+import pytest
 
 from openslot.core.work import Runtime
 from openslot.web.assets import assets, static_url
@@ -8,6 +9,7 @@ from openslot.web.assets import assets, static_url
 TYPES = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
+    "png": "image/png",
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
@@ -65,6 +67,7 @@ async def test_the_icon_and_the_crawlers_page_are_there(client: httpx2.AsyncClie
     assert "Disallow: /account" in robots.text
 
 
+@pytest.mark.own_database
 async def test_no_session_is_looked_up_for_a_file(client: httpx2.AsyncClient, runtime: Runtime) -> None:
     await runtime.pool.execute("alter table sessions rename to elsewhere")
     cookie = {"cookie": "openslot_session=something"}

@@ -187,6 +187,7 @@ async def test_what_was_added_to_an_event_since_it_was_looked_at_keeps_it(
     assert len(await public_events(runtime)) == 1
 
 
+@pytest.mark.own_database
 async def test_many_are_removed_a_few_at_a_time(
     runtime: Runtime, clock: MovingClock, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:

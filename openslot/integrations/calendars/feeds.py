@@ -9,6 +9,8 @@ from openslot.bookings.links import manage_url
 from openslot.core.errors import NotFound
 from openslot.core.secrets import fingerprint, new_token
 from openslot.core.work import Work
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import store
 from openslot.integrations.calendars.writing import write_feed
 
@@ -31,7 +33,7 @@ async def revoke_feed(work: Work, owner: User) -> bool:
 async def read_feed(work: Work, token: str) -> bytes:
     """Write the confirmed bookings of a secret link's owner, starting 90 days ago, as iCalendar."""
     owner_id = await store.find_feed_owner(work.db, fingerprint(token))
-    if owner_id is None:
+    if owner_id is None or not await flags.is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=owner_id):
         raise NotFound
     owner = await accounts.get_user(work, owner_id)
     found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MOST_BOOKINGS)

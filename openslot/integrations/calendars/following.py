@@ -13,6 +13,8 @@ from openslot.bookings.rules import CALENDAR, is_over
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Refusal
 from openslot.core.work import Runtime, Work
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import event_store, rules
 from openslot.integrations.calendars.busy_times import BusyEvent
 from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
@@ -46,7 +48,10 @@ def calendar_actor(connection: CalendarConnection) -> Actor:
 
 
 async def follow(runtime: Runtime, connection: CalendarConnection, sighting: Sighting) -> None:
-    """Apply what has happened to bookings in one calendar, each in its own transaction."""
+    """Apply what has happened to bookings in one calendar, each in its own transaction, unless that is switched off."""
+    work = runtime.work(calendar_actor(connection))
+    if not await flags.is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=connection.owner_id):
+        return
     written = await event_store.list_written(
         runtime.pool, sighting.calendar.id, [remote.href for remote, _ in sighting.seen]
     )

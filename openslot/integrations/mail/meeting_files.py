@@ -3,11 +3,11 @@
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.links import calendar_url, manage_url
-from openslot.bookings.models import BookingRef, Status
+from openslot.bookings.models import BookingDetails, BookingRef, Status
 from openslot.core.work import Work
 from openslot.i18n.localization import localize
 from openslot.integrations.mail import operations
-from openslot.integrations.mail.calendar_entry import write_calendar
+from openslot.integrations.mail.calendar_entry import CalendarEntry, write_calendar
 from openslot.integrations.mail.letters import say_description, say_title
 from openslot.integrations.mail.meetings import MailedMeeting, list_recipients, write_entry
 from openslot.integrations.mail.models import Method
@@ -16,8 +16,14 @@ from openslot.integrations.mail.models import Method
 async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
     """Write a booking as its invitee's calendar keeps it."""
     details = await bookings.get_booking(work, ref)
+    _, entry = await describe_meeting(work, details)
+    return write_calendar(entry, Method.CANCEL if details.booking.status is Status.CANCELLED else None)
+
+
+async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedMeeting, CalendarEntry]:
+    """Read what belongs to a booking, and describe it as its invitee's calendar does."""
     booking = details.booking
-    host = await operations.find_host(work, booking.host_id)
+    host = await operations.find_host(work, booking.host_id, colour=details.event_type.colour)
     if host is None:
         raise BookingNotFound
     meeting = MailedMeeting(
@@ -36,4 +42,4 @@ async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
         description=str(localize(say_description(meeting, invitee), locale)),
         changed_at=booking.updated_at,
     )
-    return write_calendar(entry, Method.CANCEL if booking.status is Status.CANCELLED else None)
+    return meeting, entry

@@ -3,6 +3,7 @@
 from email import policy
 from email.headerregistry import Address as HeaderAddress
 from email.message import EmailMessage
+from uuid import UUID
 
 from email_validator import validate_email
 
@@ -18,7 +19,7 @@ def write_message(mail: Mail) -> bytes:
     addresses = [address for address in (mail.sender, mail.to, mail.reply_to) if address is not None]
     message = EmailMessage(policy=UTF8_POLICY if any(needs_utf8(each) for each in addresses) else HEADER_POLICY)
     domain = ascii_address(mail.sender.email).rpartition("@")[2]
-    message["Message-ID"] = f"<{mail.id}@{domain}>"
+    message["Message-ID"] = write_message_id(mail.id, mail.sender)
     message["Date"] = mail.written_at
     message["From"] = _header_address(mail.sender)
     message["To"] = _header_address(mail.to)
@@ -33,7 +34,20 @@ def write_message(mail: Mail) -> bytes:
     _write_body(message, mail)
     # Set after the body, because otherwise the header would move to the first part.
     message["Content-Language"] = mail.language
-    return message.as_bytes()
+    return _write_list_headers(mail) + message.as_bytes()
+
+
+def _write_list_headers(mail: Mail) -> bytes:
+    """Write the headers of RFC 8058; the library would turn a long address into encoded words, which nobody reads."""
+    if mail.unsubscribe_url is None:
+        return b""
+    lines = (f"List-Unsubscribe: <{mail.unsubscribe_url}>", "List-Unsubscribe-Post: List-Unsubscribe=One-Click", "")
+    return "\r\n".join(lines).encode()
+
+
+def write_message_id(mail_id: UUID, sender: MailAddress) -> str:
+    """Write the Message-ID of a mail, the same in every try."""
+    return f"<{mail_id}@{ascii_address(sender.email).rpartition('@')[2]}>"
 
 
 def needs_utf8(address: MailAddress) -> bool:

@@ -16,6 +16,7 @@ class MailKind(StrEnum):
     REMINDER = "reminder"
     NOTICE = "notice"
     INVITATION = "invitation"
+    AGENT = "agent"
 
 
 class RecipientRole(StrEnum):
@@ -24,6 +25,8 @@ class RecipientRole(StrEnum):
     INVITEE = "invitee"
     GUEST = "guest"
     HOST = "host"
+    NONE = "none"
+    """Someone who is written to for another reason."""
 
 
 class Recipient(Struct, frozen=True, kw_only=True):
@@ -61,6 +64,13 @@ class Link(Struct, frozen=True, kw_only=True):
     url: str
 
 
+class LetterBody(Struct, frozen=True, kw_only=True):
+    """What somebody else has written: as text, and as HTML that is safe to show."""
+
+    text: str
+    html: str
+
+
 class Letter(Struct, frozen=True, kw_only=True):
     """What a mail says, before it has a language and a look; one shape for every mail of the product."""
 
@@ -71,6 +81,7 @@ class Letter(Struct, frozen=True, kw_only=True):
     quote: str | None = None
     """What a person has written, as they wrote it."""
 
+    body: LetterBody | None = None
     button: Link | None = None
     links_label: str | None = None
     links: tuple[Link, ...] = ()
@@ -114,6 +125,8 @@ class Mail(Struct, frozen=True, kw_only=True):
     """What mails about the same thing have in common."""
 
     calendar: Attachment | None = None
+    unsubscribe_url: str | None = None
+    """Where a mail program unsubscribes its reader with one POST."""
 
 
 class MailStatus(StrEnum):

@@ -16,7 +16,7 @@ from openslot.integrations.mail import rules, store
 from openslot.integrations.mail.errors import MailNotFound
 from openslot.integrations.mail.mailbox import Mailbox, open_content
 from openslot.integrations.mail.meetings import MailHost
-from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message
+from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message, write_message_id
 from openslot.integrations.mail.models import (
     Attachment,
     Brand,
@@ -50,6 +50,7 @@ class Draft(Struct, frozen=True, kw_only=True):
     booking_id: UUID | None = None
     reply_to: MailAddress | None = None
     calendar: Attachment | None = None
+    unsubscribe_url: str | None = None
     is_public: bool = False
 
 
@@ -118,6 +119,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
         written_at=kept.created_at,
         thread=f"{draft.booking_id}" if draft.booking_id else None,
         calendar=draft.calendar,
+        unsubscribe_url=draft.unsubscribe_url,
     )
     return OutgoingMail(
         id=draft.id,
@@ -126,6 +128,11 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
         content=write_message(mail),
         needs_utf8=any(needs_utf8(each) for each in (sender, to, draft.reply_to) if each is not None),
     )
+
+
+def name_message(runtime: Runtime, mail_id: UUID) -> str:
+    """Tell the Message-ID that a mail will have."""
+    return write_message_id(mail_id, _sender(runtime, Brand(name="", colour=DEFAULT_COLOUR)))
 
 
 async def finish_mail(work: Work, mail_id: UUID) -> None:

@@ -11,6 +11,8 @@ from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.core.actor import Actor
 from openslot.core.events import Effect, Outcome
 from openslot.core.work import Work
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
 from openslot.integrations.mail import operations, rules
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.drafts import find_recipient, name_recipient, read_meeting, write_draft
@@ -19,6 +21,7 @@ from openslot.integrations.mail.models import MailKind, Recipient, RecipientRole
 
 REMIND = "mail.remind"
 CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
+SWITCHED_OFF = "reminders are switched off"
 
 
 class Reminder(Struct, frozen=True, kw_only=True):
@@ -76,6 +79,8 @@ async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -
         return CANCELLED
     if booking.sequence != reminder.sequence:
         return MOVED
+    if not await flags.is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
+        return SWITCHED_OFF
     wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
     return rules.find_lost_meaning(booking.starts_at, reminder.minutes, wanted, now=work.now)
 

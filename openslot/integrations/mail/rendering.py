@@ -60,6 +60,8 @@ def _write_text(letter: Letter, brand: Brand, locale: Locale, postal_address: st
 
     yield say(letter.heading)
     yield from (textwrap.fill(say(each), WIDTH, break_on_hyphens=False) for each in letter.paragraphs)
+    if letter.body:
+        yield letter.body.text
     if letter.quote:
         yield textwrap.indent(letter.quote, "> ", lambda _: True)
     if letter.facts:

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from openslot.accounts.models import User
+from openslot.core.errors import NotFound
 from openslot.core.work import Work
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
 from openslot.http.describing import Operation
 from openslot.routing import Mount, Response, get
 from openslot.web.api_docs.prose import capitalize_first, paragraphs, sentences
@@ -23,7 +26,9 @@ def serve_reference(operations: Sequence[Operation], public_url: str) -> Mount:
 
     @get("/api/docs")
     async def show_api_docs(work: Work, user: User | None) -> Response:
-        """Show the documentation."""
+        """Show the documentation, unless it is switched off."""
+        if not await flags.is_enabled(work, FlagKey.API_DOCS, user_id=user.id if user else None):
+            raise NotFound
         return page("api_docs.html", user, reference=reference(), limit=work.runtime.settings.limit_key)
 
     return Mount(prefix="", handlers=[show_api_docs])

@@ -1,0 +1,115 @@
+"""Processor time that one request costs the web process and PostgreSQL: steadier than speed on a shared machine."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Iterable
+from itertools import cycle
+
+import asyncpg
+import uvloop
+from msgspec import Struct
+
+from benchmarks.load import Tally, run_load
+from benchmarks.operations import Operation, changes, moves, operations
+from benchmarks.scenery import Scenery, list_made, set_up
+from benchmarks.stage import Server, Stage, ceiling, service, stage
+from benchmarks.turns import CEILING_REQUESTS
+
+BOOKINGS = 10_000
+TURNS = 10
+CEILING_COUNT = 800
+# Turns in which another process had the caches are left out: the cheaper ones are averaged.
+KEPT_TURNS = 4
+BACKENDS = """
+select pid from pg_stat_activity
+where backend_type = 'client backend' and pid <> pg_backend_pid() and (application_name = 'openslot') = $1"""
+
+
+class Cost(Struct, frozen=True):
+    """Microseconds of processor time a request."""
+
+    web: float
+    database: float
+
+
+class Measured:
+    """A server, and the connections to PostgreSQL that are its own."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.backends: set[int] = set()
+
+    async def take_turn(self, requests: Iterable[bytes], *, count: int) -> Cost:
+        """Send requests, and divide what they have cost."""
+        before, tally = self._read(), Tally()
+        await run_load(self.server.port, requests, tally, count=count)
+        if set(tally.statuses) != {200}:
+            raise SystemExit(f"the server answered {tally.statuses}")
+        after = self._read()
+        return Cost((after.web - before.web) / count, (after.database - before.database) / count)
+
+    def _read(self) -> Cost:
+        return Cost(_used_by(self.server.pid), sum(map(_used_by, self.backends)))
+
+
+def main() -> None:
+    """Measure every operation and print the table."""
+    bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
+    with stage() as here:
+        scenery = asyncio.run(set_up(here.url, bookings=bookings))
+        print(
+            f"{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32; µs of processor time a request\n"
+        )
+        with ceiling(here) as top, service(here) as own:
+            uvloop.run(_measure_all(here, scenery, Measured(top), Measured(own)))
+
+
+async def _measure_all(here: Stage, scenery: Scenery, top: Measured, own: Measured) -> None:
+    booking, wishes = changes(scenery)
+    listed = operations(scenery)
+    # A list takes a connection for each request, so that the service opens all that it may have.
+    await own.take_turn(listed[1].requests, count=1_000)
+    own.backends = await _list_backends(here.url, of_service=True)
+    top.backends = await _list_backends(here.url, of_service=False)
+    print(f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}")
+    for operation in (*listed, booking):
+        await _measure(operation, top, own)
+    for operation in moves(await list_made(here.url, scenery), wishes):
+        await _measure(operation, top, own)
+
+
+async def _list_backends(url: str, *, of_service: bool) -> set[int]:
+    connection = await asyncpg.connect(url)
+    pids = {row["pid"] for row in await connection.fetch(BACKENDS, of_service)}
+    await connection.close()
+    return pids
+
+
+async def _measure(operation: Operation, top: Measured, own: Measured) -> None:
+    count = operation.count // 10
+    await own.take_turn(operation.requests, count=count)
+    tops, owns = [], []
+    for _ in range(TURNS):
+        tops.append(await top.take_turn(cycle(CEILING_REQUESTS), count=CEILING_COUNT))
+        owns.append(await own.take_turn(operation.requests, count=count))
+    best, cost = _average(tops), _average(owns)
+    times = (cost.web + cost.database) / (best.web + best.database)
+    print(
+        f"{operation.name:<40}{cost.web:>8.0f}{cost.database:>10.0f}{best.web:>9.0f}{best.database:>10.0f}{times:>8.1f}",
+        flush=True,
+    )
+
+
+def _average(costs: list[Cost]) -> Cost:
+    web, database = (sorted(each)[:KEPT_TURNS] for each in zip(*((c.web, c.database) for c in costs), strict=True))
+    return Cost(sum(web) / len(web), sum(database) / len(database))
+
+
+def _used_by(pid: int) -> float:
+    """Read a process's clock of processor time, which Linux numbers after the process."""
+    return time.clock_gettime_ns(~pid << 3 | 2) / 1_000
+
+
+if __name__ == "__main__":
+    main()

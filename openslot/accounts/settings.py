@@ -1,0 +1,37 @@
+"""What a user can choose: name, username, time zone and language."""
+
+import asyncpg
+from msgspec.structs import replace
+
+from openslot.accounts import store
+from openslot.accounts.errors import UsernameTaken
+from openslot.accounts.events import UserSettingsChanged
+from openslot.accounts.models import User, UserSettings
+from openslot.accounts.rules import check_settings
+from openslot.core.work import Work
+
+
+async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
+    """Change what is given and leave the rest."""
+    given = check_settings(wanted)
+    changed = replace(user, **given)
+    names = tuple(name for name in given if getattr(user, name) != getattr(changed, name))
+    if not names:
+        return user
+    try:
+        async with work.attempt():
+            await store.update_settings(work.db, user.id, given, now=work.now)
+    except asyncpg.UniqueViolationError:
+        raise UsernameTaken from None
+    await work.record(
+        UserSettingsChanged(
+            user_id=user.id,
+            email=user.email,
+            changed=names,
+            name=changed.name,
+            username=changed.username,
+            zone=changed.zone,
+            locale=changed.locale,
+        )
+    )
+    return replace(changed, updated_at=work.now)

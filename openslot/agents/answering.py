@@ -1,0 +1,142 @@
+"""Answering a body: one message or a batch of them, each with its result or its error."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from openslot.access.agent_door import take_place
+from openslot.access.models import AgentEntry
+from openslot.agents import audit
+from openslot.agents.calling import caller_of
+from openslot.agents.door import CODES, error_data
+from openslot.agents.errors import GateRefusal
+from openslot.agents.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    RATE_LIMITED,
+    RpcFault,
+    id_of,
+    read_body,
+    read_message,
+    write_error,
+    write_result,
+)
+from openslot.agents.models import AuditStatus, CallRecord
+from openslot.agents.protocol import AgentSession, answer, check_batched
+from openslot.agents.versions import WITH_BATCHES, find_spoken, read_version
+from openslot.core.errors import TooMany
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime
+from openslot.http.doors import JSON
+from openslot.http.faults import translate
+from openslot.routing import Response
+
+LARGEST_BATCH = 20
+ACCEPTED = Response(status=202)
+
+
+class Arrival(NamedTuple):
+    """A request of an agent, as it arrived."""
+
+    runtime: Runtime
+    entry: AgentEntry
+    request_id: str
+    headers: Mapping[str, str]
+
+
+async def answer_body(arrival: Arrival, body: bytes) -> Response:
+    """Answer a request; an agent over its limit is refused before anything is read."""
+    if not arrival.entry.limit.taken:
+        await _record_limited(arrival)
+        arrival.entry.limit.check()
+    try:
+        value = read_body(body)
+        if isinstance(value, list):
+            return await _answer_batch(arrival, value)
+    except RpcFault as fault:
+        return _respond(_to_error(None, fault))
+    written = await _answer_one(arrival, value)
+    return _respond(written) if written is not None else ACCEPTED
+
+
+async def _answer_batch(arrival: Arrival, batch: list[object]) -> Response:
+    """Answer each message of a batch; every one but the first counts as a request of its own."""
+    if arrival.headers.get("mcp-protocol-version", WITH_BATCHES) != WITH_BATCHES:
+        read_version(arrival.headers)
+        raise RpcFault(INVALID_REQUEST, "This version of the protocol has no batches: send one message")
+    if not 1 <= len(batch) <= LARGEST_BATCH:
+        raise RpcFault(INVALID_REQUEST, f"A batch must have 1 to {LARGEST_BATCH} messages")
+    answers = [await _answer_one(arrival, value, place=place) for place, value in enumerate(batch, 1)]
+    written = [each.body for each in answers if each is not None]
+    return _respond(Written(200, b"[" + b",".join(written) + b"]", {})) if written else ACCEPTED
+
+
+class Written(NamedTuple):
+    """The answer to one message."""
+
+    status: int
+    body: bytes
+    headers: dict[str, str]
+
+
+async def _answer_one(arrival: Arrival, value: object, *, place: int | None = None) -> Written | None:
+    """Answer one message; None if nobody waits for an answer."""
+    message_id = id_of(value)
+    try:
+        message = read_message(value)
+        if message is None:
+            return None
+        spoken = find_spoken(message, arrival.headers)
+        if message.id is None:
+            return None
+        if place is not None:
+            check_batched(message)
+            await _count_batched(arrival, place)
+        session = AgentSession(
+            runtime=arrival.runtime,
+            caller=caller_of(arrival.entry),
+            spoken=spoken,
+            request_id=arrival.request_id,
+        )
+        return Written(200, write_result(message_id, await answer(session, message)), {})
+    except Exception as fault:  # noqa: BLE001 - the edge of one message, whose id the answer must have
+        return _to_error(message_id, fault)
+
+
+def _to_error(message_id: str | int | None, fault: Exception) -> Written:
+    if isinstance(fault, RpcFault):
+        return Written(fault.http_status, write_error(message_id, fault.rpc_code, fault.message, fault.data), {})
+    if isinstance(fault, GateRefusal):
+        return Written(200, write_error(message_id, fault.rpc_code, fault.message, fault.data), {})
+    refusal = translate(fault)
+    code = CODES.get(refusal.status, INTERNAL_ERROR)
+    return Written(refusal.status, write_error(message_id, code, refusal.message, error_data(refusal)), refusal.headers)
+
+
+def _respond(written: Written) -> Response:
+    return Response(status=written.status, headers={"content-type": JSON, **written.headers}, body=written.body)
+
+
+async def _count_batched(arrival: Arrival, place: int) -> None:
+    if place == 1:
+        return
+    verdict = await take_place(arrival.runtime, arrival.entry.key_id)
+    if not verdict.taken:
+        await _record_limited(arrival)
+        raise TooMany(retry_after=verdict.retry_after)
+
+
+async def _record_limited(arrival: Arrival) -> None:
+    """Record that a request was refused unread, because its key was over its limit."""
+    entry = arrival.entry
+    record = CallRecord(
+        id=new_id(),
+        at=arrival.runtime.clock(),
+        agent=entry.agent,
+        key_id=entry.key_id,
+        tool=None,
+        status=AuditStatus.DENIED_RATE,
+        error_code=RATE_LIMITED,
+        latency_ms=0,
+        request_id=arrival.request_id,
+    )
+    await audit.keep(arrival.runtime, record)

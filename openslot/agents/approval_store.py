@@ -1,0 +1,147 @@
+"""All SQL of approvals."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall
+from openslot.core.db import Db, Row, count_of
+
+COLUMNS = "id, tool, requester, key_id, arguments_hash, arguments, status, approver, created_at, expires_at"
+# The first of the two numbers of an advisory lock.
+REQUESTS = 23
+
+REQUESTER = """
+select g.slug, g.autonomy_level, g.email_level, coalesce(k.scopes, g.scopes) as scopes
+from agent_keys k join agents g on g.slug = k.agent
+where k.id = $1 and g.slug = $2 and k.revoked_at is null and (k.expires_at is null or k.expires_at > $3)"""
+
+
+async def find_pending(db: Db, asked: AskedCall, *, now: datetime) -> Approval | None:
+    """Find the approval that the same call waits for, under a lock until the commit: only one is ever added."""
+    place = f"{asked.agent} {asked.tool} {asked.arguments_hash}"
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", REQUESTS, place)
+    row = await db.fetchrow(
+        f"""select {COLUMNS} from approvals where requester = $1 and tool = $2 and arguments_hash = $3
+        and status = 'pending' and expires_at > $4""",
+        asked.agent,
+        asked.tool,
+        asked.arguments_hash,
+        now,
+    )
+    return to_approval(row) if row else None
+
+
+async def insert(db: Db, approval: Approval) -> None:
+    """Write an approval that waits."""
+    await db.execute(
+        """insert into approvals (id, tool, requester, key_id, arguments_hash, arguments, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)""",
+        approval.id,
+        approval.tool,
+        approval.requester,
+        approval.key_id,
+        approval.arguments_hash,
+        msgspec.json.encode(approval.arguments).decode(),
+        approval.created_at,
+        approval.expires_at,
+    )
+
+
+async def lock(db: Db, approval_id: UUID) -> Approval | None:
+    """Read an approval; nobody else decides it before the commit."""
+    row = await db.fetchrow(f"select {COLUMNS} from approvals where id = $1 for update", approval_id)
+    return to_approval(row) if row else None
+
+
+async def find_with_result(db: Db, approval_id: UUID) -> tuple[Approval, bytes | None, bool] | None:
+    """Look an approval up, with its sealed result and whether that is an error."""
+    row = await db.fetchrow(f"select {COLUMNS}, result, is_error from approvals where id = $1", approval_id)
+    return (to_approval(row), row["result"], bool(row["is_error"])) if row else None
+
+
+async def decide(
+    db: Db,
+    approval_id: UUID,
+    status: ApprovalStatus,
+    approver: str | None,
+    *,
+    now: datetime,
+    result: bytes | None = None,
+    is_error: bool | None = None,
+) -> bool:
+    """Write the decision and erase the arguments; return False if it was decided before."""
+    tag = await db.execute(
+        """update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6,
+            arguments = null
+        where id = $1 and status = 'pending'""",
+        approval_id,
+        status,
+        approver,
+        now,
+        result,
+        is_error,
+    )
+    return count_of(tag) == 1
+
+
+async def lock_expired(db: Db, *, now: datetime, limit: int) -> list[Approval]:
+    """List approvals that nobody has decided in time, locked; those that somebody decides right now are left out."""
+    rows = await db.fetch(
+        f"""select {COLUMNS} from approvals where status = 'pending' and expires_at <= $1
+        order by expires_at limit $2 for update skip locked""",
+        now,
+        limit,
+    )
+    return [to_approval(row) for row in rows]
+
+
+async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, limit: int) -> list[Approval]:
+    """List approvals that wait, or those of them with these ids, oldest first."""
+    rows = await db.fetch(
+        f"""select {COLUMNS} from approvals where status = 'pending' and expires_at > $2
+        and ($1::uuid[] is null or id = any($1)) order by created_at, id limit $3""",
+        ids,
+        now,
+        limit,
+    )
+    return [to_approval(row) for row in rows]
+
+
+async def find_requester(db: Db, approval: Approval, *, now: datetime) -> Row | None:
+    """Look up the agent and the scopes of the key that asked, if the key is still active."""
+    return await db.fetchrow(REQUESTER, approval.key_id, approval.requester, now)
+
+
+async def erase_results(db: Db, *, before: datetime, limit: int) -> int:
+    """Erase results that are no longer kept."""
+    tag = await db.execute(
+        """update approvals set result = null where id = any(array(
+            select id from approvals where result is not null and decided_at <= $1 order by decided_at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)
+
+
+async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove approvals that were decided long ago."""
+    tag = await db.execute(
+        """delete from approvals where id = any(array(
+            select id from approvals where created_at <= $1 and status <> 'pending' order by created_at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)
+
+
+def to_approval(row: Row) -> Approval:
+    """Make an approval of a row that has `COLUMNS`."""
+    fields: dict[str, Any] = {name: row[name] for name in Approval.__struct_fields__}
+    arguments: Mapping[str, object] | None = None
+    if fields["arguments"] is not None:
+        arguments = msgspec.json.decode(fields["arguments"], type=dict[str, object])
+    return Approval(**{**fields, "status": ApprovalStatus(fields["status"]), "arguments": arguments})

@@ -1,0 +1,255 @@
+"""Approvals: a call of tier T3 waits until the Orchestrator or an administrator has decided, and runs once."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.agents import approval_rules as rules
+from openslot.agents import approval_store as store
+from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall, refuse
+from openslot.agents.canonical import OF_THE_GATES, hash_arguments
+from openslot.agents.events import ApprovalDecided, ApprovalRequested
+from openslot.agents.models import Agent, Caller, Level, ToolCall
+from openslot.agents.registry import Tool
+from openslot.agents.roster import ORCHESTRATOR, with_implied
+from openslot.agents.schemas import Decided, rejected_result
+from openslot.core.errors import Invalid
+from openslot.core.ids import new_id
+from openslot.core.instants import iso
+from openslot.core.work import Work
+
+RESULT = "approval result"
+AT_ONCE = 100
+KEPT = timedelta(days=90)
+
+Decision = Literal["approve", "reject"]
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """What the gate lets a call do: run on behalf of `run_as`, or answer `result` as it is."""
+
+    status: Literal["ok", "tool_error", "approved", "rejected"]
+    """For the audit record; of a call that runs, if the tool succeeds."""
+    agent: str
+    """Whom the call is audited for."""
+    key_id: UUID
+    run_as: Caller | None = None
+    result: object = None
+    is_error: bool = False
+    approval: Approval | None = None
+    approver: str | None = None
+
+    @property
+    def approval_id(self) -> UUID | None:
+        """The approval that the call belongs to; None for the Orchestrator's own."""
+        return self.approval.id if self.approval else None
+
+
+async def require(
+    work: Work,
+    call: ToolCall,
+    tool: Tool,
+    *,
+    arguments: Mapping[str, object],
+    approval_id: UUID | None,
+    decision: Decision | None,
+) -> Verdict:
+    """Let an approved call through, decide one that waits, or write down that this one waits, and say so.
+
+    It belongs in the call's transaction. `ApprovalRequired` is raised after the approval is written: commit it.
+    """
+    asked = AskedCall(tool=tool.name, agent=call.caller.agent.slug, arguments_hash=hash_arguments(arguments))
+    if decision is not None:
+        return await _decide(work, call, tool, asked, approval_id=approval_id, decision=decision)
+    if approval_id is not None:
+        return await _repeat(work, call, asked, approval_id)
+    if asked.agent == ORCHESTRATOR and not work.runtime.settings.agent_approval_by_person:
+        return Verdict(
+            status="ok", agent=asked.agent, key_id=call.caller.key_id, run_as=call.caller, approver=ORCHESTRATOR
+        )
+    raise rules.require(await _request(work, call, asked, arguments))
+
+
+async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error: bool = False) -> object:
+    """Use an approval up and keep what the tool answered, in the transaction in which it ran; return the answer."""
+    if verdict.approval is None or verdict.run_as is None:
+        return result
+    if isinstance(result, Decided):
+        result = replace(result, approval_id=verdict.approval.id)
+    sealed = work.runtime.cipher.seal(RESULT, msgspec.json.encode(result), owner=verdict.approval.id.bytes)
+    decided = await store.decide(
+        work.db,
+        verdict.approval.id,
+        ApprovalStatus.APPROVED,
+        verdict.approver,
+        now=work.now,
+        result=sealed,
+        is_error=is_error,
+    )
+    if not decided:
+        raise refuse("already_approved", "The call was approved already")
+    await _tell(work, verdict.approval, "approved", approver=verdict.approver)
+    return result
+
+
+async def claim(work: Work, tool: Tool, approval: Approval, *, approver: str) -> Verdict:
+    """Let a call run that its approver may approve, if its requester may still make it."""
+    requester = await _get_requester(work, tool, approval)
+    return Verdict(
+        status="approved",
+        agent=approval.requester,
+        key_id=approval.key_id,
+        run_as=requester,
+        approval=approval,
+        approver=approver,
+    )
+
+
+async def reject(work: Work, tool: Tool, approval: Approval, *, approver: str) -> Verdict:
+    """Reject a call that waits; the verdict has the result that its approver gets."""
+    await store.decide(work.db, approval.id, ApprovalStatus.REJECTED, approver, now=work.now)
+    await _tell(work, approval, "rejected", approver=approver)
+    return Verdict(
+        status="rejected",
+        agent=approval.requester,
+        key_id=approval.key_id,
+        result=rejected_result(tool, approval.id),
+        approval=approval,
+        approver=approver,
+    )
+
+
+async def lock_pending(work: Work, approval_id: UUID) -> Approval:
+    """Read an approval that a person is about to decide; nobody else decides it before the commit."""
+    approval = await store.lock(work.db, approval_id)
+    if approval is None:
+        raise refuse("not_found", "There is no approval with this id")
+    rules.check_pending(approval, now=work.now)
+    return approval
+
+
+async def expire(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
+    """Close approvals that nobody has decided in time, and erase their arguments; return them."""
+    expired = await store.lock_expired(work.db, now=work.now, limit=limit)
+    for approval in expired:
+        await store.decide(work.db, approval.id, ApprovalStatus.EXPIRED, None, now=work.now)
+        await _tell(work, approval, "expired", approver=None)
+    return expired
+
+
+async def list_pending(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
+    """List the calls that wait for a decision, oldest first."""
+    return await store.list_pending(work.db, None, now=work.now, limit=limit)
+
+
+async def pending(work: Work, ids: Sequence[UUID]) -> dict[UUID, dict[str, object]]:
+    """Show those of these approvals that wait, with their arguments, for the one who decides."""
+    found = await store.list_pending(work.db, ids, now=work.now, limit=len(ids))
+    return {
+        each.id: {
+            "approvalId": str(each.id),
+            "tool": each.tool,
+            "arguments": each.arguments,
+            "requester": each.requester,
+            "expiresAt": iso(each.expires_at),
+        }
+        for each in found
+    }
+
+
+async def _request(work: Work, call: ToolCall, asked: AskedCall, arguments: Mapping[str, object]) -> Approval:
+    waiting = await store.find_pending(work.db, asked, now=work.now)
+    if waiting is not None:
+        return waiting
+    approval = Approval(
+        id=new_id(),
+        tool=asked.tool,
+        requester=asked.agent,
+        key_id=call.caller.key_id,
+        arguments_hash=asked.arguments_hash,
+        status=ApprovalStatus.PENDING,
+        approver=None,
+        created_at=work.now,
+        expires_at=work.now + rules.LASTS,
+        arguments={name: value for name, value in arguments.items() if name not in OF_THE_GATES},
+    )
+    await store.insert(work.db, approval)
+    requested = ApprovalRequested(
+        approval_id=approval.id, tool=approval.tool, requester=approval.requester, expires_at=approval.expires_at
+    )
+    await work.record(requested)
+    return approval
+
+
+async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUID) -> Verdict:
+    """Answer a requester's repeat with the stored result."""
+    found = await store.find_with_result(work.db, approval_id)
+    approval = rules.check_same_call(found[0] if found and found[0].requester == asked.agent else None, asked)
+    if rules.is_expired(approval, now=work.now) or approval.status is ApprovalStatus.REJECTED:
+        rules.check_pending(approval, now=work.now)
+    if approval.status is ApprovalStatus.PENDING:
+        raise rules.require(approval)
+    sealed, is_error = (found[1], found[2]) if found else (None, False)
+    if sealed is None:
+        raise refuse("no_longer_kept", "The result is no longer kept")
+    return Verdict(
+        status="tool_error" if is_error else "ok",
+        agent=asked.agent,
+        key_id=call.caller.key_id,
+        result=msgspec.json.decode(work.runtime.cipher.open(RESULT, sealed, owner=approval.id.bytes)),
+        is_error=is_error,
+        approval=approval,
+        approver=approval.approver,
+    )
+
+
+async def _decide(
+    work: Work, call: ToolCall, tool: Tool, asked: AskedCall, *, approval_id: UUID | None, decision: Decision
+) -> Verdict:
+    """Decide as the Orchestrator."""
+    if approval_id is None:
+        raise Invalid(details={"approvalId": "is required together with decision"})
+    if asked.agent != ORCHESTRATOR:
+        raise refuse("wrong_approver", "Only the Orchestrator may decide about an approval")
+    approval = rules.check_same_call(await store.lock(work.db, approval_id), asked)
+    rules.check_pending(approval, now=work.now)
+    if approval.requester == asked.agent:
+        raise refuse("wrong_approver", "A person must decide about the Orchestrator's own call")
+    if decision == "reject":
+        return await reject(work, tool, approval, approver=call.caller.agent.slug)
+    if work.runtime.settings.agent_approval_by_person:
+        raise refuse("person_required", "This installation lets only a person approve")
+    return await claim(work, tool, approval, approver=call.caller.agent.slug)
+
+
+async def _get_requester(work: Work, tool: Tool, approval: Approval) -> Caller:
+    """Read the requester as it is now: what it lost since it asked, it can't use."""
+    row = await store.find_requester(work.db, approval, now=work.now)
+    if row is None:
+        raise refuse("requester_key", "The requester's key is no longer active")
+    agent = Agent(slug=row["slug"], autonomy_level=Level(row["autonomy_level"]), email_level=Level(row["email_level"]))
+    caller = Caller(agent=agent, key_id=approval.key_id, scopes=with_implied(row["scopes"]))
+    if tool.scope not in caller.scopes:
+        raise refuse("requester_scope", f"The requester's key no longer has the scope {tool.scope}")
+    if agent.autonomy_level < Level.L1:
+        raise refuse("requester_level", "The requester is at level L0 now and may not call this tool")
+    return caller
+
+
+async def _tell(
+    work: Work, approval: Approval, outcome: Literal["approved", "rejected", "expired"], *, approver: str | None
+) -> None:
+    await work.record(
+        ApprovalDecided(
+            approval_id=approval.id,
+            tool=approval.tool,
+            requester=approval.requester,
+            outcome=outcome,
+            approver=approver,
+        )
+    )

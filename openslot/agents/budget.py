@@ -1,0 +1,163 @@
+"""What agents may spend: reserved before it is spent, settled after, and given back if nothing was spent."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+from openslot.agents import budget_store as store
+from openslot.agents.budget_rules import Spending, warning_at
+from openslot.agents.budget_store import ALL, BudgetLimits, Spend
+from openslot.agents.errors import BudgetExceeded
+from openslot.agents.events import BudgetWarned
+from openslot.agents.models import ToolCall
+from openslot.agents.roster import ROSTER
+from openslot.core.actor import Actor, ActorKind
+from openslot.core.config import Settings, environment_name
+from openslot.core.db import Row
+from openslot.core.dollars import to_micros, to_usd
+from openslot.core.errors import Invalid, StartupError
+from openslot.core.ids import new_id
+from openslot.core.instants import iso
+from openslot.core.work import Runtime, Work
+
+MODEL_COST = "openslot/modelCostUsd"
+MOST_REPORTED = 100
+GIVEN_BACK_AFTER = timedelta(minutes=10)
+AT_ONCE = 500
+
+Reservation = Spend
+
+
+def read_model_cost(meta: Mapping[str, object] | None) -> int:
+    """Read from a call's `_meta` what the agent has spent on models, in micro-dollars; 0 if it says nothing."""
+    cost = (meta or {}).get(MODEL_COST, 0)
+    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost <= MOST_REPORTED:
+        raise Invalid(details={f"_meta.{MODEL_COST}": f"must be a number from 0 to {MOST_REPORTED}"})
+    return to_micros(cost)
+
+
+async def report(runtime: Runtime, agent: str, micros: int) -> None:
+    """Record what an agent has spent on models, even past its cap, in a transaction of its own."""
+    if not micros:
+        return
+    async with runtime.transaction(Actor(kind=ActorKind.AGENT, agent=agent)) as work:
+        spend = Spend(new_id(), agent, work.now.date(), micros)
+        await _warn(work, spend, await store.report(work.db, spend, _warnings(runtime.settings, agent)))
+
+
+async def reserve(runtime: Runtime, call: ToolCall, micros: int) -> Reservation | None:
+    """Reserve what a call will cost, or refuse it; one that costs nothing is never refused and takes no lock.
+
+    It comes before the call's transaction: the rows of the budget must not stay locked while a tool runs, and a call
+    must not wait for a second connection while it has one.
+    """
+    if not micros:
+        return None
+    agent, now = call.caller.agent.slug, runtime.clock()
+    spend = Spend(call.id, agent, now.date(), micros)
+    rows = await store.reserve(runtime.pool, spend, find_caps(runtime.settings, agent), now=now)
+    if not rows[0]["fits"]:
+        raise _exceeded(runtime.settings, spend, rows)
+    return spend
+
+
+async def settle(work: Work, reservation: Reservation | None) -> None:
+    """Count a reservation as spent, in the transaction that spends it, even if it was given back meanwhile."""
+    if reservation is None:
+        return
+    warnings = _warnings(work.runtime.settings, reservation.agent)
+    await _warn(work, reservation, await store.finish(work.db, reservation, warnings))
+
+
+async def give_back(runtime: Runtime, reservation: Reservation | None) -> None:
+    """Free what was reserved for a call that spent nothing; doing it again changes nothing."""
+    if reservation is None:
+        return
+    warnings = _warnings(runtime.settings, reservation.agent)
+    await store.finish(runtime.pool, reservation._replace(micros=0), warnings)
+
+
+async def give_back_abandoned(work: Work) -> int:
+    """Free what calls have reserved whose process died."""
+    abandoned = await store.list_abandoned(work.db, before=work.now - GIVEN_BACK_AFTER, limit=AT_ONCE)
+    for reservation in abandoned:
+        await give_back(work.runtime, reservation)
+    return len(abandoned)
+
+
+async def get_spending(work: Work, agent: str) -> Spending:
+    """Tell what one agent has spent today."""
+    row = await store.find_spending(work.db, agent, work.now.date())
+    return _to_spending(row, work.now.date(), limit=find_caps(work.runtime.settings, agent).own)
+
+
+async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, dict[str, Spending]]:
+    """Tell what all agents together have spent today, and each of them."""
+    settings, on = work.runtime.settings, work.now.date()
+    rows = await store.list_spending(work.db, on)
+    each = {agent: _to_spending(rows.get(agent), on, limit=find_caps(settings, agent).own) for agent in agents}
+    return _to_spending(rows.get(ALL), on, limit=int(settings.agent_budget_global)), each
+
+
+def check_budgets(settings: Settings) -> None:
+    """Refuse to start with a budget for an agent that does not exist."""
+    unknown = [name for name, _ in settings.agent_budgets if name not in ROSTER]
+    if unknown:
+        names = f"{unknown[0]!r} is no agent. The agents are {', '.join(ROSTER)}"
+        raise StartupError(f"{environment_name('agent_budgets')} is wrong: {names}.")
+
+
+def find_caps(settings: Settings, agent: str) -> BudgetLimits:
+    """Find the agent's cap and the global one."""
+    own = dict(settings.agent_budgets).get(agent, settings.agent_budget)
+    return BudgetLimits(int(own), int(settings.agent_budget_global))
+
+
+def _warnings(settings: Settings, agent: str) -> BudgetLimits:
+    caps = find_caps(settings, agent)
+    return BudgetLimits(warning_at(caps.own), warning_at(caps.all))
+
+
+async def _warn(work: Work, spend: Spend, rows: Sequence[Row]) -> None:
+    caps = find_caps(work.runtime.settings, spend.agent)
+    warned = [
+        BudgetWarned(
+            agent=None if row["agent"] == ALL else spend.agent,
+            on=spend.on,
+            limit_micros=caps.all if row["agent"] == ALL else caps.own,
+            spent_micros=row["spent_micros"],
+        )
+        for row in rows
+        if row["is_warned"]
+    ]
+    if warned:
+        await work.record(*warned)
+
+
+def _exceeded(settings: Settings, spend: Spend, rows: Sequence[Row]) -> BudgetExceeded:
+    """Tell which of the two budgets is too small; the agent's own is named first."""
+    caps = find_caps(settings, spend.agent)
+    by_agent = {row["agent"]: row for row in rows}
+    own = _to_spending(by_agent[spend.agent], spend.on, limit=caps.own)
+    every = _to_spending(by_agent[ALL], spend.on, limit=caps.all)
+    is_own = own.remaining < spend.micros or every.remaining >= spend.micros
+    short = own if is_own else every
+    name = "The daily budget of this agent" if is_own else "The daily budget of all agents"
+    return BudgetExceeded(
+        f"{name} has {to_usd(short.remaining)} USD left, and the call costs {to_usd(spend.micros)} USD. "
+        f"The budget is reset at {iso(short.resets_at)}",
+        data={
+            "budget": "agent" if is_own else "global",
+            "costUsd": to_usd(spend.micros),
+            "limitUsd": to_usd(short.limit),
+            "spentUsd": to_usd(short.spent),
+            "reservedUsd": to_usd(short.reserved),
+            "remainingUsd": to_usd(short.remaining),
+            "resetsAt": iso(short.resets_at),
+        },
+    )
+
+
+def _to_spending(row: Row | None, on: date, *, limit: int) -> Spending:
+    if row is None:
+        return Spending(on=on, limit=limit)
+    return Spending(on=on, limit=limit, spent=row["spent_micros"], reserved=row["reserved_micros"])

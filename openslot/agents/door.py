@@ -1,0 +1,54 @@
+"""The agents' door: an agent's key, requests that are meant for us, and errors as JSON-RPC writes them."""
+
+from openslot.access.agent_door import enter_with_agent_key
+from openslot.access.models import Entry
+from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
+from openslot.agents.origins import check_origin
+from openslot.core.config import Settings
+from openslot.core.errors import Refusal, TooMany
+from openslot.core.work import Runtime
+from openslot.http.doors import JSON, Door, Exchange, Headers
+from openslot.http.receiving import check_declared_size
+from openslot.http.security import api_headers
+from openslot.routing import Response
+
+PATH = "/api/admin/agent-mcp"
+MOST_BYTES = 256 * 1024
+CODES = {401: UNAUTHORIZED, 429: RATE_LIMITED, 500: INTERNAL_ERROR, 503: INTERNAL_ERROR}
+
+
+def agent_door(settings: Settings) -> Door:
+    """Describe the door for agents."""
+    return Door(
+        name="agents",
+        prefixes=(f"{PATH}/", PATH),
+        enter=_enter,
+        refuse=refuse_with_rpc,
+        media_types=(JSON,),
+        most_bytes=MOST_BYTES,
+        headers=api_headers(settings),
+        admit=_admit,
+    )
+
+
+def refuse_with_rpc(refusal: Refusal, exchange: Exchange) -> Response:
+    """Refuse with an error of JSON-RPC; the message is not read yet, so it has no id."""
+    body = write_error(None, CODES.get(refusal.status, INVALID_REQUEST), refusal.message, error_data(refusal))
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **refusal.headers}
+    return Response(status=refusal.status, headers=headers, body=body)
+
+
+def error_data(refusal: Refusal) -> dict[str, object]:
+    """Say why for programs."""
+    if isinstance(refusal, TooMany):
+        return {"reason": "rate_limited", "retryAfterSeconds": refusal.retry_after}
+    return {"reason": refusal.code}
+
+
+def _admit(exchange: Exchange) -> None:
+    check_origin(exchange.headers, exchange.runtime.settings)
+    check_declared_size(exchange.headers, MOST_BYTES)
+
+
+async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
+    return await enter_with_agent_key(runtime, headers.get("authorization", ""), address)

@@ -1,0 +1,194 @@
+"""All SQL of agents' e-mails and of those who do not want marketing mail."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.agents.models import EmailCategory
+from openslot.core.db import Db, Row, count_of
+from openslot.core.ids import new_id
+
+# The first of the two numbers of an advisory lock.
+SENDERS = 24
+
+COLUMNS = """id, at, agent, category, recipient, subject, message_id, status, error, opt_out_checked, cost_micros,
+audit_id, marketing_recipient_id"""
+
+# The address gets its row with its first marketing mail. The row is locked either way, so that nobody unsubscribes
+# between the look at it and the commit.
+MARKETING_RECIPIENT = """
+insert into marketing_recipients as r (id, email, created_at) values ($1, $2, $3)
+on conflict (lower(email)) do update set email = r.email
+returning id, opted_out_at"""
+
+ABANDONED = """
+update agent_emails m set status = 'failed', error = coalesce(e.last_error, 'it could not be sent')
+from effects e where m.id = any(array(
+    select id from agent_emails where status = 'queued' order by at limit $1))
+  and m.status = 'queued' and e.id = m.effect_id and e.state = 'dead'"""
+
+
+class AgentEmail(Struct, frozen=True, kw_only=True):
+    """An e-mail of an agent as the log has it."""
+
+    id: UUID
+    at: datetime
+    agent: str
+    category: EmailCategory
+    recipient: str
+    subject: str
+    opt_out_checked: bool
+    cost_micros: int
+    audit_id: UUID
+    marketing_recipient_id: UUID | None = None
+    message_id: str | None = None
+    status: str = "queued"
+    error: str | None = None
+
+
+async def lock_sender(db: Db, agent: str) -> None:
+    """Let nobody else send for this agent before the commit."""
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2))", SENDERS, agent)
+
+
+async def list_sent(db: Db, agent: str, *, since: datetime) -> list[datetime]:
+    """List when an agent has sent e-mails."""
+    rows = await db.fetch("select at from agent_emails where agent = $1 and at >= $2 order by at", agent, since)
+    return [row["at"] for row in rows]
+
+
+async def is_administrator(db: Db, email: str) -> bool:
+    """Tell whether an address is that of an administrator of the platform who can sign in."""
+    return bool(
+        await db.fetchval(
+            "select exists (select from users where lower(email) = lower($1) and is_admin and disabled_at is null)",
+            email,
+        )
+    )
+
+
+async def is_opted_out(db: Db, email: str) -> bool:
+    """Tell whether an address has unsubscribed."""
+    return bool(
+        await db.fetchval(
+            """select exists (
+                select from marketing_recipients where lower(email) = lower($1) and opted_out_at is not null)""",
+            email,
+        )
+    )
+
+
+async def add_marketing_recipient(db: Db, email: str, *, now: datetime) -> tuple[UUID, datetime | None]:
+    """Find or add an address that marketing mail goes to, and tell since when it is unsubscribed."""
+    row = await db.fetchrow(MARKETING_RECIPIENT, new_id(), email, now)
+    if row is None:
+        raise LookupError("a recipient is either found or added")
+    return row["id"], row["opted_out_at"]
+
+
+async def find_marketing_recipient(db: Db, recipient_id: UUID) -> Row | None:
+    """Look up an address that marketing mail has gone to."""
+    return await db.fetchrow("select email, opted_out_at from marketing_recipients where id = $1", recipient_id)
+
+
+async def opt_out(db: Db, recipient_id: UUID, *, now: datetime) -> bool:
+    """Write that an address wants no marketing mail; return False if it was written before."""
+    tag = await db.execute(
+        "update marketing_recipients set opted_out_at = $2 where id = $1 and opted_out_at is null", recipient_id, now
+    )
+    return count_of(tag) == 1
+
+
+async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
+    """Write an e-mail that is on its way into the log."""
+    await db.execute(
+        """insert into agent_emails (id, at, agent, category, recipient, subject, opt_out_checked, cost_micros,
+            audit_id, marketing_recipient_id, content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)""",
+        email.id,
+        email.at,
+        email.agent,
+        email.category,
+        email.recipient,
+        email.subject,
+        email.opt_out_checked,
+        email.cost_micros,
+        email.audit_id,
+        email.marketing_recipient_id,
+        content,
+    )
+
+
+async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
+    """Find the effect that sends an e-mail."""
+    effect_id: UUID = await db.fetchval(
+        """select e.id from events v join effects e on e.event_id = v.id
+        where v.subject_id = $1 and e.reaction = $2""",
+        email_id,
+        reaction,
+    )
+    return effect_id
+
+
+async def keep_effect(db: Db, email_id: UUID, effect_id: UUID, message_id: str) -> None:
+    """Write which effect sends an e-mail, and its Message-ID."""
+    await db.execute(
+        "update agent_emails set effect_id = $2, message_id = $3 where id = $1", email_id, effect_id, message_id
+    )
+
+
+async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, str | None] | None:
+    """Look an e-mail up, with its sealed content and the language of its recipient, if that is a user."""
+    row = await db.fetchrow(
+        f"""select {COLUMNS}, content,
+            (select locale from users u where lower(u.email) = lower(recipient)) as locale
+        from agent_emails where id = $1""",
+        email_id,
+    )
+    return (to_email(row), row["content"], row["locale"]) if row else None
+
+
+async def finish(db: Db, email_id: UUID) -> None:
+    """Write that an e-mail was sent, and erase its content."""
+    await db.execute("update agent_emails set status = 'sent', error = null, content = null where id = $1", email_id)
+
+
+async def fail(db: Db, email_id: UUID, error: str) -> None:
+    """Write that an e-mail was not sent; its content is kept, so that an operator can retry it."""
+    await db.execute(
+        "update agent_emails set status = 'failed', error = $2 where id = $1 and status <> 'sent'", email_id, error
+    )
+
+
+async def fail_abandoned(db: Db, *, limit: int) -> int:
+    """Mark e-mails as failed whose effects are dead."""
+    return count_of(await db.execute(ABANDONED, limit))
+
+
+async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
+    """List e-mails, newest first."""
+    rows = await db.fetch(
+        f"""select {COLUMNS} from agent_emails where ($1::text is null or agent = $1)
+        order by at desc, id desc limit $2""",
+        agent,
+        limit,
+    )
+    return [to_email(row) for row in rows]
+
+
+async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove the oldest e-mails from the log."""
+    tag = await db.execute(
+        """delete from agent_emails where id = any(array(
+            select id from agent_emails where at < $1 order by at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)
+
+
+def to_email(row: Row) -> AgentEmail:
+    """Make an e-mail of a row that has `COLUMNS`."""
+    fields: dict[str, Any] = {name: row[name] for name in AgentEmail.__struct_fields__}
+    return AgentEmail(**{**fields, "category": EmailCategory(fields["category"])})

@@ -1,0 +1,104 @@
+"""What happened at the agents' tool server."""
+
+from datetime import date, datetime
+from typing import ClassVar, Literal
+from uuid import UUID
+
+from openslot.core.events import Event
+
+
+class BudgetWarned(Event, frozen=True, kw_only=True):
+    """An agent, or all agents together, has spent 80 percent of the day's budget."""
+
+    type: ClassVar[str] = "budget.warned"
+    agent: str | None
+    """None: all agents together."""
+    on: date
+    limit_micros: int
+    spent_micros: int
+
+
+class ApprovalRequested(Event, frozen=True, kw_only=True):
+    """An agent's call of tier T3 waits for an approval."""
+
+    type: ClassVar[str] = "approval.requested"
+    approval_id: UUID
+    tool: str
+    requester: str
+    expires_at: datetime
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The approval."""
+        return "approval", self.approval_id
+
+
+class ApprovalDecided(Event, frozen=True, kw_only=True):
+    """A call that waited was approved and carried out, or rejected, or has expired."""
+
+    type: ClassVar[str] = "approval.decided"
+    approval_id: UUID
+    tool: str
+    requester: str
+    outcome: Literal["approved", "rejected", "expired"]
+    approver: str | None
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The approval."""
+        return "approval", self.approval_id
+
+
+class AgentEmailQueued(Event, frozen=True, kw_only=True):
+    """An agent has sent an e-mail; it is on its way."""
+
+    type: ClassVar[str] = "agent_email.queued"
+    email_id: UUID
+    agent: str
+    category: str
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The e-mail."""
+        return "agent_email", self.email_id
+
+
+class MarketingOptedOut(Event, frozen=True, kw_only=True):
+    """Someone has unsubscribed from marketing mail."""
+
+    type: ClassVar[str] = "marketing.opted_out"
+    recipient_id: UUID
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The recipient."""
+        return "marketing_recipient", self.recipient_id
+
+
+class AgentLevelChanged(Event, frozen=True, kw_only=True):
+    """An operator has changed how far an agent acts on its own."""
+
+    type: ClassVar[str] = "agent.level_changed"
+    agent: str
+    before: int
+    after: int
+
+
+class AgentScopesChanged(Event, frozen=True, kw_only=True):
+    """An operator has changed which tools an agent may call."""
+
+    type: ClassVar[str] = "agent.scopes_changed"
+    agent: str
+    before: list[str]
+    after: list[str]
+
+
+AGENT_EVENTS: tuple[type[Event], ...] = (
+    BudgetWarned,
+    ApprovalRequested,
+    ApprovalDecided,
+    AgentEmailQueued,
+    MarketingOptedOut,
+    AgentLevelChanged,
+    AgentScopesChanged,
+)

@@ -1,0 +1,52 @@
+"""The verbs of the roster: what an operator changes about an agent."""
+
+from collections.abc import Collection
+
+from openslot.access import operations as access
+from openslot.agents import store
+from openslot.agents.errors import AgentNotFound
+from openslot.agents.events import AgentLevelChanged, AgentScopesChanged
+from openslot.agents.models import AgentSetup, Level
+from openslot.agents.roster import SCOPES
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+
+
+async def list_agents(work: Work) -> list[AgentSetup]:
+    """List the ten agents as they are set up."""
+    return await store.list_agents(work.db)
+
+
+async def get_agent(work: Work, slug: str) -> AgentSetup:
+    """Return one agent."""
+    found = next((each for each in await store.list_agents(work.db) if each.slug == slug), None)
+    if found is None:
+        raise AgentNotFound
+    return found
+
+
+async def set_level(work: Work, slug: str, level: Level) -> None:
+    """Change how far an agent acts on its own, from its next call on."""
+    agent = await _lock(work, slug)
+    if agent.autonomy_level == level:
+        return
+    await store.set_level(work.db, slug, level)
+    await work.record(AgentLevelChanged(agent=slug, before=agent.autonomy_level, after=level))
+
+
+async def set_scopes(work: Work, slug: str, scopes: Collection[str]) -> None:
+    """Change which tools an agent may call, also with the keys that it has, from its next call on."""
+    unknown = sorted(set(scopes) - SCOPES)
+    if unknown:
+        raise Invalid(details={"scopes": f"must be of {', '.join(sorted(SCOPES))}, not {', '.join(unknown)}"})
+    agent = await _lock(work, slug)
+    await store.set_scopes(work.db, slug, scopes)
+    await access.set_key_scopes(work, slug, scopes)
+    await work.record(AgentScopesChanged(agent=slug, before=sorted(agent.scopes), after=sorted(scopes)))
+
+
+async def _lock(work: Work, slug: str) -> AgentSetup:
+    agent = await store.lock_agent(work.db, slug)
+    if agent is None:
+        raise AgentNotFound
+    return agent

@@ -1,0 +1,193 @@
+"""Tools: what agents have called, and what has happened on the platform."""
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from msgspec import Meta, Struct, field
+
+from openslot.agents import approvals
+from openslot.agents.models import AuditStatus, CallRecord, ToolCall
+from openslot.agents.registry import tool
+from openslot.agents.search_store import AuditFilter, RecordedEvent, list_calls, list_events
+from openslot.core.instants import Instant, iso
+from openslot.core.moments import Moment, read_span
+from openslot.core.work import Work
+
+ToolName = Annotated[str, Meta(max_length=100)]
+AgentSlug = Literal[
+    "support",
+    "cto",
+    "data",
+    "devops",
+    "orchestrator",
+    "seo",
+    "growth",
+    "outbound",
+    "customer_success",
+    "content",
+]
+
+
+class AuditSearch(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which calls and events to show; without a filter all of them."""
+
+    agent: Annotated[AgentSlug | None, Meta(description="Only what this agent called or caused")] = None
+    user_id: Annotated[
+        UUID | None, Meta(description="Only calls about this user, and events of or about this user")
+    ] = None
+    tool: Annotated[ToolName | None, Meta(description="Only calls of this tool; no events")] = None
+    status: Annotated[
+        AuditStatus | None,
+        Meta(description="Only calls that ended like this; no events. pending_approval: see approval"),
+    ] = None
+    from_: Annotated[Moment | None, Meta(description="Earliest time")] = field(default=None, name="from")
+    to: Annotated[Moment | None, Meta(description="Latest time, inclusive; a date includes the whole day")] = None
+    page: Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1")] = 1
+    limit: Annotated[int, Meta(ge=1, le=100, description="Calls, and events, on a page")] = 20
+
+
+class WaitingCall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A call that waits for the Orchestrator's decision."""
+
+    approval_id: UUID
+    tool: str
+    arguments: dict[str, Any]
+    requester: str
+    expires_at: Instant
+
+
+class AuditRecord(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One call of a tool."""
+
+    id: UUID
+    at: Instant
+    agent: str
+    key_id: UUID
+    tool: Annotated[str | None, Meta(description="Null if the call was refused unread, over the key's limit")]
+    scope: str | None
+    tier: str | None
+    input_hash: Annotated[str | None, Meta(description="SHA-256 of the arguments")]
+    status: AuditStatus
+    error_code: Annotated[int | None, Meta(description="Code of the JSON-RPC error that was answered")]
+    latency_ms: int
+    cost_micros: Annotated[int, Meta(description="Cost in millionths of a US dollar")]
+    approval_id: UUID | None
+    approver: str | None
+    request_id: str
+    target_type: str | None
+    target_id: str | None
+    approval: Annotated[WaitingCall | None, Meta(description="The call itself, while it waits for a decision")] = None
+
+
+class AuditEvent(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Something that happened on the platform."""
+
+    id: UUID
+    at: Instant
+    type: str
+    actor: Annotated[str, Meta(description="Who did it: key, session, public, scim, agent, operator or system")]
+    agent: str | None
+    actor_user_id: UUID | None
+    user_id: Annotated[UUID | None, Meta(description="Whose it is")]
+    subject_type: str
+    subject_id: UUID | None
+
+
+class AuditPage(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which page this is, and whether there is another."""
+
+    page: int
+    limit: int
+    has_more: bool
+
+
+class AuditFindings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One page of calls and of events, each newest first."""
+
+    records: list[AuditRecord]
+    events: list[AuditEvent]
+    pagination: AuditPage
+
+
+@tool(scope="audit:read")
+async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -> AuditFindings:
+    """Search what agents have called (`records`) and what has happened on the platform (`events`), newest first.
+
+    Use it to find out who did what, or with status pending_approval to find calls that wait for a decision: `approval`
+    shows what such a call would do. Refused calls are recorded too. Costs nothing and changes nothing.
+    """
+    wanted = AuditFilter(
+        agent=arguments.agent,
+        user_id=arguments.user_id,
+        tool=arguments.tool,
+        status=arguments.status,
+        span=read_span(arguments.from_, arguments.to),
+    )
+    limit, offset = arguments.limit, (arguments.page - 1) * arguments.limit
+    # One more than asked for tells whether there is another page; to count a million records would take too long.
+    calls = await list_calls(work.db, wanted, offset=offset, limit=limit + 1)
+    about_calls = arguments.tool is not None or arguments.status is not None
+    events = [] if about_calls else await list_events(work.db, wanted, offset=offset, limit=limit + 1)
+    waiting = await _find_waiting(work, calls[:limit])
+    return AuditFindings(
+        records=[_show_record(each, waiting) for each in calls[:limit]],
+        events=[_show_event(each) for each in events[:limit]],
+        pagination=AuditPage(page=arguments.page, limit=limit, has_more=max(len(calls), len(events)) > limit),
+    )
+
+
+async def _find_waiting(work: Work, calls: list[CallRecord]) -> dict[UUID, dict[str, Any]]:
+    ids = [c.approval_id for c in calls if c.status is AuditStatus.PENDING_APPROVAL and c.approval_id is not None]
+    return await approvals.pending(work, ids) if ids else {}
+
+
+def _show_record(record: CallRecord, waiting: dict[UUID, dict[str, Any]]) -> AuditRecord:
+    found = waiting.get(record.approval_id) if record.approval_id is not None else None
+    is_pending = record.status is AuditStatus.PENDING_APPROVAL
+    return AuditRecord(
+        id=record.id,
+        at=iso(record.at),
+        agent=record.agent,
+        key_id=record.key_id,
+        tool=record.tool,
+        scope=record.scope,
+        tier=record.tier,
+        input_hash=record.input_hash,
+        status=record.status,
+        error_code=record.error_code,
+        latency_ms=record.latency_ms,
+        cost_micros=record.cost_micros,
+        approval_id=record.approval_id,
+        approver=record.approver,
+        request_id=record.request_id,
+        target_type=record.target_type,
+        target_id=record.target_id,
+        approval=_show_waiting(found) if found is not None and is_pending else None,
+    )
+
+
+def _show_waiting(found: dict[str, Any]) -> WaitingCall:
+    return WaitingCall(
+        approval_id=UUID(found["approvalId"]),
+        tool=found["tool"],
+        arguments=found["arguments"],
+        requester=found["requester"],
+        expires_at=found["expiresAt"],
+    )
+
+
+def _show_event(event: RecordedEvent) -> AuditEvent:
+    return AuditEvent(
+        id=event.id,
+        at=iso(event.at),
+        type=event.type,
+        actor=event.actor.kind,
+        agent=event.actor.agent,
+        actor_user_id=event.actor.user_id,
+        user_id=event.tenant_id,
+        subject_type=event.subject_kind,
+        subject_id=event.subject_id,
+    )
+
+
+AUDIT_TOOLS = (search_audit_log,)

@@ -1,0 +1,177 @@
+"""Tools: bookings."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import asdict
+
+from openslot.accounts import operations as accounts
+from openslot.agents.models import Tier, ToolCall
+from openslot.agents.registry import CallTarget, tool
+from openslot.agents.schemas import Decided
+from openslot.agents.tools.arguments import BookingId, RangePaging, ToolArguments, UserId, naming
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import AnswerValue, BookingEntry, BookingRef, Payment, Status
+from openslot.bookings.schemas import BookingFilter, EmailLog, Moment, show_email, show_entry
+from openslot.contacts.schemas import EmbeddedContact
+from openslot.core.instants import Instant
+from openslot.core.text import Reason
+from openslot.core.work import Work
+from openslot.event_types.models import Location
+from openslot.event_types.schemas import EmbeddedEventType
+from openslot.routing.paging import Pagination, paginate
+
+
+class ListBookings(RangePaging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which bookings; the time range is that of their start."""
+
+    user_id: UserId | None = None
+    status: BookingFilter = BookingFilter.ALL
+
+
+class BookingArguments(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which booking."""
+
+    booking_id: BookingId
+
+
+class CancelBooking(BookingArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which booking."""
+
+    reason: Annotated[Reason | None, Meta(description="Told to the host and the invitee")] = None
+
+
+class RescheduleBooking(CancelBooking, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which booking, and its new start."""
+
+    new_start_time: Moment
+
+
+class PlatformBooking(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A booking as the REST API shows it, with its host, and without the link by which everyone can change it."""
+
+    id: str
+    user_id: Annotated[str, Meta(description="The host")]
+    start_time: Instant
+    end_time: Instant
+    status: Status
+    invitee_name: str
+    invitee_email: str
+    invitee_timezone: str
+    notes: str | None
+    location: Location
+    answers: dict[str, AnswerValue]
+    guests: list[str]
+    event_type: EmbeddedEventType
+    contact: EmbeddedContact | None
+    payment: Payment | None
+    reschedule_count: int
+    previous_start_time: Instant | None
+    cancelled_at: Instant | None
+    cancel_reason: str | None
+    cancelled_by: str | None
+    created_at: Instant
+    updated_at: Instant
+
+
+class DetailedPlatformBooking(PlatformBooking, frozen=True, kw_only=True, rename="camel"):
+    """A booking with the e-mails about it."""
+
+    email_logs: list[EmailLog]
+
+
+class BookingList(Struct, frozen=True, kw_only=True):
+    """One page of bookings, latest start first."""
+
+    data: list[PlatformBooking]
+    pagination: Pagination
+
+
+class CancelledBooking(Decided, frozen=True, kw_only=True, rename="camel"):
+    """The cancelled booking."""
+
+    booking: PlatformBooking | None = None
+
+
+def _target(arguments: BookingArguments) -> CallTarget:
+    return CallTarget("booking", str(arguments.booking_id))
+
+
+def _list_target(arguments: ListBookings) -> CallTarget | None:
+    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
+
+
+@tool(scope="bookings:read", target=_list_target)
+async def list_bookings(work: Work, call: ToolCall, arguments: ListBookings) -> BookingList:
+    """List bookings of all users, or of one host, latest start first.
+
+    Use it to see what is booked in a time range, or to find a booking whose id you do not know. Without a time range,
+    past and future bookings are listed. It costs nothing and changes nothing.
+    """
+    del call
+    page, limit, span = arguments.page, arguments.limit, arguments.span
+    status = None if arguments.status is BookingFilter.ALL else Status(arguments.status)
+    if arguments.user_id is None:
+        found, total = await bookings.list_all_bookings(work, status=status, span=span, page=page, limit=limit)
+    else:
+        with naming("userId"):
+            host = await accounts.get_user(work, arguments.user_id)
+        found, total = await bookings.list_bookings(work, host, status=status, span=span, page=page, limit=limit)
+    return BookingList(data=[show_platform_booking(each) for each in found], pagination=paginate(page, limit, total))
+
+
+@tool(scope="bookings:read", target=_target)
+async def get_booking(work: Work, call: ToolCall, arguments: BookingArguments) -> DetailedPlatformBooking:
+    """Get one booking with its event type, contact and the e-mails that were sent about it.
+
+    Use it before you cancel or reschedule, or to see whether a confirmation was delivered. It costs nothing and changes
+    nothing.
+    """
+    del call
+    ref = BookingRef(arguments.booking_id, None)
+    with naming("bookingId"):
+        entry, emails = await bookings.get_with_emails(work, ref)
+    shown = show_platform_booking(entry)
+    return DetailedPlatformBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])
+
+
+@tool(scope="bookings:write", tier=Tier.T3, target=_target, is_destructive=True, reaches_outside=True)
+async def cancel_booking(work: Work, call: ToolCall, arguments: CancelBooking) -> CancelledBooking:
+    """Cancel a booking for its host: the time is free again, and it can't be undone.
+
+    Host, invitee and guests are told by e-mail, calendars and webhooks follow. A booking that is cancelled already
+    stays as it is; one that is over is refused. It needs confirm: true and an approval by the Orchestrator. It costs
+    nothing.
+    """
+    del call
+    ref = BookingRef(arguments.booking_id, None)
+    with naming("bookingId"):
+        await bookings.cancel_booking(work, ref, reason=arguments.reason)
+    entry, _ = await bookings.get_with_emails(work, ref)
+    return CancelledBooking(booking=show_platform_booking(entry))
+
+
+@tool(scope="bookings:write", tier=Tier.T2, target=_target, reaches_outside=True)
+async def reschedule_booking(work: Work, call: ToolCall, arguments: RescheduleBooking) -> PlatformBooking:
+    """Move a booking to another available start of the same event type; it keeps its id and calendar entry.
+
+    Ask check_availability for the starts first; any other start is refused. Host, invitee and guests are told by
+    e-mail, calendars and webhooks follow. The same start again changes nothing. It needs confirm: true and costs
+    nothing.
+    """
+    del call
+    ref = BookingRef(arguments.booking_id, None)
+    with naming("bookingId"):
+        await bookings.reschedule_booking(work, ref, arguments.new_start_time, reason=arguments.reason)
+    entry, _ = await bookings.get_with_emails(work, ref)
+    return show_platform_booking(entry)
+
+
+BOOKING_TOOLS = (list_bookings, get_booking, cancel_booking, reschedule_booking)
+
+
+def show_platform_booking(entry: BookingEntry) -> PlatformBooking:
+    """Write a booking for agents: without its manage link, which would let a reader cancel it."""
+    fields = asdict(show_entry(entry, manage_url=""))
+    del fields["manage_url"]
+    return PlatformBooking(**fields, user_id=str(entry.host_id))

@@ -1,0 +1,85 @@
+"""Tools: what the calling agent, and all agents, may still spend today."""
+
+from datetime import date
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from openslot.agents import budget
+from openslot.agents.budget_rules import Spending
+from openslot.agents.models import ToolCall
+from openslot.agents.registry import tool
+from openslot.agents.roster import ROSTER
+from openslot.core.dollars import to_usd
+from openslot.core.instants import Instant, iso
+from openslot.core.work import Work
+
+Usd = Annotated[float, Meta(description="US dollars, to the micro-dollar")]
+
+
+class NoArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A tool that needs no arguments."""
+
+
+class BudgetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One budget on one day."""
+
+    agent: Annotated[str | None, Meta(description="The agent's slug; null: all agents together")]
+    date: Annotated[date, Meta(description="The UTC day that the figures are for")]
+    limit_usd: Usd
+    spent_usd: Usd
+    reserved_usd: Annotated[float, Meta(description="Held for calls that are running, in US dollars")]
+    remaining_usd: Annotated[float, Meta(description="What a call may still cost: limit - spent - reserved")]
+    percent_used: Annotated[float, Meta(description="How much of the limit is spent; over 100 is possible")]
+    warning: Annotated[bool, Meta(description="Whether 80 percent or more is spent")]
+    resets_at: Instant
+
+
+class GlobalBudgetStatus(BudgetStatus, frozen=True, kw_only=True, rename="camel"):
+    """The budget of all agents together, and each agent's own."""
+
+    agents: tuple[BudgetStatus, ...]
+
+
+@tool(scope="budget:read")
+async def check_budget(work: Work, call: ToolCall, arguments: NoArguments) -> BudgetStatus:
+    """Tell what you have spent today and what you may still spend.
+
+    Call it before anything that costs money: model calls, send_email, generate_image. A call that costs more than
+    `remainingUsd` is refused with budget_exceeded (-32014). Costs nothing and changes nothing.
+    """
+    slug = call.caller.agent.slug
+    return show_spending(slug, await budget.get_spending(work, slug))
+
+
+@tool(scope="budget:read")
+async def check_global_budget(work: Work, call: ToolCall, arguments: NoArguments) -> GlobalBudgetStatus:
+    """Tell what all agents together have spent today, the global cap, and the budget of each agent.
+
+    Use it to see who spends what; your own calls are refused if either your budget or the global one is used up.
+    Costs nothing and changes nothing.
+    """
+    total, each = await budget.list_spending(work, tuple(ROSTER))
+    agents = tuple(show_spending(slug, spending) for slug, spending in each.items())
+    return GlobalBudgetStatus(**_fields(total), agent=None, agents=agents)
+
+
+def show_spending(agent: str, spending: Spending) -> BudgetStatus:
+    """Show one agent's budget."""
+    return BudgetStatus(agent=agent, **_fields(spending))
+
+
+def _fields(spending: Spending) -> dict[str, Any]:
+    return {
+        "date": spending.on,
+        "limit_usd": to_usd(spending.limit),
+        "spent_usd": to_usd(spending.spent),
+        "reserved_usd": to_usd(spending.reserved),
+        "remaining_usd": to_usd(spending.remaining),
+        "percent_used": spending.percent_used,
+        "warning": spending.is_warning,
+        "resets_at": iso(spending.resets_at),
+    }
+
+
+BUDGET_TOOLS = (check_budget, check_global_budget)

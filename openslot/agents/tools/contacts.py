@@ -1,0 +1,148 @@
+"""Tools: contacts."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.agents.models import Tier, ToolCall
+from openslot.agents.registry import CallTarget, tool
+from openslot.agents.tools.arguments import ContactId, Paging, Search, ToolArguments, UserId, inside, naming, read_given
+from openslot.contacts import operations as contacts
+from openslot.contacts.models import Contact
+from openslot.contacts.schemas import (
+    CompanyField,
+    ContactChanges,
+    DetailedContact,
+    ListedContact,
+    NotesField,
+    PhoneField,
+    TagsField,
+    show_detailed,
+    show_listed,
+)
+from openslot.core.work import Work
+from openslot.routing.paging import Pagination, paginate
+
+OwnerId = Annotated[str, Meta(description="The user whose contact it is")]
+
+
+class ListContacts(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which contacts."""
+
+    user_id: UserId | None = None
+    search: Annotated[
+        Search,
+        Meta(
+            description="Part of the name, e-mail address or company, case-insensitive; at least 3 characters unless "
+            "userId is given"
+        ),
+    ] = ""
+
+
+class ContactArguments(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which contact."""
+
+    contact_id: ContactId
+
+
+class ContactMetadata(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The fields to change; those that are left out stay, and null clears a field."""
+
+    company: CompanyField | UnsetType | None = UNSET
+    phone: PhoneField | UnsetType | None = UNSET
+    notes: NotesField | UnsetType | None = UNSET
+    tags: TagsField | UnsetType | None = UNSET
+
+
+class UpdateContactMetadata(ContactArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which contact, and the fields to change."""
+
+    metadata: ContactMetadata
+
+
+class PlatformContact(ListedContact, frozen=True, kw_only=True, rename="camel"):
+    """A contact as the REST API lists it, with its owner."""
+
+    user_id: OwnerId
+
+
+class DetailedPlatformContact(DetailedContact, frozen=True, kw_only=True, rename="camel"):
+    """A contact with its meetings as the REST API shows it, with its owner."""
+
+    user_id: OwnerId
+
+
+class ContactList(Struct, frozen=True, kw_only=True):
+    """One page of contacts, newest first."""
+
+    data: list[PlatformContact]
+    pagination: Pagination
+
+
+def _target(arguments: ContactArguments) -> CallTarget:
+    return CallTarget("contact", str(arguments.contact_id))
+
+
+def _list_target(arguments: ListContacts) -> CallTarget | None:
+    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
+
+
+@tool(scope="contacts:read", target=_list_target)
+async def list_contacts(work: Work, call: ToolCall, arguments: ListContacts) -> ContactList:
+    """List the contacts of all users, or of one user, newest first.
+
+    Use it to find a person who books by part of the name, e-mail address or company: someone who books with two users
+    is a contact of each. It costs nothing and changes nothing.
+    """
+    del call
+    page, limit, search = arguments.page, arguments.limit, arguments.search
+    if arguments.user_id is None:
+        found, total = await contacts.list_all_contacts(work, search=search, page=page, limit=limit)
+    else:
+        with naming("userId"):
+            owner = await accounts.get_user(work, arguments.user_id)
+        found, total = await contacts.list_contacts(work, owner, search=search, page=page, limit=limit)
+    shown = [PlatformContact(**asdict(show_listed(each)), user_id=str(each.contact.owner_id)) for each in found]
+    return ContactList(data=shown, pagination=paginate(page, limit, total))
+
+
+@tool(scope="contacts:read", target=_target)
+async def get_contact(work: Work, call: ToolCall, arguments: ContactArguments) -> DetailedPlatformContact:
+    """Get one contact with the next and the last 100 meetings.
+
+    Use it to see whom you deal with before you answer or change something. It costs nothing and changes nothing.
+    """
+    del call
+    with naming("contactId"):
+        contact = await contacts.get_any_contact(work, arguments.contact_id)
+        return await _show(work, await accounts.get_user(work, contact.owner_id), contact)
+
+
+@tool(scope="contacts:write", tier=Tier.T2, target=_target)
+async def update_contact_metadata(
+    work: Work, call: ToolCall, arguments: UpdateContactMetadata
+) -> DetailedPlatformContact:
+    """Change a contact's company, phone number, notes or tags; fields that are not given stay, null clears a field.
+
+    Tags are replaced as a whole. Name and e-mail address can't be changed here. It can be undone by writing the old
+    values again. It needs confirm: true and costs nothing.
+    """
+    del call
+    given = read_given(arguments.metadata, argument="metadata")
+    with naming("contactId"):
+        contact = await contacts.get_any_contact(work, arguments.contact_id)
+        owner = await accounts.get_user(work, contact.owner_id)
+        with inside("metadata"):
+            changed = await contacts.change_contact(work, owner, contact.id, ContactChanges(**given))
+        return await _show(work, owner, changed)
+
+
+CONTACT_TOOLS = (list_contacts, get_contact, update_contact_metadata)
+
+
+async def _show(work: Work, owner: User, contact: Contact) -> DetailedPlatformContact:
+    detailed = show_detailed(await contacts.get_with_meetings(work, owner, contact.id))
+    return DetailedPlatformContact(**asdict(detailed), user_id=str(owner.id))

@@ -1,0 +1,307 @@
+"""Tools: users."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import asdict
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import Activity, User, UserSettings, UserStatus
+from openslot.accounts.plans import Plan
+from openslot.accounts.schemas import Me, show_me
+from openslot.agents.models import Tier, ToolCall
+from openslot.agents.registry import CallTarget, tool
+from openslot.agents.schemas import Decided
+from openslot.agents.tools.arguments import (
+    Paging,
+    RangePaging,
+    RequiredReason,
+    Search,
+    ToolArguments,
+    UserArguments,
+    UserId,
+    inside,
+    naming,
+    read_given,
+    user_target,
+)
+from openslot.core.errors import Invalid
+from openslot.core.instants import Instant, iso
+from openslot.core.text import EmailAddress
+from openslot.core.work import Work
+from openslot.people import operations as people
+from openslot.routing.paging import Pagination, paginate
+
+
+class ListUsers(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which users."""
+
+    search: Annotated[Search | None, Meta(description="Part of the name or the e-mail address, case-insensitive")] = (
+        None
+    )
+    plan: Annotated[Plan | None, Meta(description="The user's own plan")] = None
+    status: UserStatus | None = None
+
+
+class GetUser(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which user: either `userId` or `email`."""
+
+    user_id: UserId | None = None
+    email: EmailAddress | None = None
+
+
+class GetUserActivity(RangePaging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Whose activity, in which time range."""
+
+    user_id: UserId
+
+
+class ChangeUserPlan(UserArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which user, and the new plan."""
+
+    plan: Plan
+    reason: RequiredReason
+
+
+class NewSettings(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """The settings to change; those that are left out stay."""
+
+    name: str | UnsetType = UNSET
+    username: Annotated[str, Meta(description="First part of the booking page's address")] | UnsetType = UNSET
+    timezone: Annotated[str, Meta(description="An IANA name", examples=["Europe/Berlin"])] | UnsetType = UNSET
+    locale: Annotated[str, Meta(description="The language", examples=["de"])] | UnsetType = UNSET
+
+
+class UpdateUserSettings(UserArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which user, and the settings to change."""
+
+    settings: NewSettings
+
+
+class DisableUser(UserArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Which user."""
+
+    reason: RequiredReason
+
+
+class PlatformUser(Me, frozen=True, kw_only=True, rename="camel"):
+    """A user, as the REST API shows it to the user, with what administrators know besides."""
+
+    locale: Annotated[str, Meta(examples=["en"])]
+    status: UserStatus
+    disabled_at: Instant | None
+    is_admin: Annotated[bool, Meta(description="Whether this is an administrator of the platform")]
+
+
+class UserList(Struct, frozen=True, kw_only=True):
+    """One page of users."""
+
+    data: list[PlatformUser]
+    pagination: Pagination
+
+
+class ShownActor(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Who did something."""
+
+    kind: Annotated[str, Meta(description="key, session, public, scim, agent, operator or system")]
+    agent: str | None
+    user_id: str | None
+
+
+class ShownActivity(Struct, frozen=True, kw_only=True, rename="camel"):
+    """One thing that happened."""
+
+    id: str
+    type: Annotated[str, Meta(examples=["booking.created"])]
+    at: Instant
+    actor: ShownActor
+    subject_type: Annotated[str, Meta(description="What it happened to", examples=["booking"])]
+    subject_id: str | None
+
+
+class ActivityList(Struct, frozen=True, kw_only=True):
+    """One page of what happened, newest first."""
+
+    data: list[ShownActivity]
+    pagination: Pagination
+
+
+class ShownSettings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a user can choose."""
+
+    user_id: str
+    name: str
+    username: str
+    timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
+    locale: Annotated[str, Meta(examples=["en"])]
+
+
+class ChangedPlan(Decided, frozen=True, kw_only=True, rename="camel"):
+    """The user with the new plan."""
+
+    user: PlatformUser | None = None
+    previous_plan: Plan | None = None
+
+
+class DisabledUser(Decided, frozen=True, kw_only=True, rename="camel"):
+    """The disabled user."""
+
+    user: PlatformUser | None = None
+    cancelled_bookings: Annotated[int, Meta(description="How many upcoming bookings were cancelled")] = 0
+
+
+def _activity_target(arguments: GetUserActivity) -> CallTarget:
+    return CallTarget("user", str(arguments.user_id))
+
+
+def _looked_up(arguments: GetUser) -> CallTarget | None:
+    return CallTarget("user", str(arguments.user_id)) if arguments.user_id else None
+
+
+@tool(scope="users:read")
+async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserList:
+    """List the users of the platform, newest first, with their plan and whether the account is open.
+
+    Use it to find a user by part of the name or e-mail address, or to go through all users of a plan. It costs nothing
+    and changes nothing.
+    """
+    del call
+    page, limit = arguments.page, arguments.limit
+    found, total = await accounts.list_users(
+        work, search=arguments.search, plan=arguments.plan, status=arguments.status, page=page, limit=limit
+    )
+    return UserList(data=[show_user(user) for user in found], pagination=paginate(page, limit, total))
+
+
+@tool(scope="users:read", target=_looked_up)
+async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> PlatformUser:
+    """Get one user by id or by e-mail address; give exactly one of the two.
+
+    Use it before you act on a user, to be sure that it is the right one. It costs nothing and changes nothing.
+    """
+    del call
+    if arguments.user_id is not None and arguments.email is not None:
+        raise Invalid(details={"email": "must not be given together with userId"})
+    if arguments.user_id is not None:
+        with naming("userId"):
+            return show_user(await accounts.get_user(work, arguments.user_id))
+    if arguments.email is None:
+        raise Invalid(details={"userId": "is required unless email is given"})
+    with naming("email"):
+        return show_user(await accounts.get_user_by_email(work, arguments.email))
+
+
+@tool(scope="users:read", target=_activity_target)
+async def get_user_activity(work: Work, call: ToolCall, arguments: GetUserActivity) -> ActivityList:
+    """List what happened to a user's account, bookings, contacts and calendars, newest first, and who did it.
+
+    Use it to understand what a user reports: who cancelled, when a plan was changed. Events are kept for 90 days, or as
+    long as the operator has configured. It costs nothing and changes nothing.
+    """
+    del call
+    with naming("userId"):
+        user = await accounts.get_user(work, arguments.user_id)
+    page, limit = arguments.page, arguments.limit
+    found, total = await accounts.list_activity(work, user, span=arguments.span, page=page, limit=limit)
+    return ActivityList(data=[_show_activity(each) for each in found], pagination=paginate(page, limit, total))
+
+
+@tool(scope="users:read", target=user_target)
+async def get_user_settings(work: Work, call: ToolCall, arguments: UserArguments) -> ShownSettings:
+    """Get what a user has chosen: name, username, time zone and language.
+
+    Use it before update_user_settings, or to write to a user in the right language. It costs nothing and changes
+    nothing.
+    """
+    del call
+    with naming("userId"):
+        return _show_settings(await accounts.get_user(work, arguments.user_id))
+
+
+@tool(scope="users:write", tier=Tier.T3, target=user_target, is_destructive=True)
+async def change_user_plan(work: Work, call: ToolCall, arguments: ChangeUserPlan) -> ChangedPlan:
+    """Give a user another plan of their own, at once and without an end.
+
+    A lower plan closes what it does not include: without PRO or BUSINESS the user's API keys stop working, unless a
+    trial or an organization gives the plan. It needs confirm: true and an approval by the Orchestrator. It costs
+    nothing.
+    """
+    del call
+    with naming("userId"):
+        user = await accounts.get_user(work, arguments.user_id)
+    changed = await accounts.change_plan(work, user, arguments.plan, reason=arguments.reason)
+    return ChangedPlan(user=show_user(changed), previous_plan=user.plan)
+
+
+@tool(scope="users:write", tier=Tier.T2, target=user_target)
+async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUserSettings) -> ShownSettings:
+    """Change a user's name, username, time zone or language; settings that are not given stay.
+
+    A new username changes the address of the booking page, and links to the old one stop working. The time zone is that
+    of the account; the working hours of existing schedules stay as they are. It can be undone by changing back. It
+    needs confirm: true and costs nothing.
+    """
+    del call
+    given = read_given(arguments.settings, argument="settings")
+    if "timezone" in given:
+        given["zone"] = given.pop("timezone")
+    with naming("userId"):
+        user = await accounts.get_user(work, arguments.user_id)
+    with inside("settings"):
+        return _show_settings(await accounts.change_settings(work, user, UserSettings(**given)))
+
+
+@tool(scope="users:write", tier=Tier.T3, target=user_target, is_destructive=True, reaches_outside=True)
+async def disable_user(work: Work, call: ToolCall, arguments: DisableUser) -> DisabledUser:
+    """Close a user's account: sign-in, API keys and booking page stop working, and sessions end.
+
+    All upcoming bookings of the user are cancelled, and the invitees are told by e-mail; they do not come back if an
+    administrator opens the account again. The last administrator of the platform can't be disabled. It needs confirm:
+    true and an approval by the Orchestrator. It costs nothing.
+    """
+    del call
+    with naming("userId"):
+        user = await accounts.get_user(work, arguments.user_id)
+    cancelled = await people.disable_user(work, user, reason=arguments.reason)
+    shown = show_user(await accounts.get_user(work, user.id))
+    return DisabledUser(user=shown, cancelled_bookings=cancelled)
+
+
+USER_TOOLS = (
+    list_users,
+    get_user,
+    get_user_activity,
+    get_user_settings,
+    change_user_plan,
+    update_user_settings,
+    disable_user,
+)
+
+
+def show_user(user: User) -> PlatformUser:
+    """Write a user for agents."""
+    return PlatformUser(
+        **asdict(show_me(user)),
+        locale=user.locale,
+        status=UserStatus.DISABLED if user.disabled_at else UserStatus.ACTIVE,
+        disabled_at=iso(user.disabled_at) if user.disabled_at else None,
+        is_admin=user.is_admin,
+    )
+
+
+def _show_settings(user: User) -> ShownSettings:
+    return ShownSettings(
+        user_id=str(user.id), name=user.name, username=user.username, timezone=user.zone, locale=user.locale
+    )
+
+
+def _show_activity(activity: Activity) -> ShownActivity:
+    actor = activity.actor
+    return ShownActivity(
+        id=str(activity.id),
+        type=activity.type,
+        at=iso(activity.at),
+        actor=ShownActor(kind=actor.kind, agent=actor.agent, user_id=str(actor.user_id) if actor.user_id else None),
+        subject_type=activity.subject_type,
+        subject_id=str(activity.subject_id) if activity.subject_id else None,
+    )

@@ -1,0 +1,76 @@
+"""Months of the asker's calendar: which days to read, and which of the starts belong to one."""
+
+from bisect import bisect_left
+from datetime import date, timedelta
+from zoneinfo import ZoneInfo
+
+from openslot.availability.closures import find_window
+from openslot.availability.models import Days, MonthOfSlots, Setting, SlotContext, Slots
+from openslot.availability.slots import make_query, spans_of
+from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second
+
+MONTHS_AHEAD = 12
+_DAY = timedelta(days=1)
+
+
+def begin_month(on: date, *, later: int = 0) -> date:
+    """Return the first day of a date's month, or of one that is so many months later."""
+    months = min(on.year * 12 + on.month - 1 + later, LAST_YEAR * 12 + 11)
+    return date(months // 12, months % 12 + 1, 1)
+
+
+def end_month(on: date) -> date:
+    """Return the last day of a date's month."""
+    return (on.replace(day=28) + 4 * _DAY).replace(day=1) - _DAY
+
+
+def days_to_read(month: date | None, *, today: date) -> Days:
+    """Choose the days to look at first: the month asked for, or this month and the next."""
+    if month is None:
+        return Days(today, end_month(begin_month(today, later=1)))
+    first = max(begin_month(month), today)
+    return Days(first, end_month(first))
+
+
+def days_after(setting: Setting, days: Days) -> Days | None:
+    """Choose the days to look at when the first ones have no open start; None where the booking window ends."""
+    first, last = _window(setting)
+    later = begin_month(max(days.last + _DAY, first))
+    if later > last:
+        return None
+    return Days(later, end_month(begin_month(later, later=MONTHS_AHEAD - 1)))
+
+
+def pick_month(found: SlotContext, slots: Slots, *, month: date, zone: ZoneInfo, today: date) -> MonthOfSlots:
+    """Keep the starts of one month, and tell whether there are others around it."""
+    spans = spans_of(Days(month, end_month(month)), zone)
+    first, last = bisect_left(slots.starts, spans[0][0]), bisect_left(slots.starts, spans[-1][1])
+    _, window_ends = _window(found.setting)
+    return MonthOfSlots(
+        found=found,
+        slots=Slots(slots.starts[first:last], slots.duration, slots.session_ends),
+        zone=zone,
+        today=today,
+        month=month,
+        has_earlier=month > today,
+        has_later=end_month(month) < window_ends,
+    )
+
+
+def month_of(start: int, zone: ZoneInfo) -> date:
+    """Return the first day of the month in which a zone's calendar shows an instant."""
+    return begin_month(at_second(start).astimezone(zone).date())
+
+
+def nearest(slots: Slots, wanted: int, *, most: int) -> list[int]:
+    """Pick the starts that are nearest to one that can't be had, in order."""
+    others = (start for start in slots.starts if start != wanted)
+    return sorted(sorted(others, key=lambda start: abs(start - wanted))[:most])
+
+
+def _window(setting: Setting) -> tuple[date, date]:
+    """Tell the first and last day of the booking window; a day more, as the asker's calendar may be a day ahead."""
+    now = floor_second(setting.now)
+    first, last = find_window(make_query(setting, asked=(now, now + 1)))
+    bounds = date(LAST_YEAR, 12, 31)
+    return date_of(first), min(date_of(last), bounds - _DAY) + _DAY

@@ -1,0 +1,1 @@
+"""Feature flags: parts of the product that an operator can switch off, for everyone or for one user."""

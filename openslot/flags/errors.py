@@ -1,0 +1,22 @@
+"""What flags refuse."""
+
+from openslot.core.errors import Forbidden, NotFound
+from openslot.i18n import Text
+
+
+class FlagNotFound(NotFound):
+    """No such feature flag."""
+
+    code = "flag_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Feature flag not found"))
+
+
+class FeatureDisabled(Forbidden):
+    """An operator has switched this part of the product off."""
+
+    code = "feature_disabled"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This feature is switched off"))

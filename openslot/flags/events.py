@@ -1,0 +1,47 @@
+"""What happened to feature flags."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.core.events import Event
+
+
+class FlagToggled(Event, frozen=True, kw_only=True):
+    """A feature flag was switched on or off for everyone."""
+
+    type: ClassVar[str] = "flag.toggled"
+    key: str
+    enabled: bool
+
+
+class FlagOverrideEvent(Event, frozen=True, kw_only=True):
+    """Something happened to a feature flag of one user."""
+
+    key: str
+    user_id: UUID
+    enabled: bool
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The user's own."""
+        return self.user_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The user."""
+        return "user", self.user_id
+
+
+class FlagOverrideSet(FlagOverrideEvent, frozen=True, kw_only=True):
+    """A feature flag was set for one user."""
+
+    type: ClassVar[str] = "flag.override_set"
+
+
+class FlagOverrideRemoved(FlagOverrideEvent, frozen=True, kw_only=True):
+    """A feature flag of one user is again what it is for everyone."""
+
+    type: ClassVar[str] = "flag.override_removed"
+
+
+FLAG_EVENTS: tuple[type[Event], ...] = (FlagToggled, FlagOverrideSet, FlagOverrideRemoved)

@@ -1,0 +1,77 @@
+"""The verbs of feature flags: what the product asks, and what an operator or an agent changes."""
+
+from uuid import UUID
+
+from openslot.core.errors import NotFound
+from openslot.core.work import Work
+from openslot.flags import store
+from openslot.flags.cache import FlagCache
+from openslot.flags.errors import FeatureDisabled, FlagNotFound
+from openslot.flags.events import FlagOverrideRemoved, FlagOverrideSet, FlagToggled
+from openslot.flags.models import Flag, FlagForUser, FlagKey, FlagOverride
+from openslot.i18n import Text
+
+MOST_OVERRIDES = 100
+
+
+async def is_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -> bool:
+    """Tell whether a flag is on, for a user if one is given; answered from memory, at most about a second old."""
+    return await work.runtime.one(FlagCache).is_enabled(work.db, key, user_id=user_id)
+
+
+async def check_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -> None:
+    """Refuse what a flag has switched off."""
+    if not await is_enabled(work, key, user_id=user_id):
+        raise FeatureDisabled
+
+
+async def list_flags(work: Work, *, search: str = "") -> list[Flag]:
+    """List the flags that have a text in their key or description, case-insensitive."""
+    return await store.list_flags(work.db, search=search)
+
+
+async def get_flag(work: Work, key: str) -> Flag:
+    """Read a flag as it is now."""
+    flag = await store.find_flag(work.db, key)
+    if flag is None:
+        raise FlagNotFound
+    return flag
+
+
+async def list_overrides(work: Work, flag: Flag) -> list[FlagOverride]:
+    """List users for whom a flag is set separately, the latest 100."""
+    return await store.list_overrides(work.db, flag.key, limit=MOST_OVERRIDES)
+
+
+async def get_for_user(work: Work, key: str, user_id: UUID) -> FlagForUser:
+    """Read what a flag is for one user now."""
+    found = await store.find_for_user(work.db, key, user_id)
+    if found is None:
+        raise FlagNotFound
+    return found
+
+
+async def toggle_flag(work: Work, key: str, *, enabled: bool) -> Flag:
+    """Switch a flag on or off for everyone who has no override."""
+    if await store.update_flag(work.db, key, enabled=enabled, now=work.now):
+        await work.record(FlagToggled(key=key, enabled=enabled))
+    return await get_flag(work, key)
+
+
+async def set_override(work: Work, key: str, user_id: UUID, *, enabled: bool) -> FlagForUser:
+    """Set a flag for one user, whatever it is for everyone."""
+    if await store.upsert_override(work.db, key, user_id, enabled=enabled, now=work.now):
+        await work.record(FlagOverrideSet(key=key, user_id=user_id, enabled=enabled))
+    found = await get_for_user(work, key, user_id)
+    if not found.is_override:
+        raise NotFound(Text("User not found"))
+    return found
+
+
+async def remove_override(work: Work, key: str, user_id: UUID) -> FlagForUser:
+    """Let a flag be for one user what it is for everyone."""
+    is_removed = await store.delete_override(work.db, key, user_id)
+    found = await get_for_user(work, key, user_id)
+    if is_removed:
+        await work.record(FlagOverrideRemoved(key=key, user_id=user_id, enabled=found.enabled))
+    return found

@@ -1,0 +1,1 @@
+"""The team chat: what the people who run the service are told."""

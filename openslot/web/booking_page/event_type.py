@@ -1,0 +1,146 @@
+"""An event type's page: choose a day, choose a time, fill in the form, book."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.availability.errors import TimeTaken
+from openslot.availability.models import ByPage
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import PaymentUnavailable
+from openslot.bookings.models import Booking
+from openslot.bookings.public_api import booking_limit
+from openslot.core.actor import PUBLIC
+from openslot.core.errors import Invalid, Refusal, TooMany
+from openslot.core.work import Work
+from openslot.http.limits import take
+from openslot.http.running import run_in_turn
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.for_assistants import write_offer
+from openslot.web.booking_page.formats import Format, choose_format
+from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
+from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
+from openslot.web.booking_page.picking import Picked, pick_month, pick_start
+from openslot.web.booking_page.preview import preview_event_type
+from openslot.web.booking_page.refusing import list_notices
+from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.visits import count_visit
+from openslot.web.booking_page.zones import zones_page
+from openslot.web.pages import redirect
+
+
+class Visit(Struct, frozen=True, kw_only=True):
+    """One request for an event type's page, on behalf of the public even if a host is signed in."""
+
+    work: Work
+    path: str
+    address: str
+    options: Options
+    which: ByPage
+
+
+@get("/{username}/{slug}")
+async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
+    """Show the first month with its times, one chosen time with the form, or the list of zones."""
+    visit = _visit(work, request, username, slug)
+    options = visit.options
+    if (wanted := choose_format(request)) is not Format.HTML:
+        return await write_offer(visit.work, request, visit.which, wanted)
+    if options.view == "zones":
+        return zones_page(work, options, back=request.path)
+    if options.start is None:
+        picked = await pick_month(work, visit.which, options)
+        _count(visit, request, picked)
+        return await _show(visit, picked)
+    picked = await pick_start(work, visit.which, options, options.start)
+    _count(visit, request, picked)
+    return await _show(visit, picked, status=200 if picked.is_open else 409)
+
+
+@post("/{username}/{slug}", transaction="none")
+async def book(work: Work, request: Request, username: str, slug: str, form: Form[BookingForm]) -> Response:
+    """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
+    visit = _visit(work, request, username, slug)
+    if form[TRAP]:
+        form = form.with_faults({TRAP: TRAPPED})
+    if form.faults:
+        return await _ask_again(visit, form, Invalid())
+    try:
+        booking = await _book(visit, form)
+    except (TimeTaken, TooMany, Invalid, PaymentUnavailable) as refusal:
+        return await _ask_again(visit, form.with_faults(name_faults(refusal.faults)), refusal)
+    return redirect(manage_path(work, booking.id, visit.options, done="booked"))
+
+
+def _visit(work: Work, request: Request, username: str, slug: str) -> Visit:
+    options = read_options(request)
+    return Visit(
+        work=work.acting_as(PUBLIC),
+        path=request.path,
+        address=request.address,
+        options=options,
+        which=ByPage(username, slug, options.token),
+    )
+
+
+def _count(visit: Visit, request: Request, picked: Picked) -> None:
+    found = picked.found
+    event_type_id = found.setting.event_type.id
+    count_visit(
+        visit.work,
+        request,
+        visit.options,
+        username=found.host_username,
+        zone=found.host_zone,
+        event_type_id=event_type_id,
+    )
+
+
+async def _book(visit: Visit, form: Form[BookingForm]) -> Booking:
+    work = visit.work
+    await take(work.runtime, booking_limit(work.runtime.settings), visit.address)
+    wanted = read_wanted(visit.which, form, visit.options)
+    return await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.create_booking(it, wanted))
+
+
+async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) -> Response:
+    """Show the form with everything that was typed, and what is wrong with it or with its time."""
+    start, status = read_start(form["start"]), refusal.status
+    if start is None:
+        picked = await pick_month(visit.work, visit.which, visit.options)
+        return await _show(visit, picked, form=form, status=status)
+    options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
+    picked = await pick_start(visit.work, visit.which, options, start, without=own)
+    shown = await _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
+    return replace(shown, headers={**shown.headers, **refusal.headers})
+
+
+async def _show(
+    visit: Visit,
+    picked: Picked,
+    *,
+    form: Form[BookingForm] | None = None,
+    status: int = 200,
+    notices: tuple[str, ...] = (),
+) -> Response:
+    found, options = picked.found, visit.options
+    event_type = found.setting.event_type
+    return show(
+        "booking/book.html",
+        options,
+        colour=await find_colour(visit.work, event_type),
+        status=status,
+        path=visit.path,
+        host_name=found.host_name,
+        host_path=f"/{found.host_username}",
+        initials=initials(found.host_name),
+        event_type=event_type,
+        preview=preview_event_type(visit.work, event_type, found.host_name, found.host_username),
+        facts=list_facts(event_type, found.host_name, options.locale),
+        picked=picked,
+        zone=show_zone(str(picked.zone), options, visit.work),
+        guesses_zone=options.zone is None,
+        hours=hours_of(options),
+        form=form or begin_form(event_type, options),
+        notices=notices,
+    )

@@ -1,0 +1,202 @@
+"""The page of one booking, for whoever has its link: read it, move it, cancel it."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.availability.errors import TimeTaken
+from openslot.availability.models import ByBooking
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
+from openslot.bookings.links import read_manage_token
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host
+from openslot.bookings.public_api import booking_limit
+from openslot.bookings.rules import can_change
+from openslot.core.actor import PUBLIC
+from openslot.core.errors import Invalid, Refusal, TooMany
+from openslot.core.work import Work
+from openslot.core.zones import get_zone
+from openslot.http.limits import take
+from openslot.http.running import run_in_turn
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.booking_page.confirmation import show_booking
+from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.forms import CancelForm, RescheduleForm, name_faults
+from openslot.web.booking_page.options import Options, read_options, read_start
+from openslot.web.booking_page.picking import Picked, pick_month, pick_start, show_start
+from openslot.web.booking_page.refusing import list_notices
+from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.zones import zones_page
+from openslot.web.pages import redirect
+
+
+class Managed(Struct, frozen=True, kw_only=True):
+    """One request for a booking's page."""
+
+    work: Work
+    path: str
+    address: str
+    options: Options
+    details: BookingDetails
+    host: Host
+
+    @property
+    def booking(self) -> Booking:
+        """The booking that the link names."""
+        return self.details.booking
+
+
+@get("/manage/{token}")
+async def show_managed(work: Work, request: Request, token: str) -> Response:
+    """Show a booking, and what can be done with it."""
+    managed = await _open(work, request, token)
+    return await show_booking(work, managed.details, managed.host, managed.options, path=managed.path)
+
+
+@get("/manage/{token}/reschedule")
+async def show_reschedule(work: Work, request: Request, token: str) -> Response:
+    """Show the times that a booking can be moved to, or the one that was chosen."""
+    managed = await _open(work, request, token)
+    options = managed.options
+    if options.view == "zones":
+        return zones_page(work, options, back=request.path)
+    if not can_change(managed.booking, now=work.now):
+        return redirect(managed.path.removesuffix("/reschedule") + options.query)
+    picked = await _pick(managed)
+    return await _show_times(managed, picked, status=200 if picked.is_open else 409)
+
+
+@post("/manage/{token}/reschedule", transaction="none")
+async def reschedule(work: Work, request: Request, token: str, form: Form[RescheduleForm]) -> Response:
+    """Move a booking to the chosen time."""
+    managed = await _open(work, request, token)
+    if form.faults:
+        return await _ask_again(managed, form, Invalid())
+    try:
+        await _move(managed, form.get())
+    except (TimeTaken, TooMany, Invalid) as refusal:
+        return await _ask_again(managed, form.with_faults(name_faults(refusal.faults)), refusal)
+    except (BookingIsCancelled, BookingIsOver):
+        return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
+    return redirect(manage_path(work, managed.booking.id, managed.options, done="rescheduled"))
+
+
+@get("/manage/{token}/cancel")
+async def ask_to_cancel(work: Work, request: Request, token: str) -> Response:
+    """Ask whether to cancel a booking, and why."""
+    return await _show_cancel(await _open(work, request, token), Form())
+
+
+@post("/manage/{token}/cancel", transaction="none")
+async def cancel(work: Work, request: Request, token: str, form: Form[CancelForm]) -> Response:
+    """Cancel a booking."""
+    managed = await _open(work, request, token)
+    if form.faults:
+        return await _show_cancel(managed, form, Invalid())
+    try:
+        await _cancel(managed, form.get())
+    except TooMany as refusal:
+        return await _show_cancel(managed, form, refusal)
+    except BookingIsOver:
+        return redirect(manage_path(work, managed.booking.id, managed.options, done=""))
+    return redirect(manage_path(work, managed.booking.id, managed.options, done="cancelled"))
+
+
+async def _open(work: Work, request: Request, token: str) -> Managed:
+    ref = BookingRef(read_manage_token(work.runtime, token), None)
+    details, host = await bookings.get_with_host(work, ref)
+    return Managed(
+        work=work.acting_as(PUBLIC),
+        path=request.path,
+        address=request.address,
+        options=read_options(request),
+        details=details,
+        host=host,
+    )
+
+
+async def _move(managed: Managed, sent: RescheduleForm) -> None:
+    work = managed.work
+    await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
+    ref = BookingRef(managed.booking.id, None)
+    await run_in_turn(
+        work.runtime, PUBLIC, lambda it: bookings.reschedule_booking(it, ref, sent.start, reason=sent.reason)
+    )
+
+
+async def _cancel(managed: Managed, sent: CancelForm) -> None:
+    work = managed.work
+    await take(work.runtime, booking_limit(work.runtime.settings), managed.address)
+    ref = BookingRef(managed.booking.id, None)
+    await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.cancel_booking(it, ref, reason=sent.reason))
+
+
+async def _pick(managed: Managed, start: str = "") -> Picked:
+    """Read the times that a booking can have; its own does not stand in its way."""
+    booking, options = managed.booking, managed.options
+    which, own = ByBooking(booking.event_type_id), booking.seat_id or booking.claim_id
+    zone, chosen = get_zone(booking.invitee_zone), read_start(start) or options.start
+    if chosen is None:
+        return await pick_month(managed.work, which, options, zone=zone, without=own, apart_from=booking.starts_at)
+    return await pick_start(managed.work, which, options, chosen, zone=zone, without=own)
+
+
+async def _ask_again(managed: Managed, form: Form[RescheduleForm], refusal: Refusal) -> Response:
+    picked = await _pick(managed, form["start"])
+    notices = list_notices(refusal, picked.is_open)
+    shown = await _show_times(managed, picked, form=form, status=refusal.status, notices=notices)
+    return replace(shown, headers={**shown.headers, **refusal.headers})
+
+
+async def _show_times(
+    managed: Managed,
+    picked: Picked,
+    *,
+    form: Form[RescheduleForm] | None = None,
+    status: int = 200,
+    notices: tuple[str, ...] = (),
+) -> Response:
+    options, event_type, host = managed.options, managed.details.event_type, managed.host
+    locale, hours = options.locale, hours_of(options)
+    return show(
+        "booking/reschedule.html",
+        options,
+        colour=await find_colour(managed.work, event_type),
+        status=status,
+        is_personal=True,
+        path=managed.path,
+        back=managed.path.removesuffix("/reschedule") + options.query,
+        host_name=host.name,
+        host_path=f"/{host.username}",
+        initials=initials(host.name),
+        event_type=event_type,
+        facts=list_facts(event_type, host.name, locale),
+        picked=picked,
+        former=show_start(managed.booking.starts_at, picked.zone, locale, hours),
+        zone=show_zone(str(picked.zone), options, managed.work),
+        guesses_zone=False,
+        hours=hours,
+        form=form or Form(),
+        notices=notices,
+    )
+
+
+async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusal | None = None) -> Response:
+    booking, options = managed.booking, managed.options
+    if not can_change(booking, now=managed.work.now):
+        return redirect(managed.path.removesuffix("/cancel") + options.query)
+    shown = show(
+        "booking/cancel.html",
+        options,
+        colour=await find_colour(managed.work, managed.details.event_type),
+        status=refusal.status if refusal else 200,
+        is_personal=True,
+        path=managed.path,
+        back=managed.path.removesuffix("/cancel") + options.query,
+        host_name=managed.host.name,
+        event_type=managed.details.event_type,
+        picked=None,
+        chosen=show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
+        form=form,
+        notices=list_notices(refusal, True) if refusal else (),
+    )
+    return replace(shown, headers={**shown.headers, **refusal.headers}) if refusal else shown

@@ -1,0 +1,118 @@
+"""What a booking page's address asks for: the day, the zone, the look, and what the form begins with."""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Literal
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.core.text import is_line, is_prose
+from openslot.core.zones import FIRST_YEAR, LAST_YEAR, find_zone
+from openslot.i18n.languages import Locale
+from openslot.i18n.negotiation import find_locale
+from openslot.routing import Request
+from openslot.web.pages import locale_of
+
+# Parameters of one step, which the next one does not need.
+STEPS = frozenset({"date", "month", "start", "view", "search", "done"})
+LONGEST_NAME = 60
+MONTH = re.compile(r"([0-9]{4})-([0-9]{2})")
+HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
+# An origin as browsers write it: neither a path nor a user nor a wildcard.
+ORIGIN = re.compile(r"https?://[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?(:[0-9]{1,5})?", re.ASCII)
+
+Theme = Literal["light", "dark", "auto"]
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """A booking page's address, read leniently: what can't be understood is left out."""
+
+    locale: Locale
+    zone: ZoneInfo | None = None
+    hours: Literal[12, 24] | None = None
+    on: date | None = None
+    month: date | None = None
+    start: datetime | None = None
+    view: str = ""
+    search: str = ""
+    done: str = ""
+    token: str | None = None
+    theme: Theme = "auto"
+    accent: str | None = None
+    is_embedded: bool = False
+    embed_origin: str | None = None
+    """Where messages to the embedding page are sent."""
+
+    carried: Mapping[str, str] = {}
+    """What every later step is told again."""
+
+    @property
+    def query(self) -> str:
+        """What is carried, as the end of an address."""
+        return f"?{urlencode(self.carried)}" if self.carried else ""
+
+    def prefill(self, name: str) -> str:
+        """Return what the address says a field begins with."""
+        return self.carried.get(name, "")
+
+
+def read_options(request: Request) -> Options:
+    """Read the options of a page from its address."""
+    given = {name: value for name, value in request.query.items() if _is_sound(name, value)}
+    asked = given.get("accent", "").lower().removeprefix("#")
+    hours = given.get("h")
+    theme = given.get("theme")
+    origin = given.get("embed_origin", "")
+    return Options(
+        locale=find_locale(given.get("lang", "")) or locale_of(request),
+        zone=find_zone(given.get("tz", "")),
+        hours=12 if hours == "12" else 24 if hours == "24" else None,
+        on=_read_date(given.get("date", "")),
+        month=_read_month(given.get("month", "")),
+        start=read_start(given.get("start", "")),
+        view=given.get("view", ""),
+        search=given.get("search", "")[:LONGEST_NAME],
+        done=given.get("done", ""),
+        token=given.get("token") or None,
+        theme="light" if theme == "light" else "dark" if theme == "dark" else "auto",
+        accent=asked if HEX.fullmatch(asked) else None,
+        is_embedded=given.get("embed") == "1",
+        embed_origin=origin if ORIGIN.fullmatch(origin) else None,
+        carried={name: value for name, value in given.items() if name not in STEPS},
+    )
+
+
+def with_zone(options: Options, zone: str) -> Options:
+    """Fill in the zone that a form was filled in with, where the address names none."""
+    return options if options.zone else replace(options, zone=find_zone(zone))
+
+
+def read_start(text: str) -> datetime | None:
+    """Read an instant in whole seconds; None where a text is none."""
+    try:
+        start = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    known = start.tzinfo is not None and not start.microsecond and FIRST_YEAR < start.year < LAST_YEAR
+    return start if known else None
+
+
+def _is_sound(name: str, value: str) -> bool:
+    return 0 < len(name) <= LONGEST_NAME and is_line(name) and is_prose(value)
+
+
+def _read_date(text: str) -> date | None:
+    try:
+        on = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return on if FIRST_YEAR < on.year < LAST_YEAR else None
+
+
+def _read_month(text: str) -> date | None:
+    match = MONTH.fullmatch(text)
+    return _read_date(f"{text}-01") if match else None

@@ -1,0 +1,73 @@
+"""What every booking page is shown with: its look, its language and the headers that let others frame it."""
+
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.bookings.links import manage_token
+from openslot.core.work import Work
+from openslot.event_types.models import EventType
+from openslot.http.security import FRAMED_POLICY
+from openslot.integrations.mail.operations import find_host
+from openslot.routing import Response
+from openslot.web.booking_page.accents import accent_url
+from openslot.web.booking_page.clock import Hours, say_city, say_now, usual_hours
+from openslot.web.booking_page.options import Options
+from openslot.web.pages import page
+
+DEFAULT_COLOUR = "#3155d9"
+FRAMED = FRAMED_POLICY.decode()
+
+
+class ShownZone(Struct, frozen=True, kw_only=True):
+    """A time zone with what its clocks show."""
+
+    name: str
+    city: str
+    now: str
+
+
+def show(
+    template: str, options: Options, *, colour: str, status: int = 200, is_personal: bool = False, **values: object
+) -> Response:
+    """Respond with a booking page, in the language and the colours that its address asks for."""
+    accent = accent_url(options.accent or colour)
+    shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
+    headers = {**shown.headers, "content-security-policy": FRAMED, "vary": "accept, accept-language"}
+    if not is_personal:
+        # The page may be kept for the way back, but is asked for anew by every visit.
+        headers["cache-control"] = "private, no-cache"
+    return replace(shown, headers=headers)
+
+
+def hours_of(options: Options) -> Hours:
+    """Choose between 12 and 24 hours: what is asked for, or what is usual."""
+    return options.hours or usual_hours(options.locale.formats)
+
+
+def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
+    """Show a zone with its current time."""
+    formats = options.locale.formats
+    now = say_now(zone, formats, hours_of(options), now=work.now)
+    return ShownZone(name=zone, city=say_city(zone, formats), now=now)
+
+
+async def find_colour(work: Work, event_type: EventType | None) -> str:
+    """Find a host's colour: that of their brand, or else that of what they offer."""
+    if event_type is None:
+        return DEFAULT_COLOUR
+    host = await find_host(work, event_type.owner_id, colour=event_type.colour)
+    return host.brand.colour if host else event_type.colour
+
+
+def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:
+    """Write the path of a booking's own page, which first says what was done."""
+    kept = options.query.replace("?", "&", 1)
+    return f"/manage/{manage_token(work.runtime, booking_id)}?done={done}{kept}"
+
+
+def initials(name: str) -> str:
+    """Write one or two letters that stand for a person without a picture."""
+    words = name.split()
+    return "".join(word[0] for word in (words[0], words[-1])[: len(words)]).upper() if words else ""

@@ -1,0 +1,48 @@
+"""The widget's script: one small file that any site can load."""
+
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from openslot.i18n import Text
+from openslot.i18n.languages import LANGUAGES, Locale
+from openslot.i18n.localization import localize
+from openslot.routing import Request, Response, get
+from openslot.web.assets import MEDIA_TYPES, Asset
+from openslot.web.static_files import FOR_GOOD, is_current
+
+BOOK, CLOSE = Text("Book a time"), Text("Close")
+# Sites name the script without its version, so an update reaches their visitors within the hour.
+FOR_AN_HOUR = "public, max-age=3600, stale-while-revalidate=86400"
+FOR_EVERY_SITE = {"access-control-allow-origin": "*", "cross-origin-resource-policy": "cross-origin"}
+COMMENT_OR_INDENT = re.compile(r"^\s*(//[^\n]*\n)?", re.MULTILINE)
+WORDS = "const WORDS = {};"
+
+
+@get("/widget.js")
+async def widget_script(request: Request) -> Response:
+    """Send the script that shows a booking page on another site."""
+    script = get_script()
+    etag = f'"{script.version}"'
+    is_named = request.query.get("v") == script.version
+    headers = {**FOR_EVERY_SITE, "etag": etag, "cache-control": FOR_GOOD if is_named else FOR_AN_HOUR}
+    if is_current(request, etag):
+        return Response(status=304, headers=headers)
+    return Response(headers={**headers, "content-type": script.media_type}, body=script.body)
+
+
+@cache
+def get_script() -> Asset:
+    """Read the script once, without comments and indentation, and with its texts in every language."""
+    source = (files("openslot.web.widget") / "widget.js").read_text("utf-8")
+    body = COMMENT_OR_INDENT.sub("", source).replace(WORDS, f"const WORDS = {_words()};").encode()
+    return Asset(body=body, media_type=MEDIA_TYPES["js"], version=hashlib.sha256(body).hexdigest()[:16])
+
+
+def _words() -> str:
+    locales = [Locale(language=each, formats=each.formats) for each in LANGUAGES.values()]
+    words = {each.language.tag: [str(localize(text, each)) for text in (BOOK, CLOSE)] for each in locales}
+    return msgspec.json.encode(words).decode()

@@ -1,0 +1,99 @@
+"""A tool of tier T3 that leaves a mark, and a gate that uses approvals as the tool server does."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct, convert
+
+from openslot.agents import approvals
+from openslot.agents.approvals import Decision, Verdict
+from openslot.agents.errors import ApprovalRequired
+from openslot.agents.models import Tier, ToolCall
+from openslot.agents.registry import tool
+from openslot.agents.schemas import Decided
+from openslot.core.actor import SYSTEM
+from openslot.core.errors import Conflict, Refusal
+from openslot.core.work import Runtime, Work
+
+ARGUMENTS = {"userId": "7", "reason": "asked for it"}
+
+
+class MarkWanted(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What the tool is told."""
+
+    user_id: str
+    reason: str
+
+
+class Marked(Decided, frozen=True, kw_only=True, rename="camel"):
+    """What the tool answers."""
+
+    user_id: str | None = None
+
+
+class BrokenError(Exception):
+    """A process that dies in the middle."""
+
+
+@tool(scope="users:write", tier=Tier.T3)
+async def mark(work: Work, call: ToolCall, arguments: MarkWanted) -> Marked:
+    """Leave a mark."""
+    await work.db.execute("insert into marks values ($1, $2)", call.caller.agent.slug, arguments.user_id)
+    if arguments.reason == "refused":
+        raise Conflict("This can't be done")
+    if arguments.reason == "crash":
+        raise BrokenError
+    return Marked(user_id=arguments.user_id)
+
+
+@tool(scope="users:write", tier=Tier.T3)
+async def other_mark(work: Work, call: ToolCall, arguments: MarkWanted) -> Marked:
+    """Leave another mark."""
+    return await mark.run(work, call, arguments)  # type: ignore[return-value]
+
+
+async def send(
+    runtime: Runtime,
+    call: ToolCall,
+    arguments: Mapping[str, object] = ARGUMENTS,
+    *,
+    approval_id: UUID | None = None,
+    decision: Decision | None = None,
+    what: Any = mark,
+) -> Verdict:
+    """Make a call of the tool, and return its verdict with what was answered."""
+    required = None
+    async with runtime.transaction(SYSTEM) as work:
+        try:
+            verdict = await approvals.require(
+                work, call, what, arguments=arguments, approval_id=approval_id, decision=decision
+            )
+        except ApprovalRequired as refusal:
+            required = refusal
+        else:
+            return await _run(work, call, what, verdict, arguments)
+    raise required
+
+
+async def ask(runtime: Runtime, call: ToolCall, arguments: Mapping[str, object] = ARGUMENTS) -> UUID:
+    """Make a call that has to wait, and return the id of its approval."""
+    try:
+        await send(runtime, call, arguments)
+    except ApprovalRequired as refusal:
+        return UUID(str(refusal.data["approvalId"]))
+    raise AssertionError("the call did not have to wait")
+
+
+async def _run(work: Work, call: ToolCall, what: Any, verdict: Verdict, arguments: Mapping[str, object]) -> Verdict:
+    if verdict.run_as is None:
+        return verdict
+    run_as = ToolCall(id=call.id, caller=verdict.run_as, request_id=call.request_id)
+    is_error = False
+    try:
+        async with work.attempt():
+            result: object = await what.run(work, run_as, convert(arguments, MarkWanted))
+    except Refusal as refusal:
+        result, is_error = {"error": refusal.message}, True
+    await approvals.keep_result(work, verdict, result, is_error=is_error)
+    return verdict

@@ -1,0 +1,86 @@
+"""docs/agent-tools.md, written from the tools: `python -m tests.agents.documenting` writes it again."""
+
+from pathlib import Path
+from typing import Any
+
+from openslot.agents.registry import Tool
+from openslot.agents.tool_schemas import input_schema, schema_of
+from openslot.agents.tools import TOOLS
+from tests.agents.table import TABLE
+
+PAGE = Path(__file__).parents[2] / "docs" / "agent-tools.md"
+HEAD = """# The agents' tools
+
+The tools that `POST /api/admin/agent-mcp` offers. `tools/list` gives an agent the same with complete JSON Schemas,
+limited to the scopes of its key. This page is written from the code (`python -m tests.agents.documenting`), and a
+test holds it.
+
+- **T1** reads and needs nothing more. **T2** writes what can be undone and needs `confirm: true`. **T3** writes
+  what can't be undone or matters much, and also needs an approval by the Orchestrator.
+- Arguments with `?` can be left out. Unknown arguments are refused. A refusal names every wrong argument; an id
+  that stands for nothing is refused with `does not exist`.
+- The same thing has the same JSON as in the REST API, with `userId`, the user whom it belongs to. A booking has no
+  `manageUrl`: whoever has that link can cancel without an approval.
+- Lists have `limit` (at most 100) and `page`, and tell the `total`. The totals of all bookings and of all contacts
+  are kept by the database. Only a time range, a search and the few users and event types are counted.
+- Lists over all users are ordered by what is newest: bookings by their start, everything else by when it was added.
+  A search over all users' contacts needs at least 3 characters.
+"""
+
+
+def write_page() -> str:
+    """Write the whole page."""
+    domains = {row.tool: row.domain for row in TABLE}
+    parts = [HEAD]
+    for domain in dict.fromkeys(row.domain for row in TABLE):
+        tools = [tool for tool in TOOLS if domains[tool.name] == domain]
+        if tools:
+            parts.append(f"## {domain}\n\n" + "\n".join(_overview(tools)) + "\n")
+            parts.extend(_describe(tool) for tool in tools)
+    return "\n".join(parts)
+
+
+def _overview(tools: list[Tool]) -> list[str]:
+    head = ["| Tool | Scope | Tier | Arguments | Result |", "|---|---|---|---|---|"]
+    return [
+        *head,
+        *(
+            f"| `{tool.name}` | `{tool.scope}` | {tool.tier} | {_arguments(tool)} | {_names(schema_of(tool.result))} |"
+            for tool in tools
+        ),
+    ]
+
+
+def _describe(tool: Tool) -> str:
+    words = " ".join(tool.description.split())
+    return f"**`{tool.name}`**: {words}\n"
+
+
+def _arguments(tool: Tool) -> str:
+    schema = input_schema(tool)
+    required = schema.get("required", ())
+    shown = []
+    for name, part in schema.get("properties", {}).items():
+        inner = _inner(part, schema)
+        fields = f" {{{', '.join(f'{each}?' for each in inner)}}}" if inner else ""
+        shown.append(f"`{name}{'' if name in required else '?'}`{fields}")
+    return ", ".join(shown) or "none"
+
+
+def _inner(part: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    reference = part.get("$ref")
+    if not isinstance(reference, str):
+        return []
+    return list(schema["$defs"][reference.rpartition("/")[2]].get("properties", {}))
+
+
+def _names(schema: dict[str, Any]) -> str:
+    shown = []
+    for name, part in schema["properties"].items():
+        rows = _inner(part.get("items") or {}, schema) if name == "data" else []
+        shown.append(f"`{name}` [{', '.join(rows)}]" if rows else f"`{name}`")
+    return ", ".join(shown)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(write_page(), "utf-8")

@@ -1,0 +1,62 @@
+"""Callers, calls and two runtimes on one database, for tests of what agents spend."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.access import operations as access
+from openslot.agents.models import Agent, Caller, Level, ToolCall
+from openslot.agents.roster import ROSTER, with_implied
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.ids import new_id
+from openslot.core.ports import NO_FAKES
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
+from tests.bookings.conftest import MovingClock
+
+NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
+
+
+class FakeClock(MovingClock):
+    """A clock that stands still until it is moved."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.now = now
+
+    def advance(self, by: timedelta) -> None:
+        self.now += by
+
+
+def call_of(slug: str, *, level: Level | None = None, key_id: UUID | None = None) -> ToolCall:
+    """One call by an agent as the roster has it."""
+    entry = ROSTER[slug]
+    agent = Agent(
+        slug=slug,
+        autonomy_level=entry.autonomy_level if level is None else level,
+        email_level=entry.email_level,
+    )
+    caller = Caller(agent=agent, key_id=key_id or new_id(), scopes=with_implied(entry.scopes))
+    return ToolCall(id=new_id(), caller=caller, request_id="test")
+
+
+async def make_key(runtime: Runtime, slug: str) -> UUID:
+    """Make a key for an agent and return its id."""
+    async with runtime.transaction(OPERATOR) as work:
+        _, credential = await access.create_agent_key(work, slug, name="test")
+        return credential.id
+
+
+@asynccontextmanager
+async def two_runtimes(
+    settings: Settings, clock: FakeClock, *, fakes: Mapping[type, object] = NO_FAKES, **changes: object
+) -> AsyncIterator[tuple[Runtime, Runtime]]:
+    """Open two runtimes, as two web processes have them."""
+    chosen = replace(settings, **changes)
+    async with AsyncExitStack() as stack:
+        first = await stack.enter_async_context(open_runtime(chosen, clock=clock, fakes=fakes))
+        second = await stack.enter_async_context(open_runtime(chosen, clock=clock, fakes=fakes))
+        yield first, second

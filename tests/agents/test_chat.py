@@ -1,0 +1,127 @@
+"""The team chat is told who waits, how it was decided and who spends much; it is told no arguments."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.agents import approvals, budget
+from openslot.agents.models import ToolCall
+from openslot.core.actor import SYSTEM
+from openslot.core.config import Networks, Settings
+from openslot.core.destinations import Destination
+from openslot.core.work import Runtime
+from openslot.integrations.chat.fake import FakeChat
+from openslot.integrations.chat.ports import Chat, ChatDeferred
+from openslot.integrations.chat.posting import team_chat
+from openslot.runtime import open_runtime
+from tests.agents.approving import ARGUMENTS, ask, send
+from tests.agents.spending import FakeClock, call_of, make_key
+from tests.webhooks.conftest import work_off, work_until_settled
+from tests.webhooks.receiver import receiving
+
+pytestmark = pytest.mark.own_database  # it adds a table
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def chat() -> FakeChat:
+    return FakeChat()
+
+
+@pytest.fixture
+async def runtime(settings: Settings, clock: FakeClock, chat: FakeChat) -> AsyncIterator[Runtime]:
+    async with open_runtime(settings, clock=clock, fakes={Chat: chat}) as opened:
+        await opened.pool.execute("create table marks (agent text, user_id text)")
+        yield opened
+
+
+@pytest.fixture
+async def support(runtime: Runtime) -> ToolCall:
+    return call_of("support", key_id=await make_key(runtime, "support"))
+
+
+async def test_a_request_and_its_decision_are_told_without_arguments(
+    runtime: Runtime, clock: FakeClock, chat: FakeChat, support: ToolCall
+) -> None:
+    approval_id = await ask(runtime, support)
+    await ask(runtime, support)
+    await work_off(runtime, clock)
+    assert chat.posted == [
+        (
+            f"Support asks for approval to call mark. It expires at 12:15 UTC. Decide with the Orchestrator, or on the "
+            f"terminal: openslot agent approvals approve {approval_id}"
+        )
+    ]
+
+    await send(runtime, call_of("orchestrator"), approval_id=approval_id, decision="approve")
+    await work_off(runtime, clock)
+    assert chat.posted[1:] == [
+        f"The call of mark by Support was approved by Orchestrator and carried out. Approval {approval_id}"
+    ]
+    assert not any(value in text for text in chat.posted for value in ARGUMENTS.values() if len(value) > 1)
+
+
+async def test_a_rejection_and_an_expiry_are_told(
+    runtime: Runtime, clock: FakeClock, chat: FakeChat, support: ToolCall
+) -> None:
+    rejected = await ask(runtime, support)
+    await send(runtime, call_of("orchestrator"), approval_id=rejected, decision="reject")
+    expired = await ask(runtime, support)
+    clock.advance(timedelta(minutes=15))
+    async with runtime.transaction(SYSTEM) as work:
+        await approvals.expire(work)
+    await work_off(runtime, clock)
+
+    assert f"The call of mark by Support was rejected by Orchestrator. Approval {rejected}" in chat.posted
+    assert (
+        f"The call of mark by Support has expired: nobody decided within 15 minutes. Approval {expired}" in chat.posted
+    )
+
+
+async def test_a_budget_warning_is_told_once(runtime: Runtime, clock: FakeClock, chat: FakeChat) -> None:
+    for _ in range(3):
+        await budget.report(runtime, "support", 160_000)
+    await work_off(runtime, clock)
+
+    assert chat.posted == ["Budget warning for 2026-03-16: Support spent 0.16 of 0.20 USD (80 %)"]
+
+
+async def test_a_message_is_tried_again(runtime: Runtime, clock: FakeClock, chat: FakeChat) -> None:
+    chat.faults.append(ChatDeferred("later", after=timedelta(hours=1)))
+    await budget.report(runtime, "support", 160_000)
+    begun = clock.now
+    await work_off(runtime, clock)
+    assert chat.posted == []
+
+    await work_until_settled(runtime, clock)
+    assert len(chat.posted) == 1
+    assert clock.now >= begun + timedelta(hours=1)
+
+
+async def test_a_real_webhook_gets_the_message(settings: Settings, clock: FakeClock) -> None:
+    async with receiving() as receiver:
+        chosen = replace(settings, chat_webhook=receiver.url, outbound_allow=Networks.parse("127.0.0.0/8"))
+        async with open_runtime(chosen, clock=clock) as runtime:
+            await budget.report(runtime, "support", 160_000)
+            await work_off(runtime, clock)
+            assert team_chat(runtime.work(SYSTEM), None) == Destination("team chat", None)  # type: ignore[arg-type]
+
+    assert [each.json["text"] for each in receiver.got] == [
+        "Budget warning for 2026-03-16: Support spent 0.16 of 0.20 USD (80 %)"
+    ]
+
+
+async def test_without_a_chat_nothing_is_posted_and_nothing_fails(settings: Settings, clock: FakeClock) -> None:
+    async with open_runtime(settings, clock=clock) as runtime:
+        await budget.report(runtime, "support", 160_000)
+        await work_off(runtime, clock)
+
+        row = await runtime.pool.fetchrow("select state, last_error from effects where reaction = 'agents.tell_chat'")
+    assert row is not None
+    assert (row["state"], row["last_error"]) == ("skipped", "no team chat is configured")

@@ -1,0 +1,209 @@
+"""A person decides from the terminal: the call runs once, for its requester, and with its record."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from typer.testing import CliRunner
+
+from openslot.agents.calling import BY_NAME
+from openslot.agents.deciding import decide
+from openslot.agents.errors import ApprovalRefused
+from openslot.agents.jobs import expire_approvals
+from openslot.agents.models import Tier, ToolCall
+from openslot.agents.schemas import Decided
+from openslot.agents.tools import TOOLS
+from openslot.cli.commands import app
+from openslot.core.actor import OPERATOR, SYSTEM
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
+from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send
+from tests.agents.spending import FakeClock, call_of, make_key
+
+pytestmark = pytest.mark.own_database  # it adds a table
+
+RECORDS = "select agent, tool, status, approver, approval_id, input_hash from agent_calls order by no"
+
+
+@pytest.fixture(autouse=True)
+def known_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BY_NAME, "mark", mark)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
+    async with open_runtime(settings, clock=clock) as opened:
+        await opened.pool.execute("create table marks (agent text, user_id text)")
+        yield opened
+
+
+@pytest.fixture
+async def support(runtime: Runtime) -> ToolCall:
+    return call_of("support", key_id=await make_key(runtime, "support"))
+
+
+async def by_person(runtime: Runtime, approval_id: Any, decision: Any) -> Any:
+    async with runtime.transaction(OPERATOR) as work:
+        return await decide(work, approval_id, decision, approver="administrator", request_id="test")
+
+
+async def marks(runtime: Runtime) -> list[str]:
+    return [row["agent"] for row in await runtime.pool.fetch("select agent from marks")]
+
+
+async def test_a_person_approves_and_the_requester_gets_the_result(runtime: Runtime, support: ToolCall) -> None:
+    approval_id = await ask(runtime, support)
+    verdict = await by_person(runtime, approval_id, "approve")
+
+    assert verdict.result == mark.result(approval_id=approval_id, user_id="7")
+    assert await marks(runtime) == ["support"]
+    told = await send(runtime, support, approval_id=approval_id)
+    assert (told.result["userId"], told.approver) == ("7", "administrator")  # type: ignore[index]
+    (record,) = await runtime.pool.fetch(RECORDS)
+    assert (record["agent"], record["tool"], record["status"], record["approver"], record["approval_id"]) == (
+        "support",
+        "mark",
+        "approved",
+        "administrator",
+        approval_id,
+    )
+
+
+async def test_a_persons_word_is_enough_where_it_is_necessary(
+    settings: Settings, runtime: Runtime, support: ToolCall, clock: FakeClock
+) -> None:
+    async with open_runtime(replace(settings, agent_approval_by_person=True), clock=clock) as strict:
+        orchestrator = call_of("orchestrator", key_id=await make_key(runtime, "orchestrator"))
+        for call in (support, orchestrator):
+            await by_person(strict, await ask(strict, call), "approve")
+
+    assert await marks(runtime) == ["support", "orchestrator"]
+
+
+async def test_a_person_rejects(runtime: Runtime, support: ToolCall) -> None:
+    approval_id = await ask(runtime, support)
+    await by_person(runtime, approval_id, "reject")
+
+    assert await marks(runtime) == []
+    with pytest.raises(ApprovalRefused):
+        await send(runtime, support, approval_id=approval_id)
+    (record,) = await runtime.pool.fetch(RECORDS)
+    assert (record["agent"], record["status"], record["approver"]) == ("support", "rejected", "administrator")
+
+
+@pytest.mark.parametrize("first", ["approve", "reject"])
+async def test_a_decision_is_final(runtime: Runtime, support: ToolCall, first: str) -> None:
+    approval_id = await ask(runtime, support)
+    await by_person(runtime, approval_id, first)
+
+    for second in ("approve", "reject"):
+        with pytest.raises(ApprovalRefused):
+            await by_person(runtime, approval_id, second)
+    assert len(await marks(runtime)) == (first == "approve")
+
+
+async def test_a_person_is_too_late_after_15_minutes(runtime: Runtime, support: ToolCall, clock: FakeClock) -> None:
+    approval_id = await ask(runtime, support)
+    clock.advance(timedelta(minutes=15))
+
+    with pytest.raises(ApprovalRefused):
+        await by_person(runtime, approval_id, "approve")
+    assert await marks(runtime) == []
+
+
+async def test_a_tools_refusal_is_the_result_and_a_crash_leaves_the_call_waiting(
+    runtime: Runtime, support: ToolCall
+) -> None:
+    refused = await ask(runtime, support, {**ARGUMENTS, "reason": "refused"})
+    assert (await by_person(runtime, refused, "approve")).is_error
+    crashed = await ask(runtime, support, {**ARGUMENTS, "reason": "crash"})
+    with pytest.raises(BrokenError):
+        await by_person(runtime, crashed, "approve")
+
+    assert await marks(runtime) == []
+    statuses = {row["id"]: row["status"] for row in await runtime.pool.fetch("select id, status from approvals")}
+    assert statuses == {refused: "approved", crashed: "pending"}
+    assert [row["status"] for row in await runtime.pool.fetch(RECORDS)] == ["tool_error"]
+
+
+async def test_an_expiry_is_recorded_for_its_requester(runtime: Runtime, support: ToolCall, clock: FakeClock) -> None:
+    ids = [await ask(runtime, support, {**ARGUMENTS, "userId": str(number)}) for number in range(3)]
+    clock.advance(timedelta(minutes=15))
+    async with runtime.transaction(SYSTEM) as work:
+        assert await expire_approvals(work) == "3 approvals expired"
+
+    records = await runtime.pool.fetch(RECORDS)
+    assert [(row["agent"], row["tool"], row["status"]) for row in records] == [("support", "mark", "expired")] * 3
+    assert {row["approval_id"] for row in records} == set(ids)
+
+
+def test_every_tool_that_needs_an_approval_can_be_rejected_and_costs_nothing(settings: Settings) -> None:
+    for tool in TOOLS:
+        if tool.tier is Tier.T3:
+            assert issubclass(tool.result, Decided), tool.name
+            assert tool.result(outcome="rejected").outcome == "rejected"
+            assert tool.cost(settings) == 0, tool.name
+
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
+    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+
+    def run(*arguments: str) -> Any:
+        result = CliRunner().invoke(app, arguments)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout) if "--json" in arguments else result.stdout
+
+    return run
+
+
+@pytest.fixture
+async def waiting(settings: Settings) -> str:
+    """A call that waits, asked for just now."""
+    async with open_runtime(settings) as runtime:
+        await runtime.pool.execute("create table marks (agent text, user_id text)")
+        support = call_of("support", key_id=await make_key(runtime, "support"))
+        return str(await ask(runtime, support))
+
+
+def test_the_terminal_lists_and_approves(cli: Cli, waiting: str) -> None:
+    (shown,) = cli("agent", "approvals", "list", "--json")["approvals"]
+    assert (shown["id"], shown["requester"], shown["tool"], shown["arguments"]) == (
+        waiting,
+        "support",
+        "mark",
+        ARGUMENTS,
+    )
+    done = cli("agent", "approvals", "approve", waiting, "--json")
+    assert done["outcome"] == "approved"
+    assert done["result"]["userId"] == "7"
+    assert cli("agent", "approvals", "list") == "Nothing waits.\n"
+    with pytest.raises(ApprovalRefused, match="approved already"):
+        cli("agent", "approvals", "reject", waiting)
+
+
+def test_the_terminal_rejects(cli: Cli, waiting: str) -> None:
+    assert "was rejected" in cli("agent", "approvals", "reject", waiting)
+    assert cli("agent", "approvals", "list", "--json") == {"approvals": []}
+
+
+def test_the_terminal_lists_no_emails_where_there_are_none(cli: Cli) -> None:
+    assert cli("agent", "emails", "--json") == {"emails": []}

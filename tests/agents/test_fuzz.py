@@ -1,0 +1,86 @@
+"""Whatever is sent: an answer in time, never an error of ours, and the chain stays whole."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, given
+from hypothesis import settings as budget_of_examples
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from openslot.agents.tools import TOOLS
+from openslot.agents.verifying import verify
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from tests.agents.agent import TestAgent, make_key
+from tests.live import connect, serving
+
+NAMES = [tool.name for tool in TOOLS]
+METHODS = ["initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications/initialized"]
+VERSIONS = ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "2099-01-01"]
+FIELDS = sorted(
+    {name for tool in TOOLS for name in tool.arguments.__struct_encode_fields__} | {"confirm", "approvalId", "decision"}
+)
+
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=20)
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+arguments = st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), values | st.just(True), max_size=5)
+params = st.one_of(
+    values,
+    st.fixed_dictionaries(
+        {"name": st.sampled_from(NAMES) | st.text(max_size=10), "arguments": arguments | values},
+        optional={"_meta": values, "cursor": values, "protocolVersion": values},
+    ),
+)
+messages = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0") | values},
+    optional={
+        "id": st.integers() | st.text(max_size=5) | values,
+        "method": st.sampled_from(METHODS) | values,
+        "params": params,
+    },
+)
+bodies = st.one_of(
+    st.binary(max_size=60),
+    st.lists(messages, max_size=4).map(msgspec.json.encode),
+    messages.map(msgspec.json.encode),
+    values.map(msgspec.json.encode),
+)
+
+
+async def test_nothing_that_is_sent_breaks_or_stops_the_server(settings: Settings, runtime: Runtime) -> None:
+    key = await make_key(runtime, "orchestrator")
+    patient = replace(settings, limit_agent=1_000_000)
+    async with serving(create_app(patient)) as url, connect(url, timeout=10) as client:
+        agent = TestAgent(client, key)
+        loop = asyncio.get_running_loop()
+
+        @budget_of_examples(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+        @given(body=bodies, version=st.sampled_from(VERSIONS))
+        def send(body: bytes, version: str) -> None:
+            sent = asyncio.run_coroutine_threadsafe(agent.post(body, MCP_Protocol_Version=version), loop)
+            check_answer(sent.result(timeout=20))
+
+        await asyncio.to_thread(send)
+
+    assert (await verify(runtime)).faults == ()
+
+
+def check_answer(answer: Any) -> None:
+    """Every answer is JSON-RPC, or empty because nobody waits for one."""
+    assert answer.status_code in {200, 202, 400, 404}, (answer.status_code, answer.text)
+    if answer.status_code == 202:
+        assert answer.content == b""
+        return
+    told = answer.json()
+    for each in told if isinstance(told, list) else [told]:
+        assert each["jsonrpc"] == "2.0"
+        assert ("result" in each) != ("error" in each)

@@ -1,0 +1,60 @@
+"""The MCP inspector in strict mode and the conformance suite, against a live server."""
+
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.agents.tools import TOOLS
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from tests.agents.agent import PATH, make_key
+from tests.agents.conformance import NOT_OFFERED, NOT_OFFERED_CHECKS, PASSED
+from tests.agents.mcp_peers import bearing, run_peer
+from tests.live import serving
+
+
+@pytest.fixture
+async def url(settings: Settings, runtime: Runtime) -> AsyncIterator[str]:
+    """A server that takes every request for the Orchestrator's."""
+    key = await make_key(runtime, "orchestrator")
+    async with serving(bearing(create_app(replace(settings, limit_agent=1_000_000)), key)) as base_url:
+        yield f"{base_url}{PATH}"
+
+
+async def test_the_inspector_finds_no_fault_in_the_schemas_and_calls_a_tool(url: str, tmp_path: Path) -> None:
+    server = ("--cli", url, "--transport", "http")
+    listed = await run_peer("mcp-inspector", *server, "--method", "tools/list", "--strict", cwd=tmp_path)
+    called = await run_peer(
+        "mcp-inspector", *server, "--method", "tools/call", "--tool-name", "check_budget", cwd=tmp_path
+    )
+
+    assert [code for code, _ in (listed, called)] == [0, 0], (listed, called)
+    assert {tool["name"] for tool in json.loads(listed[1])["tools"]} == {tool.name for tool in TOOLS}
+    assert json.loads(called[1])["structuredContent"]["agent"] == "orchestrator"
+
+
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+async def test_the_server_conforms_but_for_what_it_does_not_offer(url: str, tmp_path: Path, revision: str) -> None:
+    arguments = ("server", "--url", url, "--requirements", revision, "-o", "results")
+    _, printed = await run_peer("conformance", *arguments, cwd=tmp_path)
+    found = read_results(tmp_path / "results")
+
+    assert {scenario for scenario, failed in found.items() if not failed} >= PASSED[revision], printed
+    for scenario, failed in found.items():
+        allowed = failed if scenario in NOT_OFFERED else set(NOT_OFFERED_CHECKS.get(scenario, ()))
+        assert failed <= allowed, (scenario, failed - allowed)
+
+
+def read_results(folder: Path) -> dict[str, set[str]]:
+    """Read which checks of each scenario have failed."""
+    found: dict[str, set[str]] = {}
+    for checks in folder.glob("server-*/checks.json"):
+        scenario = re.sub(r"-20\d\d-\d\d-\d\dT.*", "", checks.parent.name.removeprefix("server-"))
+        results = json.loads(checks.read_text("utf-8"))
+        found[scenario] = {check["id"] for check in results if check["status"] == "FAILURE"}
+    return found

@@ -1,0 +1,190 @@
+"""Every tool and every agent against the table that was copied from the specification, cell by cell over HTTP."""
+
+from collections import Counter
+from typing import Any
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User, UserWanted
+from openslot.agents.tool_schemas import input_schema
+from openslot.agents.tools import TOOLS
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from openslot.people import operations as people
+from tests.agents.agent import TestAgent
+from tests.agents.conftest import Connect
+from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
+from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
+
+__all__ = ["book", "client", "clock", "meeting", "runtime"]
+
+NOW = [row for row in TABLE if row.domain not in LATER]
+ABSENT = object()
+CONFIRMS = (ABSENT, "true", 1, True)
+Arguments = dict[str, dict[str, object]]
+
+
+def test_the_table_has_the_specifications_counts() -> None:
+    assert (len(TABLE), len(SCOPES), sum(DOMAINS.values())) == (45, 17, 45)
+    assert Counter(row.domain for row in TABLE) == DOMAINS
+    assert Counter(row.scope for row in TABLE) == SCOPES
+    assert Counter(row.tier for row in TABLE) == TIERS
+    assert all(len(row.cells) == len(AGENTS) == 10 for row in TABLE)
+
+
+def test_the_tools_are_those_of_the_table_in_its_order() -> None:
+    assert [(tool.name, tool.scope, tool.tier.value) for tool in TOOLS] == [
+        (row.tool, row.scope, row.tier) for row in NOW
+    ]
+
+
+@pytest.mark.parametrize("row", NOW, ids=lambda row: row.tool)
+def test_every_tool_takes_the_arguments_of_the_table_and_no_others(row: Row) -> None:
+    [tool] = [each for each in TOOLS if each.name == row.tool]
+    schema = input_schema(tool)
+    required = set(schema.get("required", ()))
+
+    assert schema["additionalProperties"] is False
+    told = {name if name in required else f"{name}?" for name in schema.get("properties", {})}
+    assert told == set(row.arguments.split())
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_description_tells_what_a_call_costs_and_who_approves_it(tool: Any) -> None:
+    assert "cost" in tool.description.lower()
+    assert ("approval by the Orchestrator" in tool.description) is (tool.tier == "T3")
+
+
+@pytest.fixture
+async def arguments(runtime: Runtime, user: User, meeting: EventType, admin: User, book: Book) -> Arguments:
+    """Arguments with which each tool succeeds."""
+    bookings = [(await book(f"2026-03-16T{hour}:00:00Z")).json()["bookingId"] for hour in (10, 12)]
+    contact = await runtime.pool.fetchval("select id from contacts")
+    async with runtime.transaction(OPERATOR) as work:
+        other = await people.welcome(work, UserWanted(email="spam@example.org", name="Spam"))
+    whose: dict[str, object] = {"userId": str(user.id)}
+    flag: dict[str, object] = {"key": "booking_holds"}
+    return {
+        "list_flags": {},
+        "get_flag": flag,
+        "check_flag": flag | whose,
+        "toggle_flag": flag | {"enabled": False},
+        "set_flag_override": flag | whose | {"enabled": True},
+        "remove_flag_override": flag | whose,
+        "search_audit_log": {},
+        "list_users": {},
+        "get_user": whose,
+        "get_user_activity": whose,
+        "get_user_settings": whose,
+        "change_user_plan": whose | {"plan": "BUSINESS", "reason": "Upgrade"},
+        "update_user_settings": whose | {"settings": {"locale": "de"}},
+        "disable_user": {"userId": str(other.id), "reason": "Spam"},
+        "list_bookings": {},
+        "get_booking": {"bookingId": bookings[0]},
+        "cancel_booking": {"bookingId": bookings[0]},
+        "reschedule_booking": {"bookingId": bookings[1], "newStartTime": "2026-03-16T14:00:00Z"},
+        "list_contacts": {},
+        "get_contact": {"contactId": str(contact)},
+        "update_contact_metadata": {"contactId": str(contact), "metadata": {"company": "Okafor"}},
+        "list_event_types": {},
+        "get_event_type": {"eventTypeId": str(meeting.id)},
+        "check_availability": {"eventTypeId": str(meeting.id), "timezone": "UTC"},
+        "check_budget": {},
+        "check_global_budget": {},
+        "send_email": {"category": "internal", "to": admin.email, "subject": "Report", "text": "All is well."},
+    }
+
+
+def outcome(answer: dict[str, Any]) -> int | str:
+    """Tell what became of a call: an error's code, or whether the tool ran."""
+    if "error" in answer:
+        code: int = answer["error"]["code"]
+        return code
+    return "failed" if answer["result"]["isError"] else "ran"
+
+
+def expected(cell: str, confirm: object) -> int | str:
+    """Tell what the specification says about a call in a cell."""
+    if cell == ".":
+        return -32011
+    if cell == "L":
+        return -32017
+    if cell == "r":
+        return "ran" if confirm is ABSENT else "failed"
+    if confirm is not True:
+        return -32012
+    return -32013 if cell == "a" else "ran"
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+async def test_every_cell_is_what_the_specification_says(enter: Connect, arguments: Arguments, agent: str) -> None:
+    caller = await enter(agent)
+    place = AGENTS.index(agent)
+    wrong = []
+    for row in NOW:
+        for confirm in CONFIRMS:
+            given = arguments[row.tool] | ({} if confirm is ABSENT else {"confirm": confirm})
+            answer = await caller.call(row.tool, **given)
+            if outcome(answer) != expected(row.cells[place], confirm):
+                wrong.append((row.tool, confirm, answer))
+
+    assert wrong == []
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+async def test_an_agent_is_shown_the_tools_of_its_scopes(enter: Connect, user: User, agent: str) -> None:
+    del user
+    caller = await enter(agent)
+    place = AGENTS.index(agent)
+
+    listed = await caller.ask("tools/list")
+
+    assert [tool["name"] for tool in listed["result"]["tools"]] == [row.tool for row in NOW if row.cells[place] != "."]
+
+
+@pytest.mark.parametrize("row", [row for row in NOW if row.tier == "T3"], ids=lambda row: row.tool)
+@pytest.mark.parametrize(("decision", "result"), [("approve", "done"), ("reject", "rejected")])
+async def test_a_call_that_needs_an_approval_runs_once_it_is_approved(
+    enter: Connect,
+    orchestrator: TestAgent,
+    runtime: Runtime,
+    arguments: Arguments,
+    row: Row,
+    decision: str,
+    result: str,
+) -> None:
+    place = row.cells.index("a")
+    requester = await enter(AGENTS[place])
+    before = await _state(runtime)
+    asked = await requester.call(row.tool, **arguments[row.tool], confirm=True)
+    assert outcome(asked) == -32013
+    assert await _state(runtime) == before
+    decided = {"confirm": True, "approvalId": asked["error"]["data"]["approvalId"], "decision": decision}
+
+    told = await orchestrator.call(row.tool, **arguments[row.tool], **decided)
+
+    assert told["result"]["structuredContent"]["outcome"] == result
+    assert (await _state(runtime) != before) is (decision == "approve")
+    again = {"confirm": True, "approvalId": decided["approvalId"]}
+    repeated = await requester.call(row.tool, **arguments[row.tool], **again)
+    assert outcome(repeated) == ("ran" if decision == "approve" else -32018)
+    if decision == "approve":
+        assert repeated["result"]["structuredContent"] == told["result"]["structuredContent"]
+
+
+async def _state(runtime: Runtime) -> list[tuple[object, ...]]:
+    """Read what tools of tier T3 can change."""
+    users = await runtime.pool.fetch("select id, plan, disabled_at from users order by id")
+    bookings = await runtime.pool.fetch("select id, status from bookings order by id")
+    return [tuple(row.values()) for row in (*users, *bookings)]
+
+
+async def test_the_answers_text_repeats_its_content(orchestrator: TestAgent, arguments: Arguments) -> None:
+    for row in NOW:
+        if row.tier == "T1":
+            answer = await orchestrator.call(row.tool, **arguments[row.tool])
+            content = answer["result"]["content"]
+            assert [each["type"] for each in content] == ["text"]
+            assert httpx2.Response(200, text=content[0]["text"]).json() == answer["result"]["structuredContent"]

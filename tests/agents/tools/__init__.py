@@ -1,0 +1,1 @@
+"""The tools themselves, on real data."""

@@ -1,0 +1,48 @@
+"""Lists over all users are found by indexes, however many bookings and contacts there are."""
+
+import pytest
+
+from openslot.bookings import platform_store as bookings
+from openslot.contacts import platform_store as contacts
+from openslot.core.db import open_pool
+from openslot.core.profiles import JOBS
+
+BY_STATUS, SINCE, BEFORE = bookings.FILTERS
+STATEMENTS = {
+    "all bookings": (bookings._write_list(()), "20, 0", {"bookings_start", "booking_counts"}),
+    "bookings of a status": (
+        bookings._write_list((BY_STATUS,)),
+        "'CANCELLED', 20, 0",
+        {"bookings_start", "booking_counts"},
+    ),
+    "bookings of a day": (
+        bookings._write_list((SINCE, BEFORE)),
+        "'2026-03-16', '2026-03-17', 20, 0",
+        {"bookings_start"},
+    ),
+    "bookings of a status since a day": (
+        bookings._write_list((BY_STATUS, SINCE)),
+        "'CANCELLED', '2026-03-16', 20, 0",
+        {"bookings_start"},
+    ),
+    "all contacts": (contacts.LIST_ALL, "20, 0", {"contacts_pkey", "contact_counts"}),
+    "contacts by a search": (contacts.SEARCH, "20, 0, 'okafor', '{oka,for}'", {"contacts_search_all"}),
+}
+
+
+@pytest.mark.own_database
+@pytest.mark.parametrize("name", STATEMENTS)
+async def test_a_list_over_all_users_reads_no_whole_table(database_url: str, name: str) -> None:
+    sql, arguments, wanted = STATEMENTS[name]
+    pool = await open_pool(database_url, most=1, profile=JOBS)
+    async with pool.acquire() as connection:
+        await connection.execute(f"prepare listed as {sql}")
+        rows = await connection.fetch(f"explain (costs off) execute listed ({arguments})")
+    await pool.close()
+    plan = "\n".join(row[0] for row in rows)
+
+    assert {each for each in wanted if each in plan} == wanted
+    assert "Seq Scan on bookings" not in plan
+    assert "Seq Scan on contacts" not in plan
+    # Only the page itself is put in order, and what a search has found.
+    assert plan.count("Sort Key") <= (2 if "search" in name else 1)

@@ -1,0 +1,174 @@
+"""Flags: kept in the database, checked in memory, changed by events."""
+
+import asyncio
+from uuid import UUID
+
+import msgspec
+import pytest
+from openfeature.evaluation_context import EvaluationContext
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.db import Row
+from openslot.core.errors import NotFound
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime
+from openslot.flags import operations as flags
+from openslot.flags.cache import FlagCache
+from openslot.flags.errors import FlagNotFound
+from openslot.flags.models import FlagKey
+from openslot.runtime import open_runtime
+
+HOLDS = FlagKey.BOOKING_HOLDS
+
+
+class CountingPool:
+    """A pool that counts what is asked of it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._pool = runtime.pool
+        self.asked = 0
+
+    async def fetchrow(self, query: str, *args: object) -> Row | None:
+        self.asked += 1
+        return await self._pool.fetchrow(query, *args)
+
+
+async def toggle(runtime: Runtime, key: str, *, enabled: bool) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await flags.toggle_flag(work, key, enabled=enabled)
+
+
+async def facts(runtime: Runtime) -> list[tuple[str, dict[str, object]]]:
+    rows = await runtime.pool.fetch("select type, fact from events where type like 'flag.%' order by no")
+    return [(row["type"], msgspec.json.decode(row["fact"])) for row in rows]
+
+
+async def test_every_flag_that_the_product_checks_is_in_the_database_and_no_other(runtime: Runtime) -> None:
+    rows = await runtime.pool.fetch("select key, enabled, description from flags order by key")
+
+    assert [row["key"] for row in rows] == sorted(FlagKey)
+    assert all(row["enabled"] and row["description"] for row in rows)
+
+
+async def test_a_flag_is_switched_once_and_told_once(runtime: Runtime) -> None:
+    for enabled in (False, False, True):
+        await toggle(runtime, HOLDS, enabled=enabled)
+
+    assert await facts(runtime) == [
+        ("flag.toggled", {"key": "booking_holds", "enabled": False}),
+        ("flag.toggled", {"key": "booking_holds", "enabled": True}),
+    ]
+
+
+async def test_an_override_counts_for_its_user_alone_until_it_is_removed(
+    runtime: Runtime, user: User, admin: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        for _ in range(2):
+            await flags.set_override(work, HOLDS, user.id, enabled=False)
+        own = await flags.get_for_user(work, HOLDS, user.id)
+        other = await flags.get_for_user(work, HOLDS, admin.id)
+        assert (own.enabled, own.is_override, other.enabled, other.is_override) == (False, True, True, False)
+        for _ in range(2):
+            removed = await flags.remove_override(work, HOLDS, user.id)
+
+    assert (removed.enabled, removed.is_override) == (True, False)
+    fact = {"key": "booking_holds", "user_id": str(user.id)}
+    assert await facts(runtime) == [
+        ("flag.override_set", fact | {"enabled": False}),
+        ("flag.override_removed", fact | {"enabled": True}),
+    ]
+
+
+async def test_what_does_not_exist_is_refused(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        with pytest.raises(FlagNotFound):
+            await flags.toggle_flag(work, "no_such_flag", enabled=True)
+        with pytest.raises(FlagNotFound):
+            await flags.set_override(work, "no_such_flag", user.id, enabled=True)
+        with pytest.raises(NotFound, match="User not found"):
+            await flags.set_override(work, HOLDS, new_id(), enabled=False)
+
+    assert await facts(runtime) == []
+
+
+async def test_a_change_is_seen_by_another_process(runtime: Runtime, settings: Settings) -> None:
+    async with open_runtime(settings) as other:
+        assert await flags.is_enabled(other.work(OPERATOR), HOLDS)
+        await toggle(runtime, HOLDS, enabled=False)
+
+        async with asyncio.timeout(30):
+            while await flags.is_enabled(other.work(OPERATOR), HOLDS):
+                await asyncio.sleep(0.05)
+
+
+async def test_checking_a_flag_again_asks_the_database_nothing(runtime: Runtime) -> None:
+    pool = CountingPool(runtime)
+    cache = FlagCache()
+
+    answers = [await cache.is_enabled(pool, HOLDS, user_id=None) for _ in range(50)]  # type: ignore[arg-type]
+
+    assert (set(answers), pool.asked) == ({True}, 1)
+
+
+async def test_flags_that_have_not_changed_are_not_read_again(runtime: Runtime, user: User) -> None:
+    cache = FlagCache()
+    await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
+    known = cache.provider.values
+    cache._read_at -= 60
+    await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
+    assert cache.provider.values is known
+
+    async with runtime.transaction(OPERATOR) as work:
+        await flags.set_override(work, HOLDS, user.id, enabled=False)
+    cache._read_at -= 60
+
+    assert await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
+    assert not await cache.is_enabled(runtime.pool, HOLDS, user_id=user.id)
+    assert cache.provider.values is not known
+
+
+async def test_what_was_rolled_back_does_not_stay_in_memory(runtime: Runtime) -> None:
+    cache = FlagCache()
+    with pytest.raises(ZeroDivisionError):
+        async with runtime.transaction(OPERATOR) as work:
+            await flags.toggle_flag(work, HOLDS, enabled=False)
+            assert not await cache.is_enabled(work.db, HOLDS, user_id=None)
+            raise ZeroDivisionError
+    cache._read_at -= 60
+
+    assert await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
+
+
+async def test_the_last_known_flags_stay_while_the_database_is_down(runtime: Runtime) -> None:
+    class Down:
+        async def fetchrow(self, query: str, *args: object) -> Row | None:
+            raise ConnectionRefusedError
+
+    await toggle(runtime, HOLDS, enabled=False)
+    cache = FlagCache()
+    with pytest.raises(ConnectionRefusedError):
+        await cache.is_enabled(Down(), HOLDS, user_id=None)  # type: ignore[arg-type]
+    await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
+    cache._read_at -= 60
+
+    assert not await cache.is_enabled(Down(), HOLDS, user_id=None)  # type: ignore[arg-type]
+
+
+async def test_openfeature_says_why_a_flag_is_what_it_is(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await flags.set_override(work, HOLDS, user.id, enabled=False)
+    cache = FlagCache()
+    await cache.is_enabled(runtime.pool, HOLDS, user_id=None)
+
+    def ask(who: UUID | None) -> tuple[bool, object]:
+        context = EvaluationContext(str(who) if who else None)
+        details = cache.client.get_boolean_details("booking_holds", False, context)
+        return details.value, details.reason
+
+    assert ask(None) == ask(new_id()) == (True, "STATIC")
+    assert ask(user.id) == (False, "TARGETING_MATCH")
+    assert cache.client.get_boolean_details("no_such_flag", False).error_code == "FLAG_NOT_FOUND"
+    assert cache.client.get_string_details("booking_holds", "x").error_code == "TYPE_MISMATCH"

@@ -1,0 +1,59 @@
+"""Two-way calendars and feeds can be switched off."""
+
+import httpx2
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.flags.models import FlagKey
+from openslot.integrations.calendars.feeds import renew_feed
+from openslot.integrations.calendars.sync import sync_connection
+from tests.bookings.conftest import MovingClock
+from tests.flags.switching import SWITCHED, switch
+from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, read, work_off
+from tests.integrations.calendars.radicale import Radicale
+from tests.integrations.calendars.test_following import move_in_calendar
+from tests.live import connect as open_client
+from tests.live import serving
+
+
+@SWITCHED
+async def test_a_move_in_the_calendar_is_followed_only_if_two_way_is_on(
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    radicale: Radicale,
+    work_calendar: str,
+    connect: Connect,
+    book: Book,
+    everyone: bool,
+    own: bool | None,
+    works: bool,
+) -> None:
+    await switch(runtime, FlagKey.CALENDAR_TWO_WAY, user, everyone=everyone, own=own)
+    connection = await connect(work_calendar)
+    booking = await book()
+    await work_off(runtime, clock)
+    assert await radicale.names(work_calendar) == [f"{booking.id}.ics"]
+    await move_in_calendar(radicale, work_calendar, booking, start="130000", end="133000")
+
+    await sync_connection(runtime, connection.id)
+
+    assert (await read(runtime, booking)).starts_at == (NINE + 4 * HOUR if works else NINE + HOUR)
+
+
+@SWITCHED
+async def test_the_feed_is_there_only_if_feeds_are_on(
+    runtime: Runtime, settings: Settings, user: User, everyone: bool, own: bool | None, works: bool
+) -> None:
+    await switch(runtime, FlagKey.CALENDAR_FEEDS, user, everyone=everyone, own=own)
+    async with runtime.transaction(OPERATOR) as work:
+        link = httpx2.URL(await renew_feed(work, user))
+
+    async with serving(create_app(settings)) as base_url, open_client(base_url) as client:
+        answer = await client.get(link.path)
+
+    assert answer.status_code == (200 if works else 404)
+    assert ("BEGIN:VCALENDAR" in answer.text) is works

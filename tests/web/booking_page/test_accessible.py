@@ -1,0 +1,102 @@
+"""Every state of the booking pages, light and dark: no fault for axe, nothing wider than a phone, nothing too small."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page
+
+from openslot.event_types.models import EventType
+from tests.web.booking_page.conftest import PAGE, TEN, book
+from tests.web.booking_page.test_in_browser import fill, in_zone
+from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
+
+
+async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str]:
+    """Go through every state of every booking page."""
+    manage = await book(client, start="2026-03-20T10:00:00Z")
+    for path in ("/mara", f"{PAGE}?month=2027-01", "/mara/group", f"{PAGE}?view=zones", f"{PAGE}?embed=1"):
+        await page.goto(path)
+        yield path
+    await page.goto(PAGE)
+    await in_zone(page, "Lagos")
+    yield "calendar"
+    await page.get_by_role("button", name="Time zone: Lagos").click()
+    await page.wait_for_selector("dialog[open]")
+    yield "zones"
+    await page.keyboard.press("Escape")
+    await page.goto("/mara/asking")
+    await in_zone(page, "Lagos")
+    await page.locator(f"button[value='{TEN}']").click()
+    await page.wait_for_selector("[data-details]:not([hidden])")
+    yield "form"
+    await fill(page)
+    await page.get_by_text("Add guests").click()
+    await page.get_by_label("E-mail addresses of guests").fill("nobody")
+    await page.get_by_label("I have read the terms").check()
+    await page.get_by_role("button", name="Confirm booking").click()
+    await page.wait_for_selector(".fault")
+    yield "faults"
+    await page.goto(f"{PAGE}?start=2026-03-20T10:00:00Z")
+    await page.wait_for_selector(".taken")
+    yield "taken"
+    for path, name in ((f"{manage}?done=booked", "booked"), (f"{manage}/reschedule", "reschedule")):
+        await page.goto(path)
+        yield name
+    await page.locator(".day:not([hidden]) button").first.click()
+    yield "new time"
+    await page.goto(f"{manage}/cancel")
+    yield "cancel"
+    await page.get_by_role("button", name="Cancel the meeting").click()
+    await page.wait_for_selector(".mark.bad")
+    yield "cancelled"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_in_any_state(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    intro: EventType,
+    asking: EventType,
+    group: EventType,
+    scheme: Literal["light", "dark"],
+) -> None:
+    context = await browser.new_context(
+        base_url=str(client.base_url), color_scheme=scheme, viewport=WIDE, timezone_id="Africa/Lagos", locale="en-GB"
+    )
+    page = await context.new_page()
+    async for name in visit_all(page, client):
+        found = await Axe().run(page, options=AXE)
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+async def test_every_state_fits_a_phone_and_a_finger(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    intro: EventType,
+    asking: EventType,
+    group: EventType,
+    direction: str,
+) -> None:
+    context = await browser.new_context(
+        base_url=str(client.base_url), viewport=PHONE, timezone_id="Africa/Lagos", locale="en-GB"
+    )
+    page = await context.new_page()
+    async for name in visit_all(page, client):
+        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+        assert await page.evaluate(OVERFLOW) <= 0, name
+        assert await page.evaluate(TOO_SMALL) == [], name
+
+
+async def test_nothing_moves_for_those_who_asked_for_it(
+    browser: Browser, client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    context = await browser.new_context(base_url=str(client.base_url), reduced_motion="reduce")
+    page = await context.new_page()
+    await page.goto(PAGE)
+
+    durations = "[...document.querySelectorAll('button, a')].map(one => getComputedStyle(one).transitionDuration)"
+    assert set(await page.evaluate(durations)) == {"0s"}

@@ -1,0 +1,406 @@
+"""The booking page over HTTP: what it shows, and what its plain form does."""
+
+import re
+from datetime import UTC, date, datetime
+
+import httpx2
+import pytest
+
+from openslot.accounts import brands
+from openslot.accounts.models import ChosenBrand, User
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType, Money, RangeWindow, RollingWindow
+from tests.bookings.conftest import MovingClock, offer
+from tests.live import connect, serving
+from tests.web.booking_page.conftest import PAGE, TEN, book, filled, starts_in
+from tests.web.conftest import sign_in
+
+INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
+
+
+async def test_a_hosts_page_lists_what_is_offered_to_everyone(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType, group: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.make_private(work, group)
+    page = await client.get("/mara")
+
+    assert page.status_code == 200
+    assert 'href="/mara/intro-call"' in page.text
+    assert "Video call, link by e-mail" in page.text
+    assert "meet.example" not in page.text
+    assert "/mara/group" not in page.text
+
+
+async def test_the_first_month_with_a_time_is_in_the_page(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User
+) -> None:
+    await offer(runtime, host, "may", booking_window=RangeWindow(_day(5, 4), _day(7, 10)))
+    page = await client.get("/mara/may")
+
+    assert "May 2026" in page.text
+    starts = starts_in(page.text)
+    assert starts[0] == "2026-05-04T07:00:00Z"
+    assert starts[-1] == "2026-05-29T14:30:00Z"
+    assert len(starts) == 20 * 16
+    assert all(INSTANT.match(start) for start in starts)
+
+
+async def test_a_month_begins_and_ends_in_the_readers_zone(client: httpx2.AsyncClient, intro: EventType) -> None:
+    starts = starts_in((await client.get(PAGE, params={"month": "2026-04", "tz": "Pacific/Auckland"})).text)
+    page = await client.get(PAGE, params={"month": "2026-04", "tz": "Pacific/Auckland", "date": "2026-04-04"})
+
+    # Midnight in Auckland is at noon in Berlin: the first of April begins in the working hours of 31 March.
+    assert starts[0] == "2026-03-31T11:00:00Z"
+    assert 'value="2026-03-31T11:00:00Z">00:00</button>' in page.text
+    assert starts[-1] == "2026-04-30T11:30:00Z"
+
+
+async def test_every_time_is_a_button_and_nothing_else_names_an_instant(
+    client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    page = (await client.get(PAGE)).text
+    offered = starts_in(page)
+    slots = await client.get(f"/api/public{PAGE}/slots", params={"timezone": "Europe/Berlin", "endDate": "2026-03-31"})
+
+    assert offered == [slot["startTime"] for slot in slots.json()["data"]]
+    assert len(INSTANT.findall(page)) == len(offered)
+    assert "<script" not in re.sub(r'<script type="module" src="[^"]+"></script>', "", page)
+    assert "<template" not in page
+    assert " style=" not in page
+
+
+async def test_a_day_says_how_many_times_it_has(client: httpx2.AsyncClient, intro: EventType) -> None:
+    page = (await client.get(PAGE, params={"date": "2026-03-18"})).text
+
+    assert 'aria-label="Wednesday 18 March, 16 times" aria-pressed="true"' in page
+    assert 'aria-label="Saturday 21 March, no times"' in page
+    assert '<div class="day" data-day="2026-03-18">' in page
+    assert '<div class="day" data-day="2026-03-17" hidden>' in page
+
+
+async def test_a_day_without_times_leads_to_the_next_one(client: httpx2.AsyncClient, intro: EventType) -> None:
+    page = (await client.get(PAGE, params={"date": "2026-03-21"})).text
+
+    assert '<div class="day" data-day="2026-03-23">' in page
+
+
+async def test_a_month_that_is_over_shows_the_current_one(client: httpx2.AsyncClient, intro: EventType) -> None:
+    for month in ("2020-01", "1971-01", "2026-13", "x"):
+        assert "March 2026" in (await client.get(PAGE, params={"month": month})).text, month
+
+
+async def test_an_empty_month_says_so_and_leads_on(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
+    await offer(runtime, host, "may", booking_window=RangeWindow(_day(5, 4), _day(7, 10)))
+    page = (await client.get("/mara/may", params={"month": "2026-04"})).text
+
+    assert "No times in April 2026." in page
+    assert '<button name="month" value="2026-05">Show May 2026</button>' in page
+
+
+async def test_nothing_to_book_is_said(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
+    await offer(runtime, host, "past", booking_window=RangeWindow(_day(1, 4), _day(1, 10)))
+    page = await client.get("/mara/past")
+
+    assert page.status_code == 200
+    assert "No times in March 2026." in page.text
+    assert starts_in(page.text) == []
+    assert 'data-part="later" disabled' in page.text
+
+
+async def test_months_end_with_the_booking_window(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
+    await offer(runtime, host, "short", booking_window=RollingWindow(14))
+    march, intro = await client.get("/mara/short"), await offer(runtime, host, "long")
+    april = await client.get(f"/mara/{intro.slug}")
+
+    assert 'data-part="later" disabled' in march.text
+    assert 'data-part="earlier" disabled' in march.text
+    assert 'value="2026-04" aria-label="Next month" data-part="later">' in april.text
+
+
+async def test_clocks_have_12_or_24_hours(client: httpx2.AsyncClient, intro: EventType) -> None:
+    asked = (await client.get(PAGE, params={"h": "12", "tz": "UTC"})).text
+    usual = (await client.get(PAGE, params={"tz": "UTC"}, headers={"accept-language": "en-US"})).text
+
+    assert re.search(r">1:00.p\.?m\.?<", asked)
+    assert re.search(r">1:00.PM<", usual)
+    assert ">13:00<" in (await client.get(PAGE, params={"tz": "UTC"})).text
+
+
+async def test_seats_show_what_is_left(client: httpx2.AsyncClient, group: EventType) -> None:
+    await book(client, "/mara/group")
+    page = (await client.get("/mara/group", params={"tz": "UTC"})).text
+
+    assert f'value="{TEN}">10:00 <small>2 seats left</small>' in page
+    assert page.count("3 seats left") == len(starts_in(page)) - 1
+
+
+async def test_a_language_is_read_from_the_browser_or_the_address(client: httpx2.AsyncClient, intro: EventType) -> None:
+    german = (await client.get(PAGE, headers={"accept-language": "de-AT"})).text
+    arabic = (await client.get(PAGE, params={"lang": "ar"})).text
+
+    assert '<html lang="de" dir="ltr">' in german
+    assert "März 2026" in german
+    assert 'aria-label="Dienstag, 17. März, 16 Termine"' in german
+    assert '<html lang="ar" dir="rtl">' in arabic
+    assert "مارس 2026" in arabic
+
+
+async def test_a_week_begins_as_the_place_begins_it(client: httpx2.AsyncClient, intro: EventType) -> None:
+    british = (await client.get(PAGE)).text
+    american = (await client.get(PAGE, headers={"accept-language": "en-US"})).text
+
+    assert british.index('abbr="Monday"') < british.index('abbr="Sunday"')
+    assert american.index('abbr="Sunday"') < american.index('abbr="Monday"')
+
+
+async def test_only_booking_pages_may_be_framed(client: httpx2.AsyncClient, intro: EventType) -> None:
+    manage = await book(client)
+    for path in ("/mara", PAGE, f"{PAGE}?start={TEN}", manage, f"{manage}/reschedule", f"{manage}/cancel"):
+        policy = (await client.get(path)).headers["content-security-policy"]
+        assert "frame-ancestors *" in policy, path
+        assert "unsafe-inline" not in policy, path
+    for path in ("/login", "/nobody", "/mara/nothing", "/manage/x", "/api/docs"):
+        assert "frame-ancestors 'none'" in (await client.get(path)).headers["content-security-policy"], path
+
+
+async def test_a_page_inside_another_has_its_look(client: httpx2.AsyncClient, intro: EventType) -> None:
+    look = {"embed": "1", "theme": "dark", "accent": "B45309", "embed_origin": "https://shop.example:8443"}
+    page = (await client.get(PAGE, params=look)).text
+
+    assert 'data-theme="dark" data-embed-origin="https://shop.example:8443"' in page
+    assert '<body class="booking embedded">' in page
+    assert "/static/accent/b45309.css" in page
+    assert "<footer" not in page
+    assert '<input type="hidden" name="embed_origin" value="https://shop.example:8443">' in page
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        {"accent": "red"},
+        {"accent": "b4530"},
+        {"accent": "b45309;}"},
+        {"embed_origin": "*"},
+        {"embed_origin": "null"},
+        {"embed_origin": "javascript:alert(1)"},
+        {"embed_origin": "https://shop.example/path"},
+        {"embed_origin": "https://a@shop.example"},
+        {"theme": "blue"},
+    ],
+)
+async def test_a_look_that_is_none_is_left_out(
+    client: httpx2.AsyncClient, intro: EventType, look: dict[str, str]
+) -> None:
+    page = (await client.get(PAGE, params={"embed": "1", **look})).text
+
+    assert "data-embed-origin" not in page
+    assert "data-theme" not in page
+    assert "/static/accent/2563eb.css" in page
+
+
+async def test_the_hosts_colour_is_that_of_the_brand(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await brands.set_brand(work, host, ChosenBrand(colour="#15803d"))
+
+    for path in ("/mara", PAGE):
+        assert "/static/accent/15803d.css" in (await client.get(path)).text
+
+
+async def test_the_form_begins_with_what_the_address_says(client: httpx2.AsyncClient, asking: EventType) -> None:
+    given = {
+        "name": "Jonas <b>",
+        "email": "jonas@okafor.example",
+        "notes": "Hello",
+        "topic": "Pricing",
+        "team": "Up to 10",
+        "agree": "true",
+        "utm_source": "letter",
+        "start": TEN,
+    }
+    page = (await client.get("/mara/asking", params=given)).text
+
+    assert 'value="Jonas &lt;b&gt;"' in page
+    assert 'value="jonas@okafor.example"' in page
+    assert ">Pricing</textarea>" in page
+    assert "<option selected>Up to 10</option>" in page
+    assert 'name="checks.agree" checked' in page
+    assert "utm_source=letter" in page
+
+
+async def test_a_chosen_time_is_shown_in_the_zone_of_the_address(client: httpx2.AsyncClient, intro: EventType) -> None:
+    page = await client.get(PAGE, params={"start": TEN, "tz": "Asia/Tokyo"})
+
+    assert page.status_code == 200
+    assert "<span data-chosen-day>Monday 16 March</span>, <span data-chosen-time>19:00</span>" in page.text
+    assert "Tokyo time" in page.text
+    assert starts_in(page.text) == [TEN]
+
+
+async def test_a_time_that_was_taken_offers_the_three_nearest(client: httpx2.AsyncClient, intro: EventType) -> None:
+    await book(client)
+    page = await client.get(PAGE, params={"start": TEN})
+
+    assert page.status_code == 409
+    assert "This time was just taken" in page.text
+    assert starts_in(page.text) == ["2026-03-16T09:00:00Z", "2026-03-16T09:30:00Z", "2026-03-16T10:30:00Z"]
+
+
+async def test_zones_are_found_by_city_with_their_time(client: httpx2.AsyncClient, intro: EventType) -> None:
+    page = (await client.get(PAGE, params={"view": "zones", "search": "lagos", "utm_source": "x"})).text
+
+    assert page.count('name="tz"') == 1
+    assert '<button name="tz" value="Africa/Lagos"><bdi>Lagos</bdi> <span>08:00</span></button>' in page
+    assert '<input type="hidden" name="utm_source" value="x">' in page
+    assert "No city has this name." in (await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})).text
+
+
+async def test_a_form_books_and_leads_to_the_bookings_own_page(
+    client: httpx2.AsyncClient, runtime: Runtime, asking: EventType
+) -> None:
+    typed = filled(guests="li@okafor.example, ana@okafor.example\r\nli@okafor.example")
+    answers = {"answers.topic": "Pricing", "answers.team": "", "checks.agree": "on", "answers.phone": "+4930123456"}
+    answer = await client.post("/mara/asking?lang=de&utm_source=x", data={**typed, **answers})
+
+    assert answer.status_code == 303
+    assert re.fullmatch(r"/manage/[\w-]{43}\?done=booked&lang=de&utm_source=x", answer.headers["location"])
+    row = await runtime.pool.fetchrow("select * from bookings")
+    assert row is not None
+    assert row["starts_at"] == datetime(2026, 3, 16, 10, tzinfo=UTC)
+    assert (row["invitee_name"], row["invitee_zone"], row["invitee_locale"]) == ("Jonas Okafor", "Africa/Lagos", "de")
+    assert row["notes"] == "Pricing for a team of 12"
+    assert list(row["guests"]) == ["li@okafor.example", "ana@okafor.example"]
+    assert '"agree": true' in row["answers"] or '"agree":true' in row["answers"]
+    assert "team" not in row["answers"]
+
+
+async def test_a_slot_that_was_just_taken_keeps_what_was_typed(client: httpx2.AsyncClient, intro: EventType) -> None:
+    await book(client)
+    answer = await client.post(PAGE, data=filled(name="Ana Ruiz", notes="Two\r\nlines"))
+
+    assert answer.status_code == 409
+    assert "This time was just taken" in answer.text
+    assert starts_in(answer.text) == ["2026-03-16T09:00:00Z", "2026-03-16T09:30:00Z", "2026-03-16T10:30:00Z"]
+    first = answer.text.index("2026-03-16T09:00:00Z")
+    assert "autofocus" in answer.text[first : first + 60]
+    assert answer.text.count("autofocus") == 1
+    assert 'value="Ana Ruiz"' in answer.text
+    assert ">Two\nlines</textarea>" in answer.text
+    assert "10:30" in answer.text
+
+
+async def test_a_time_that_is_none_is_treated_like_one_that_is_gone(
+    client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    answer = await client.post(PAGE, data=filled("2026-03-16T10:07:00Z"))
+
+    assert answer.status_code == 400
+    assert "This time was just taken" in answer.text
+    assert len(starts_in(answer.text)) == 3
+
+
+async def test_every_fault_stands_at_its_field(client: httpx2.AsyncClient, asking: EventType) -> None:
+    answer = await client.post("/mara/asking", data=filled(name="", email="nobody"))
+    later = await client.post("/mara/asking", data={**filled(guests="nobody"), "answers.phone": "12"})
+
+    assert answer.status_code == later.status_code == 400
+    assert 'id="fault-name">Enter your name</p>' in answer.text
+    assert 'id="fault-email">Is not a valid e-mail address</p>' in answer.text
+    assert answer.text.count("autofocus") == 1
+    assert 'id="fault-guests">Is not a valid e-mail address</p>' in later.text
+    answered = await client.post("/mara/asking", data={**filled(), "answers.phone": "12", "answers.team": "Many"})
+    assert 'id="fault-answers-phone">Must begin with + and the country code' in answered.text
+    assert 'id="fault-answers-team">Must be one of Just me, Up to 10</p>' in answered.text
+    assert 'id="fault-answers-agree">Is required</p>' in answered.text
+
+
+async def test_a_form_without_a_time_shows_the_calendar(client: httpx2.AsyncClient, intro: EventType) -> None:
+    answer = await client.post(PAGE, data=filled(""))
+
+    assert answer.status_code == 400
+    assert "Choose a time" in answer.text
+    assert len(starts_in(answer.text)) > 100
+
+
+async def test_what_fills_in_every_field_books_nothing(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    answer = await client.post(PAGE, data=filled(website="https://spam.example"))
+
+    assert answer.status_code == 400
+    assert 'id="fault-website">Must be empty</p>' in answer.text
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 0
+
+
+async def test_form_and_api_share_one_limit_and_the_form_says_when_to_come_back(
+    settings: Settings, clock: MovingClock, intro: EventType
+) -> None:
+    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as client:
+        body = {"eventTypeId": str(intro.id), "startTime": "2026-03-16T10:07:00Z", "inviteeName": "Li"}
+        for _ in range(5):
+            refused = await client.post("/api/bookings", json=body)
+            assert refused.status_code == 400
+        for hour in range(9, 14):
+            await book(client, start=f"2026-03-16T{hour:02d}:00:00Z")
+        answer = await client.post(PAGE, data=filled("2026-03-16T14:00:00Z", name="Ana Ruiz"))
+        by_api = await client.post("/api/bookings", json=body)
+
+    assert by_api.status_code == 429
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert "Too many bookings were sent from your network" in answer.text
+    assert re.search(r"Wait \d+ seconds?, then try again\.", answer.text)
+    assert 'value="Ana Ruiz"' in answer.text
+
+
+async def test_a_signed_in_host_books_like_anyone(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User, asking: EventType
+) -> None:
+    paid = await offer(runtime, host, "paid", price=Money(8000, "EUR"))
+    assert (await sign_in(client, host.email)).status_code == 303
+    unanswered = await client.post("/mara/asking", data=filled())
+    unpaid = await client.post(f"/mara/{paid.slug}", data=filled())
+
+    assert unanswered.status_code == 400
+    assert unpaid.status_code == 503
+    assert "payments are not set up" in unpaid.text
+    assert 'value="Jonas Okafor"' in unpaid.text
+
+
+async def test_a_private_page_needs_its_token_in_every_step(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        private = await event_types.make_private(work, intro)
+        token = await event_types.get_private_token(work, private)
+    page = await client.get(PAGE, params={"token": token})
+
+    assert (await client.get(PAGE)).status_code == 404
+    assert (await client.post(PAGE, data=filled())).status_code == 404
+    assert f'<input type="hidden" name="token" value="{token}">' in page.text
+    assert f'action="{PAGE}?token={token}"' in page.text
+    assert (await client.post(f"{PAGE}?token={token}", data=filled())).status_code == 303
+
+
+async def test_another_site_can_not_send_the_form(client: httpx2.AsyncClient, intro: EventType) -> None:
+    answer = await client.post(PAGE, data=filled(), headers={"origin": "https://evil.example"})
+
+    assert answer.status_code == 403
+
+
+async def test_an_unknown_name_is_a_kind_page(client: httpx2.AsyncClient, host: User) -> None:
+    for path in ("/nobody", "/mara/nothing", "/manage/nothing", "/Nobody/at-all"):
+        answer = await client.get(path)
+        assert answer.status_code == 404, path
+        assert "Page not found" in answer.text
+        assert "Check the link" in answer.text, path
+
+
+def _day(month: int, day: int) -> date:
+    return date(2026, month, day)

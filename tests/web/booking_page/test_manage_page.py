@@ -1,0 +1,178 @@
+"""The page of one booking over HTTP: read it, move it, cancel it, without signing in."""
+
+import re
+
+import httpx2
+from msgspec.structs import replace
+
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from tests.bookings.conftest import MovingClock
+from tests.live import connect, serving
+from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
+
+NEXT_DAY = "2026-03-17T09:00:00Z"
+
+
+async def test_a_new_booking_says_what_happens_next(client: httpx2.AsyncClient, intro: EventType) -> None:
+    manage = await book(client, guests="li@okafor.example")
+    page = (await client.get(f"{manage}?done=booked")).text
+
+    assert "Your meeting is confirmed" in page
+    assert "A confirmation is on its way to <bdi>jonas@okafor.example</bdi>." in page
+    assert "Monday, 16 March 2026" in page
+    assert "11:00 – 11:30" in page
+    assert "Lagos time" in page
+    assert 'href="https://meet.example/mara"' in page
+    assert "li@okafor.example" in page
+    assert "https://calendar.google.com/calendar/render?" in page
+    assert "20260316T100000Z" in page
+    assert "https://outlook.live.com/calendar/0/deeplink/compose?" in page
+    assert f'href="{manage}/calendar.ics"' in page
+    assert f'href="{manage}/reschedule"' in page
+    assert f'href="{manage}/cancel"' in page
+    assert (await client.get(f"{manage}/calendar.ics")).text.startswith("BEGIN:VCALENDAR")
+
+
+async def test_the_link_of_the_mails_leads_there(client: httpx2.AsyncClient, intro: EventType) -> None:
+    body = {"eventTypeId": str(intro.id), "startTime": TEN, "inviteeName": "Li", "inviteeEmail": "li@wei.example"}
+    made = await client.post("/api/bookings", json={**body, "inviteeTimezone": "UTC"})
+    path = "/manage/" + made.json()["manageUrl"].rpartition("/")[2]
+    page = await client.get(path)
+
+    assert page.status_code == 200
+    assert page.headers["cache-control"] == "no-store"
+    assert '<meta name="robots" content="noindex">' in page.text
+    assert "Your meeting</h1>" in page.text
+    assert "data-done" not in page.text
+
+
+async def test_a_booking_moves_to_another_time(client: httpx2.AsyncClient, runtime: Runtime, intro: EventType) -> None:
+    manage = await book(client)
+    times = await client.get(f"{manage}/reschedule")
+    chosen = await client.get(f"{manage}/reschedule", params={"start": NEXT_DAY})
+    moved = await client.post(f"{manage}/reschedule", data={"start": NEXT_DAY, "reason": "The train is late"})
+
+    assert "Lagos" in times.text
+    assert TEN not in starts_in(times.text)
+    assert NEXT_DAY in starts_in(times.text)
+    assert "Tuesday 17 March" in chosen.text
+    assert moved.headers["location"] == f"{manage}?done=rescheduled"
+    assert "Your meeting has a new time" in (await client.get(moved.headers["location"])).text
+    assert await runtime.pool.fetchval("select to_char(starts_at, 'DD HH24:MI') from bookings") == "17 09:00"
+
+
+async def test_times_around_the_own_booking_are_free_for_it(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.change_event_type(work, replace(intro, slot_interval_minutes=15))
+    manage = await book(client)
+    offered = starts_in((await client.get(f"{manage}/reschedule")).text)
+
+    assert "2026-03-16T10:15:00Z" in offered
+    assert "2026-03-16T10:15:00Z" not in starts_in((await client.get(PAGE)).text)
+
+
+async def test_a_time_that_was_taken_meanwhile_offers_the_nearest(client: httpx2.AsyncClient, intro: EventType) -> None:
+    manage = await book(client)
+    await book(client, start=NEXT_DAY)
+    refused = await client.post(f"{manage}/reschedule", data={"start": NEXT_DAY, "reason": "The train is late"})
+
+    assert refused.status_code == 409
+    assert "This time was just taken" in refused.text
+    assert len(starts_in(refused.text)) == 3
+    assert ">The train is late</textarea>" in refused.text
+
+
+async def test_a_closed_event_type_can_still_be_moved_within(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    manage = await book(client)
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.set_active(work, intro, active=False)
+
+    assert (await client.get(PAGE)).status_code == 404
+    assert NEXT_DAY in starts_in((await client.get(f"{manage}/reschedule")).text)
+    assert (await client.post(f"{manage}/reschedule", data={"start": NEXT_DAY})).status_code == 303
+
+
+async def test_a_booking_is_cancelled_with_a_reason(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    manage = await book(client)
+    asked = await client.get(f"{manage}/cancel")
+    cancelled = await client.post(f"{manage}/cancel", data={"reason": "Ill today, sorry"})
+    page = (await client.get(cancelled.headers["location"])).text
+
+    assert "Cancel this meeting?" in asked.text
+    assert cancelled.headers["location"] == f"{manage}?done=cancelled"
+    assert "Your meeting is cancelled" in page
+    assert "Ill today, sorry" in page
+    assert "/reschedule" not in page
+    assert f'href="{PAGE}"' in page
+    assert await runtime.pool.fetchval("select cancelled_by from bookings") == "invitee"
+    assert TEN in starts_in((await client.get(PAGE)).text)
+
+
+async def test_an_address_can_not_call_a_cancelled_meeting_confirmed(
+    client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    manage = await book(client)
+    assert "Your meeting</h1>" in (await client.get(f"{manage}?done=cancelled")).text
+    await client.post(f"{manage}/cancel")
+
+    for done in ("booked", "rescheduled", "x"):
+        assert "This meeting is cancelled</h1>" in (await client.get(f"{manage}?done={done}")).text
+
+
+async def test_what_is_over_or_cancelled_can_not_be_changed(
+    client: httpx2.AsyncClient, clock: MovingClock, intro: EventType
+) -> None:
+    gone, past = await book(client), await book(client, start="2026-03-16T11:00:00Z")
+    await client.post(f"{gone}/cancel")
+    clock.pass_time(days=1)
+
+    assert "This meeting is over" in (await client.get(past)).text
+    for manage in (gone, past):
+        for step in ("reschedule", "cancel"):
+            assert (await client.get(f"{manage}/{step}")).headers["location"] == manage
+        moved = await client.post(f"{manage}/reschedule", data={"start": "2026-03-18T09:00:00Z"})
+        assert moved.headers["location"] == f"{manage}?done="
+    assert (await client.post(f"{past}/cancel")).headers["location"] == f"{past}?done="
+
+
+async def test_changes_share_the_limit_of_bookings(settings: Settings, clock: MovingClock, intro: EventType) -> None:
+    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as client:
+        manage = await book(client)
+        for _ in range(9):
+            await client.post(f"{manage}/reschedule", data={"start": "2026-03-16T10:07:00Z"})
+        moved = await client.post(f"{manage}/reschedule", data={"start": NEXT_DAY, "reason": "Late"})
+        cancelled = await client.post(f"{manage}/cancel", data={"reason": "Ill today"})
+
+    for refused, typed in ((moved, "Late"), (cancelled, "Ill today")):
+        assert refused.status_code == 429
+        assert re.search(r"Wait \d+ seconds?, then try again\.", refused.text)
+        assert f">{typed}</textarea>" in refused.text
+
+
+async def test_a_reason_that_is_too_long_is_told_at_its_field(client: httpx2.AsyncClient, intro: EventType) -> None:
+    manage = await book(client)
+    for step, data in (("cancel", {}), ("reschedule", {"start": NEXT_DAY})):
+        answer = await client.post(f"{manage}/{step}", data={**data, "reason": "x" * 501})
+
+        assert answer.status_code == 400
+        assert 'id="fault-reason">Must have at most 500 characters</p>' in answer.text
+
+
+async def test_a_link_that_we_did_not_sign_leads_nowhere(client: httpx2.AsyncClient, intro: EventType) -> None:
+    manage = await book(client)
+    other = manage[:-1] + ("A" if manage[-1] != "A" else "B")
+    for step in ("", "/reschedule", "/cancel"):
+        assert (await client.get(other + step)).status_code == 404
+    for step in ("/reschedule", "/cancel"):
+        assert (await client.post(other + step, data={"start": NEXT_DAY})).status_code == 404

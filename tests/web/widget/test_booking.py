@@ -1,0 +1,122 @@
+"""A visitor of another site books, reschedules and cancels in the widget, and the site hears of it."""
+
+import re
+
+import httpx2
+import pytest
+from playwright.async_api import Browser, FrameLocator, Page, expect
+
+from openslot.accounts.models import User
+from tests.web.widget.sites import page_with, site, wait_for_event
+from tests.web.widget.test_modes import MODES, open_site
+
+TIME = re.compile(r"^\d\d:\d\d$")
+
+
+def element(service: str, mode: str) -> str:
+    """Write the element for the host's event type."""
+    return f'<openslot-booking mode="{mode}"><a href="{service}/mara/30min">Book a call</a></openslot-booking>'
+
+
+async def book(page: Page, frame: FrameLocator) -> None:
+    """Choose the first open time and fill in the form."""
+    await frame.get_by_role("button", name=TIME).first.click()
+    await frame.get_by_label("Your name").fill("Jonas Okafor")
+    await frame.get_by_label("E-mail address", exact=True).fill("jonas@okafor.example")
+    await frame.get_by_role("button", name="Confirm booking").click()
+    await expect(frame.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_book_reschedule_and_cancel_on_another_site(
+    browser: Browser, client: httpx2.AsyncClient, user: User, mode: str
+) -> None:
+    service = str(client.base_url).rstrip("/")
+    pages = {"/": page_with(element(service, mode), service=service)}
+    async with site(browser, pages, service=service) as address:
+        page, faults = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
+        if mode != "inline":
+            await page.get_by_role("button", name="Book a call").click()
+        frame = page.frame_locator("openslot-booking iframe")
+        await wait_for_event(page, "ready")
+        await book(page, frame)
+        selected, booked = await wait_for_event(page, "slotSelected"), await wait_for_event(page, "booked")
+        assert selected.keys() == {"eventTypeId", "startTime"}
+        assert booked.keys() == {"bookingId", "startTime", "endTime"}
+        assert booked["startTime"] == selected["startTime"]
+
+        await frame.get_by_role("link", name="Reschedule").click()
+        await frame.get_by_role("button", name=TIME).last.click()
+        await frame.get_by_role("button", name="Move the meeting").click()
+        rescheduled = await wait_for_event(page, "rescheduled")
+        assert rescheduled["bookingId"] == booked["bookingId"]
+        assert rescheduled["startTime"] != booked["startTime"]
+
+        await frame.get_by_role("link", name="Cancel…").click()
+        await frame.get_by_role("button", name="Cancel the meeting").click()
+        assert await wait_for_event(page, "cancelled") == rescheduled
+        kinds = await page.evaluate("() => seen.map(([kind]) => kind)")
+        assert kinds == ["ready", "slotSelected", "booked", "slotSelected", "rescheduled", "cancelled"]
+        told = await page.evaluate("() => JSON.stringify([seen, messages])")
+        assert "Okafor" not in told
+        assert "okafor" not in told
+        assert "/manage/" not in told
+        assert await page.context.cookies() == []
+        assert faults == []
+
+
+async def test_a_refused_booking_is_an_error_that_the_site_hears_of(
+    browser: Browser, client: httpx2.AsyncClient, user: User
+) -> None:
+    service = str(client.base_url).rstrip("/")
+    pages = {"/": page_with(element(service, "inline"), service=service)}
+    async with site(browser, pages, service=service) as address:
+        page, _ = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
+        frame = page.frame_locator("openslot-booking iframe")
+        await frame.get_by_role("button", name=TIME).first.click()
+        await frame.get_by_label("Your name").fill("Jonas Okafor")
+        await frame.get_by_label("E-mail address", exact=True).fill("jonas@nowhere")
+        await frame.get_by_role("button", name="Confirm booking").click()
+        assert await wait_for_event(page, "error") == {"code": "invalid"}
+        await expect(frame.locator(".fault")).to_be_visible()
+        await expect(frame.get_by_label("Your name")).to_have_value("Jonas Okafor")
+
+
+async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(
+    browser: Browser, client: httpx2.AsyncClient, user: User
+) -> None:
+    service = str(client.base_url).rstrip("/")
+    pages = {"/": page_with(element(service, "popup"), service=service)}
+    async with site(browser, pages, service=service) as address:
+        page, _ = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
+        await page.get_by_role("button", name="Book a call").click()
+        frame, popup = page.frame_locator("openslot-booking iframe"), page.locator("openslot-booking dialog")
+        await frame.get_by_role("button", name="Time zone:").click()
+        await expect(frame.get_by_role("dialog")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(frame.get_by_role("dialog")).to_be_hidden()
+        await expect(popup).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(popup).to_be_hidden()
+
+
+async def test_the_framed_page_follows_the_sites_language_and_colours(
+    browser: Browser, client: httpx2.AsyncClient, user: User
+) -> None:
+    service = str(client.base_url).rstrip("/")
+    shown = f'<openslot-booking theme="dark" accent="#aa3300" url="{service}/mara/30min"></openslot-booking>'
+    markup = f'<div lang="de">{shown}</div>'
+    async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address, locale="en-GB")
+        frame = page.frame_locator("openslot-booking iframe")
+        await wait_for_event(page, "ready")
+        await expect(frame.locator("html")).to_have_attribute("lang", "de")
+        await expect(frame.locator("html")).to_have_attribute("data-theme", "dark")
+        await expect(frame.locator("link[href*='accent/aa3300']")).to_have_count(1)
+
+
+async def test_only_booking_pages_can_be_framed(client: httpx2.AsyncClient, user: User) -> None:
+    for path in ("/mara", "/mara/30min", "/mara/30min?embed=1"):
+        assert "frame-ancestors *" in (await client.get(path)).headers["content-security-policy"]
+    for path in ("/login", "/account", "/widget-demo", "/mara/30min/qr", "/api/docs", "/nobody"):
+        assert "frame-ancestors 'none'" in (await client.get(path)).headers["content-security-policy"]

@@ -1,0 +1,167 @@
+"""The widget on a foreign site: inline, popup and floating button, by mouse, by keyboard, and without scripts."""
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from tests.web.widget.sites import page_with, site, wait_for_event
+
+AXE = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
+MODES = ["inline", "popup", "floating"]
+WHERE_FOCUS_IS = (
+    "() => document.activeElement.shadowRoot?.activeElement?.part.value ?? document.activeElement.localName"
+)
+
+
+async def open_site(browser: Browser, address: str, **options: Any) -> tuple[Page, list[str]]:
+    """Open a page, and collect what the browser complains about."""
+    page = await (await browser.new_context(**options)).new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    await page.goto(address)
+    return page, faults
+
+
+def widget(service: str, mode: str = "inline", **attributes: str) -> str:
+    """Write the element as a site does, with a plain link inside."""
+    more = "".join(f' {name}="{value}"' for name, value in attributes.items())
+    return f'<openslot-booking mode="{mode}"{more}><a href="{service}/framed">Book a call</a></openslot-booking>'
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_foreign_page_shows_the_booking_page_and_gets_its_events(
+    browser: Browser, service: str, mode: str
+) -> None:
+    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
+        page, faults = await open_site(browser, address)
+        if mode != "inline":
+            await page.get_by_role("button", name="Book a call").click()
+        assert await wait_for_event(page, "ready") == {}
+        framed = next(frame for frame in page.frames if "/framed" in frame.url)
+        told = {"bookingId": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1", "startTime": "2026-03-16T09:00:00Z"}
+        for kind in ("slotSelected", "booked", "rescheduled", "cancelled"):
+            await framed.evaluate("([kind, told]) => tell(kind, told)", [kind, told])
+            assert await wait_for_event(page, kind) == told
+        await framed.evaluate("() => tell('error', { code: 'slot_taken' })")
+
+        assert await wait_for_event(page, "error") == {"code": "slot_taken"}
+        assert f"embed_origin={address.replace(':', '%3A').replace('/', '%2F')}" in framed.url
+        assert await page.context.cookies() == []
+        assert faults == []
+
+
+async def test_the_frame_is_as_high_as_its_content(browser: Browser, service: str) -> None:
+    async with site(browser, {"/": page_with(widget(service), service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address)
+        await wait_for_event(page, "ready")
+        framed = next(frame for frame in page.frames if "/framed" in frame.url)
+        inner, shown = page.locator("iframe"), "() => document.querySelector('#room').style.height = '{}px'"
+        for room in (900, 120):
+            await framed.evaluate(shown.replace("{}", str(room)))
+            height = await framed.evaluate("() => document.documentElement.getBoundingClientRect().height")
+            await expect(inner).to_have_css("height", f"{-(-height // 1):g}px")
+
+
+async def test_attributes_choose_the_colours_and_the_label(browser: Browser, service: str) -> None:
+    markup = widget(service, "popup", theme="dark", accent="#ffcc00", label="Meet us")
+    async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address)
+        button = page.get_by_role("button", name="Meet us")
+        await expect(button).to_have_css("background-color", "rgb(255, 204, 0)")
+        await expect(button).to_have_css("color", "rgb(0, 0, 0)")
+        await button.click()
+        await expect(page.get_by_role("dialog", name="Meet us")).to_have_css("color-scheme", "dark")
+        framed = next(frame for frame in page.frames if "/framed" in frame.url)
+        assert "theme=dark" in framed.url
+        assert "accent=ffcc00" in framed.url
+        await page.keyboard.press("Escape")
+        await page.evaluate("() => document.querySelector('openslot-booking').setAttribute('accent', '#123456')")
+        await expect(page.get_by_role("button", name="Meet us")).to_have_css("color", "rgb(255, 255, 255)")
+
+
+@pytest.mark.parametrize("mode", ["popup", "floating"])
+async def test_the_popup_traps_the_focus_and_returns_it(browser: Browser, service: str, mode: str) -> None:
+    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address)
+        dialog = page.get_by_role("dialog", name="Book a call")
+        await page.get_by_role("button", name="Book a call").focus()
+        await page.keyboard.press("Enter")
+        await expect(dialog).to_be_visible()
+        await wait_for_event(page, "ready")
+        assert await page.evaluate(WHERE_FOCUS_IS) == "close"
+        reached = set()
+        for _ in range(6):
+            await page.keyboard.press("Tab")
+            reached.add(await page.evaluate(WHERE_FOCUS_IS))
+        assert {"frame", "close"} <= reached <= {"frame", "close", "body"}
+        await page.keyboard.press("Escape")
+        await expect(dialog).to_be_hidden()
+        assert await page.evaluate(WHERE_FOCUS_IS) == "button"
+        assert len(page.frames) == 1
+
+
+async def test_escape_inside_the_frame_closes_the_popup(browser: Browser, service: str) -> None:
+    async with site(browser, {"/": page_with(widget(service, "popup"), service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address)
+        await page.get_by_role("button", name="Book a call").click()
+        await wait_for_event(page, "ready")
+        await page.frame_locator("iframe").get_by_role("button", name="Last").focus()
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog")).to_be_hidden()
+        assert await page.evaluate(WHERE_FOCUS_IS) == "button"
+
+
+async def test_the_popup_closes_by_its_button_and_by_the_backdrop(browser: Browser, service: str) -> None:
+    async with site(browser, {"/": page_with(widget(service, "popup"), service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address)
+        dialog, button = page.get_by_role("dialog"), page.get_by_role("button", name="Book a call")
+        await button.click()
+        await page.get_by_role("button", name="Close").click()
+        await expect(dialog).to_be_hidden()
+        await button.click()
+        await page.mouse.click(2, 2)
+        await expect(dialog).to_be_hidden()
+        await page.evaluate("() => document.querySelector('openslot-booking').open()")
+        await expect(dialog).to_be_visible()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_axe_finds_no_fault(browser: Browser, service: str, mode: str) -> None:
+    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
+        # axe runs inside the page, which a strict policy forbids.
+        page, _ = await open_site(browser, address, bypass_csp=True)
+        if mode != "inline":
+            await page.wait_for_selector("openslot-booking button")
+            found = await Axe().run(page, options=AXE)
+            assert found.violations_count == 0, found.generate_report()
+            await page.get_by_role("button", name="Book a call").click()
+        await wait_for_event(page, "ready")
+        found = await Axe().run(page, options=AXE)
+        assert found.violations_count == 0, found.generate_report()
+
+
+async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, service: str) -> None:
+    async with site(browser, {"/": page_with(widget(service, "popup"), service=service)}, service=service) as address:
+        for motion, name in (("reduce", "none"), ("no-preference", "a")):
+            page, _ = await open_site(browser, address, reduced_motion=motion)
+            await page.get_by_role("button", name="Book a call").click()
+            await expect(page.get_by_role("dialog")).to_have_css("animation-name", name)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_without_scripts_there_is_a_plain_link(browser: Browser, service: str, mode: str) -> None:
+    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address, java_script_enabled=False)
+        await page.get_by_role("link", name="Book a call").click()
+        await expect(page).to_have_url(f"{service}/framed")
+
+
+async def test_words_follow_the_sites_language(browser: Browser, service: str) -> None:
+    markup = f'<div lang="de-AT"><openslot-booking mode="popup" url="{service}/framed"></openslot-booking></div>'
+    async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
+        page, _ = await open_site(browser, address)
+        await page.get_by_role("button", name="Termin buchen").click()
+        await expect(page.get_by_role("button", name="Schließen")).to_be_visible()
