@@ -41,8 +41,8 @@ def main() -> None:
     """Write bookings and keys, measure against the ceiling, print a table."""
     with stage() as here:
         keys = asyncio.run(_set_up(here))
-        with ceiling(here) as ceiling_port, service(here) as service_port:
-            uvloop.run(_measure((ceiling_port, service_port), keys))
+        with ceiling(here) as top, service(here) as own:
+            uvloop.run(_measure((top.port, own.port), keys))
 
 
 async def _set_up(here: Stage) -> dict[str, list[str]]:

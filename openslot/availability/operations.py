@@ -34,11 +34,20 @@ _DAY = timedelta(days=1)
 
 
 async def list_open(
-    work: Work, which: EventTypeRef, *, timezone: str, first: date | None = None, last: date | None = None
+    work: Work,
+    which: EventTypeRef,
+    *,
+    timezone: str,
+    first: date | None = None,
+    last: date | None = None,
+    without: UUID | None = None,
 ) -> tuple[SlotContext, Slots, ZoneInfo]:
-    """List the starts that may be booked on some days of the asker's calendar."""
+    """List the starts that may be booked on some days of the asker's calendar.
+
+    A claim or seat that is about to change is left out.
+    """
     zone, days = _read(timezone, first, last, now=work.now)
-    found = await _find(work, which, days, zone)
+    found = await _find(work, which, days, zone, without=without)
     return found, list_slots(found.setting, days, viewer=zone), zone
 
 
@@ -108,11 +117,13 @@ def _read(timezone: str, first: date | None, last: date | None, *, now: datetime
     return zone, days
 
 
-async def _find(work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo) -> SlotContext:
+async def _find(
+    work: Work, which: EventTypeRef, days: Days, zone: ZoneInfo, *, without: UUID | None = None
+) -> SlotContext:
     spans = spans_of(days, zone)
     if not spans:
         return await _get(work, which, work.now, work.now)
-    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]))
+    return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without)
 
 
 async def _find_around(work: Work, which: EventTypeRef, days: Days, *, without: UUID | None) -> SlotContext:

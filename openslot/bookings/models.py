@@ -9,7 +9,9 @@ from msgspec import Meta, Struct
 
 from openslot.availability.models import EventTypeRef
 from openslot.contacts.models import Contact, ContactSummary
+from openslot.core.actor import Actor
 from openslot.core.instants import Instant
+from openslot.core.moments import Span
 from openslot.event_types.models import EventType, EventTypeSummary, Location
 
 AnswerValue = str | bool
@@ -157,3 +159,64 @@ class HistoryEntry(Struct, frozen=True, kw_only=True):
     type: str
     at: datetime
     by: str
+
+
+class AgendaView(StrEnum):
+    """Which part of a host's bookings is looked at."""
+
+    UPCOMING = "upcoming"
+    PAST = "past"
+    CANCELLED = "cancelled"
+
+
+class AgendaFilter(Struct, frozen=True, kw_only=True):
+    """Which bookings a host wants to see."""
+
+    view: AgendaView = AgendaView.UPCOMING
+    search: str = ""
+    """Part of an invitee's name or e-mail address."""
+    slug: str = ""
+    """The event type; empty: all."""
+    span: Span = Span()
+
+
+class AgendaEntry(Struct, frozen=True, kw_only=True):
+    """A booking as its host's agenda shows it."""
+
+    id: UUID
+    status: Status
+    starts_at: datetime
+    ends_at: datetime
+    invitee_name: str
+    invitee_email: str
+    invitee_zone: str
+    notes: str | None
+    location: Location
+    guests: tuple[str, ...]
+    previous_starts_at: datetime | None
+    cancel_reason: str | None
+    cancelled_by: str | None
+    event_type_name: str
+
+
+class AgendaPage(Struct, frozen=True, kw_only=True):
+    """One page of a host's agenda."""
+
+    entries: list[AgendaEntry]
+    total: int
+    """How many bookings the filter finds."""
+    upcoming: int
+    """How many bookings are upcoming, whatever the filter."""
+
+
+class BookingChange(Struct, frozen=True, kw_only=True):
+    """One thing that happened to a booking, with what is still known about it."""
+
+    type: str
+    at: datetime
+    actor: Actor
+    event_id: UUID | None
+    """None once the event is too old to be kept."""
+    starts_at: datetime | None = None
+    previous_starts_at: datetime | None = None
+    reason: str | None = None

@@ -3,10 +3,19 @@
 from datetime import date, datetime, time
 
 from babel.dates import format_date, format_time
+from msgspec import Struct
 
 from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import Language, Locale
 from openslot.i18n.texts import PluralText, Text
+
+
+class Localizable(Struct, frozen=True):
+    """A value that knows how a reader sees it."""
+
+    def localize(self, locale: Locale) -> str:
+        """Show it to a reader."""
+        raise NotImplementedError
 
 
 def localize(value: object, locale: Locale) -> object:
@@ -18,6 +27,8 @@ def localize(value: object, locale: Locale) -> object:
         values = {name: localize(inner, locale) for name, inner in value.values.items()}
         found = _translate(value, locale.language)
         return found % values if values else found
+    if isinstance(value, Localizable):
+        return value.localize(locale)
     if isinstance(value, datetime):
         raise TypeError("an instant has a day and a time only in a zone: show one of these")
     if isinstance(value, date):

@@ -100,7 +100,7 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
 
 def ask_to_sign_in(request: Request) -> Response:
     """Redirect a visitor without a session to the sign-in, and afterwards back to the requested page."""
-    wanted = request.path if request.method in SAFE else "/account"
+    wanted = request.path if request.method in SAFE else "/"
     return redirect(f"/login?next={quote(wanted)}")
 
 

@@ -12,6 +12,7 @@ from openslot.i18n.localization import localize
 from openslot.i18n.negotiation import negotiate
 from openslot.routing import Cookie, Request, Response
 from openslot.web.assets import static_url
+from openslot.web.navigation import PLACES, SHORTCUTS
 from openslot.web.zone_names import zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
@@ -63,6 +64,7 @@ templates = Environment(
 templates.policies["ext.i18n.trimmed"] = True
 templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
 templates.globals |= {"static": static_url, "zone_name": zone_name, "zones_by_region": zones_by_region}
+templates.globals |= {"places": PLACES, "shortcuts": SHORTCUTS}
 templates.filters |= {"localized": _localize, "sentence": _sentence}
 
 

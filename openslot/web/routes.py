@@ -16,9 +16,10 @@ from openslot.web.booking_page.manage import (
 from openslot.web.booking_page.qr import qr_image, show_qr
 from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
+from openslot.web.dashboard.routes import DASHBOARD
 from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
-from openslot.web.sign_in import log_in, log_out, show_login, start
+from openslot.web.sign_in import log_in, log_out, show_login
 from openslot.web.static_files import favicon, robots, static_file
 from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
 from openslot.web.widget.demo import show_widget_demo
@@ -27,7 +28,7 @@ from openslot.web.widget.script import widget_script
 PAGES = Mount(
     prefix="",
     handlers=[
-        start,
+        *DASHBOARD,
         show_login,
         log_in,
         log_out,

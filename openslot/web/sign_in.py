@@ -15,7 +15,7 @@ from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_cookie
 from openslot.web.pages import page, redirect
 
-HOME = "/account"
+HOME = "/"
 # A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
 LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 
@@ -26,12 +26,6 @@ class SignInForm(Struct, frozen=True, kw_only=True):
     email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter your e-mail address"))]
     password: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your password"))]
     next: str = ""
-
-
-@get("/")
-async def start(user: User | None) -> Response:
-    """Redirect to the home page, or to the sign-in if nobody is signed in."""
-    return redirect(HOME if user else "/login")
 
 
 @get("/login")

@@ -43,6 +43,29 @@ async def test_a_booked_slot_reads_as_it_was_made(
     assert (contact["name"], contact["email"]) == ("Jonas Okafor", "jonas@okafor.example")
 
 
+async def test_a_booking_lists_its_own_emails_oldest_first(
+    runtime: Runtime, client: httpx2.AsyncClient, bearer: dict[str, str], book: Book
+) -> None:
+    made, other = await book(), await book(startTime=ELEVEN)
+    await runtime.pool.execute(
+        """insert into mail_messages
+            (id, kind, booking_id, recipient, subject, is_public, status, sent_at, error, created_at)
+        select gen_random_uuid(), 'reminder', m.booking_id::uuid, 'jonas@okafor.example', m.subject, false, m.status,
+               m.sent_at::timestamptz, m.error, timestamptz '2026-03-01' + m.place * interval '1 minute'
+        from (values ($1, 'second', 'sent', '2026-03-01T09:02:00.25+02', null, 2),
+                     ($1, 'first', 'failed', null, 'No', 1),
+                     ($2, 'of another', 'failed', null, 'No', 0))
+            m (booking_id, subject, status, sent_at, error, place)""",
+        made.json()["bookingId"],
+        other.json()["bookingId"],
+    )
+
+    logs = (await read(client, bearer, made))["emailLogs"]
+    assert isinstance(logs, list)
+    shown = [(each["subject"], each["status"], each["sentAt"], each["error"]) for each in logs]
+    assert shown == [("first", "failed", None, "No"), ("second", "sent", "2026-03-01T07:02:00.250Z", None)]
+
+
 async def test_a_booked_slot_is_offered_no_more_and_refused(
     client: httpx2.AsyncClient, bearer: dict[str, str], book: Book
 ) -> None:

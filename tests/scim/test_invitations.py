@@ -39,7 +39,7 @@ async def test_a_joiner_sets_a_password_and_is_signed_in(
         assert fault in wrong.text
     done = await client.post(link, data={"password": PASSWORD}, timeout=60)
 
-    assert (done.status_code, done.headers["location"]) == (303, "/account")
+    assert (done.status_code, done.headers["location"]) == (303, "/")
     assert "li@harbor.example" in (await client.get("/account")).text
     client.cookies.clear()
     assert (await sign_in(client, "li@harbor.example")).status_code == 303

@@ -61,7 +61,9 @@ async def visit(page: Page, runtime: Runtime) -> AsyncIterator[str]:
     yield "wrong sign-in"
     await page.fill("#password", PASSWORD)
     await page.keyboard.press("Enter")
-    await page.wait_for_selector(".nothing")
+    await page.wait_for_selector("#today")
+    yield "first screen"
+    await page.goto("/account")
     yield "account without keys"
     await page.fill("#name", "Website with a rather long name for a key")
     await page.click("form[action='/account/keys'] button")

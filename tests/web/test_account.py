@@ -30,7 +30,7 @@ async def test_without_a_session_the_sign_in_comes_first(client: httpx2.AsyncCli
     sent = await client.post("/account/password", data={"current": "a", "password": "b"})
 
     assert (shown.status_code, shown.headers["location"]) == (303, "/login?next=/account")
-    assert (sent.status_code, sent.headers["location"]) == (303, "/login?next=/account")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/login?next=/")
 
 
 async def test_the_page_says_who_one_is_and_is_kept_nowhere(member: httpx2.AsyncClient) -> None:

@@ -30,7 +30,7 @@ async def test_the_link_opens_the_first_account_and_signs_in(
     done = await client.post(link, data=FORM)
     account = await client.get("/account")
 
-    assert (shown.status_code, done.status_code, done.headers["location"]) == (200, 303, "/account")
+    assert (shown.status_code, done.status_code, done.headers["location"]) == (200, 303, "/")
     assert "Ada Admin" in account.text
     assert "Europe/Berlin" in account.text
     ada = await accounts.get_user_by_email(runtime.work(OPERATOR), FORM["email"])

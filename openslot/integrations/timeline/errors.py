@@ -1,0 +1,13 @@
+"""What timelines refuse."""
+
+from openslot.core.errors import NotFound
+from openslot.i18n import Text
+
+
+class EffectNotFound(NotFound):
+    """No such effect has failed, or it is another's."""
+
+    code = "effect_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This step has not failed, or no longer exists"))

@@ -1,0 +1,74 @@
+"""The nouns of timelines: one effect of a booking, and what needs its host's attention."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class EffectState(StrEnum):
+    """How far an effect has come."""
+
+    WAITING = "waiting"
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    DEAD = "dead"
+    SKIPPED = "skipped"
+
+
+class EffectKind(StrEnum):
+    """What an effect does, as hosts know it."""
+
+    MAIL = "mail"
+    REMINDER = "reminder"
+    WEBHOOK = "webhook"
+    CALENDAR = "calendar"
+    OTHER = "other"
+
+
+class TimelineEffect(Struct, frozen=True, kw_only=True):
+    """One thing that is done because of a booking."""
+
+    id: UUID
+    event_id: UUID | None
+    """None: it was planned for a time."""
+    event_type: str | None
+    kind: EffectKind
+    plans_others: bool
+    """Whether it only finds out what is to be done, and is of no interest once it has."""
+    recipient: str | None
+    """Who is written to; None if nobody is, or if it is the host."""
+    place: str | None
+    """The address of the endpoint, or the name of the calendar; None if it no longer exists."""
+    state: EffectState
+    attempts: int
+    next_try_at: datetime
+    finished_at: datetime | None
+    error: str | None
+
+
+class FailedEffect(Struct, frozen=True, kw_only=True):
+    """An effect that has failed for good, and the booking that it belongs to, if there is one."""
+
+    effect: TimelineEffect
+    booking_id: UUID | None
+    invitee_name: str | None
+    event_type_name: str | None
+
+
+class Trouble(Struct, frozen=True, kw_only=True):
+    """A calendar or an endpoint that no longer works."""
+
+    kind: EffectKind
+    label: str
+    since: datetime
+    reason: str | None
+
+
+class Attention(Struct, frozen=True, kw_only=True):
+    """What a host should look at."""
+
+    failed: tuple[FailedEffect, ...] = ()
+    troubles: tuple[Trouble, ...] = ()

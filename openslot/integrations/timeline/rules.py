@@ -1,0 +1,37 @@
+"""Decisions about timelines: what a reaction means to a host, and which effects are shown."""
+
+from openslot.integrations.calendars.event_store import WRITE
+from openslot.integrations.mail.reactions import SEND
+from openslot.integrations.mail.reminders import REMIND
+from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
+from openslot.webhooks.operations import DELIVER, OLD_DELIVER
+
+KINDS = {
+    SEND: EffectKind.MAIL,
+    REMIND: EffectKind.REMINDER,
+    DELIVER: EffectKind.WEBHOOK,
+    OLD_DELIVER: EffectKind.WEBHOOK,
+    WRITE: EffectKind.CALENDAR,
+}
+# Reactions that only plan others, by the beginning of their names.
+PLANNERS = {"mail.": EffectKind.MAIL, "webhooks.": EffectKind.WEBHOOK, "calendars.": EffectKind.CALENDAR}
+HOST = "host"
+
+
+def kind_of(reaction: str) -> tuple[EffectKind, bool]:
+    """Tell what a reaction does, and whether it only plans others."""
+    if reaction in KINDS:
+        return KINDS[reaction], False
+    domain = f"{reaction.partition('.')[0]}."
+    return PLANNERS.get(domain, EffectKind.OTHER), domain in PLANNERS
+
+
+def recipient_of(target: str | None) -> str | None:
+    """Tell who is written to; None if it is the host."""
+    role, _, email = (target or "").partition(":")
+    return None if role == HOST else email or None
+
+
+def is_shown(effect: TimelineEffect) -> bool:
+    """Tell whether an effect says something to a host: a plan that was carried out is shown by what it planned."""
+    return not effect.plans_others or effect.state not in {EffectState.DONE, EffectState.SKIPPED}

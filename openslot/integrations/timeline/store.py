@@ -1,0 +1,90 @@
+"""The SQL of timelines: effects of bookings, those that failed, and connections that no longer work."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from openslot.core.db import Db, Row
+from openslot.integrations.mail.reminders import REMIND
+
+# The name of what an effect is sent to; only the host's own endpoints and calendars are looked at.
+PLACE = """
+coalesce(
+    (select w.url from webhook_endpoints w where w.owner_id = {host} and w.id::text = f.target),
+    (select k.name from calendars k where k.owner_id = {host} and k.id::text = split_part(f.target, '/', 1)))"""
+COLUMNS = """
+f.id, f.no, f.event_id, v.type as event_type, f.reaction, coalesce(f.target, f.payload ->> 'recipient') as target,
+f.state, f.attempts, f.next_try_at, f.finished_at, f.last_error"""
+# Reminders belong to no event: their keys begin with the booking's id. In every collation, what follows it comes before
+# a letter.
+REMINDERS = f"""
+f.reaction = '{REMIND}' and f.state in ('queued', 'running', 'dead')
+and f.key >= {{id}}::text and f.key < {{id}}::text || 'z' and starts_with(f.key, {{id}}::text || ':')"""
+OF_BOOKING = f"""
+select f.*, {PLACE.format(host="$2")} as place from (
+    select {COLUMNS} from events v join effects f on f.event_id = v.id
+    where v.subject_id = $1 and v.tenant_id = $2
+    union all
+    select {COLUMNS} from effects f left join events v on false
+    where {REMINDERS.format(id="$1")} and f.tenant_id = $2
+    union all
+    select {COLUMNS} from mail_messages m join effects f on f.id = m.id left join events v on false
+    where m.booking_id = $1 and m.host_id = $2 and f.event_id is null and f.state in ('done', 'skipped')
+) f order by f.no limit 500"""
+COUNT_FAILED = f"""
+select b.id, (
+    select count(*) from events v join effects f on f.event_id = v.id
+    where v.subject_id = b.id and v.tenant_id = $2 and f.state = 'dead'
+) + (
+    select count(*) from effects f where {REMINDERS.format(id="b.id")} and f.state = 'dead' and f.tenant_id = $2
+) as failed
+from unnest($1::uuid[]) as b (id)"""
+# Two small indexes have only what failed: the planner begins with the fewer, the host's events or all failures.
+ATTENTION = f"""
+with failed as (
+    select {COLUMNS}, case v.subject_kind when 'booking' then v.subject_id end as booking_id
+    from events v join effects f on f.event_id = v.id
+    where v.tenant_id = $1 and f.state = 'dead' and f.finished_at > $2
+    union all
+    select {COLUMNS}, (f.payload ->> 'booking_id')::uuid
+    from effects f left join events v on false
+    where f.tenant_id = $1 and f.event_id is null and f.state = 'dead' and f.reaction = '{REMIND}'
+      and f.finished_at > $2
+    order by finished_at desc, no desc limit $3
+)
+select 'effect' as found, f.*, {PLACE.format(host="$1")} as place, b.invitee_name, e.name as event_type_name
+from failed f left join bookings b on b.id = f.booking_id and b.host_id = $1
+left join event_types e on e.id = b.event_type_id
+union all
+select 'calendar', c.id, 0, null, null, '', null, '', c.failures, c.next_sync_at, c.failing_since, c.last_error, null,
+       c.label, null, null
+from calendar_connections c where c.owner_id = $1 and c.told_at is not null
+union all
+select 'webhook', w.id, 0, null, null, '', null, '', 0, w.state_since, w.state_since, w.state_reason, null, w.url,
+       null, null
+from webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'"""
+IS_FAILED = """
+select exists (
+    select from effects f left join events v on v.id = f.event_id
+    where f.id = $1 and f.state = 'dead' and coalesce(v.tenant_id, f.tenant_id) = $2
+      and ($3::uuid is null or v.subject_id = $3 or f.payload ->> 'booking_id' = $3::text))"""
+
+
+async def list_of_booking(db: Db, booking_id: UUID, host_id: UUID) -> list[Row]:
+    """Read every effect of a booking of this host, in the order in which they were planned."""
+    return await db.fetch(OF_BOOKING, booking_id, host_id)
+
+
+async def count_failed(db: Db, booking_ids: Sequence[UUID], host_id: UUID) -> dict[UUID, int]:
+    """Count the effects of these bookings that have failed for good."""
+    return {row["id"]: row["failed"] for row in await db.fetch(COUNT_FAILED, booking_ids, host_id) if row["failed"]}
+
+
+async def list_attention(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[Row]:
+    """Read what has failed for a host since then, and what no longer works."""
+    return await db.fetch(ATTENTION, host_id, since, limit)
+
+
+async def is_failed(db: Db, effect_id: UUID, host_id: UUID, booking_id: UUID | None) -> bool:
+    """Tell whether an effect has failed for good and belongs to this host, and to this booking if one is named."""
+    return bool(await db.fetchval(IS_FAILED, effect_id, host_id, booking_id))

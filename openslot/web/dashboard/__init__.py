@@ -1,0 +1,1 @@
+"""Pages for hosts who are signed in."""

@@ -1,0 +1,85 @@
+"""Bookings as a CSV file that a spreadsheet can open safely."""
+
+import asyncio
+import csv
+from collections.abc import Iterator
+from io import StringIO
+
+from openslot.accounts.models import User
+from openslot.bookings import agenda
+from openslot.bookings.models import AgendaEntry, Status
+from openslot.core.work import Work
+from openslot.core.zones import get_zone
+from openslot.i18n import Text
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import localize
+from openslot.routing import Request, Response, get
+from openslot.web import words
+from openslot.web.dashboard.queries import read_bookings_query
+from openslot.web.pages import NOT_KEPT, locale_of
+
+MOST_ROWS = 10_000
+BOM = "\ufeff"
+COLUMNS = (
+    Text("Start"),
+    Text("End"),
+    Text("Time zone"),
+    Text("Status"),
+    Text("Event type"),
+    Text("Name"),
+    Text("E-mail address"),
+    Text("Time zone of the invitee"),
+    Text("Where"),
+    Text("Guests"),
+    Text("Notes"),
+    Text("Reason for cancelling"),
+)
+STATUSES = {Status.CONFIRMED: Text("Confirmed"), Status.CANCELLED: Text("Cancelled")}
+# A spreadsheet takes a cell that begins with one of these for a formula.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+@get("/bookings/export.csv")
+async def export_bookings(request: Request, work: Work, user: User) -> Response:
+    """Send the bookings that the address asks for, 10,000 at most."""
+    query = read_bookings_query(request, user)
+    found = await agenda.list_agenda(work, user, query.filter, limit=MOST_ROWS)
+    name = f"bookings-{query.filter.view}-{words.day(work.now, user.zone)}.csv"
+    headers = {
+        "content-type": "text/csv; charset=utf-8",
+        "content-disposition": f"attachment; filename={name}",
+    }
+    # Thousands of lines take a while, and other requests must not wait for them.
+    body = await asyncio.to_thread(write_csv, found.entries, user, locale_of(request))
+    return Response(headers={**NOT_KEPT, **headers}, body=body)
+
+
+def write_csv(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
+    """Write one line for each booking, below the names of the columns."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow([localize(column, locale) for column in COLUMNS])
+    writer.writerows([make_safe(cell) for cell in _cells(entry, user, locale)] for entry in entries)
+    # Without the mark, spreadsheets read the file in another encoding.
+    return f"{BOM}{text.getvalue()}".encode()
+
+
+def make_safe(cell: str) -> str:
+    """Keep a spreadsheet from taking a cell for a formula."""
+    return f"'{cell}" if cell.lstrip(" \u00a0").startswith(FORMULAS) else cell
+
+
+def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
+    zone = get_zone(user.zone)
+    for instant in (entry.starts_at, entry.ends_at):
+        yield f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
+    yield user.zone
+    yield str(localize(STATUSES[entry.status], locale))
+    yield entry.event_type_name
+    yield entry.invitee_name
+    yield entry.invitee_email
+    yield entry.invitee_zone
+    yield entry.location.value
+    yield ", ".join(entry.guests)
+    yield entry.notes or ""
+    yield entry.cancel_reason or ""

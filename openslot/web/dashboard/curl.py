@@ -1,0 +1,38 @@
+"""The same by the API: commands to copy, with the key left out."""
+
+import json
+import shlex
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.accounts.plans import PLANS_WITH_API
+from openslot.core.work import Work
+from openslot.web.api_docs.examples import KEY
+
+
+class Curl(Struct, frozen=True, kw_only=True):
+    """One command."""
+
+    id: str
+    command: str
+
+
+def curl(
+    work: Work,
+    user: User,
+    path: str,
+    *,
+    method: str = "GET",
+    query: dict[str, str] | None = None,
+    body: dict[str, str] | None = None,
+) -> Curl | None:
+    """Write the command that does the same by the API; None if the user's plan has no API."""
+    if user.effective_plan not in PLANS_WITH_API:
+        return None
+    url = f"{work.runtime.settings.public_url}/api/v1{path}" + (f"?{urlencode(query)}" if query else "")
+    lines = [f"curl {shlex.quote(url)}" if method == "GET" else f"curl -X {method} {shlex.quote(url)}", f'-H "{KEY}"']
+    if body is not None:
+        lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(json.dumps(body, ensure_ascii=False))}"]
+    return Curl(id=f"curl-{method.lower()}", command=" \\\n  ".join(lines))

@@ -1,0 +1,114 @@
+"""Pages: the first screen, with today, what needs attention, the next days and the links to share."""
+
+from collections import Counter
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.bookings import agenda
+from openslot.core.revivals import RevivalVerdict
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.i18n import Text
+from openslot.integrations.timeline import operations as timeline
+from openslot.integrations.timeline.models import EffectKind, FailedEffect, Trouble
+from openslot.routing import Request, Response, get, post
+from openslot.web import words
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.entries import by_day
+from openslot.web.dashboard.steps import Step, describe_step
+from openslot.web.dates import Weekday
+from openslot.web.pages import page, redirect
+
+DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 50, 20
+NOTICES = {
+    RevivalVerdict.QUEUED: Text("It will be tried again now."),
+    RevivalVerdict.SKIPPED: Text("It was not tried again, because a later change has taken its place."),
+    RevivalVerdict.LEFT: Text("It was not tried again, because a later change is being carried out. Try again soon."),
+}
+
+
+class AttentionRow(Struct, frozen=True, kw_only=True):
+    """Something that a host should look at."""
+
+    step: Step
+    booking_id: UUID | None
+    booking: Text | None
+
+
+class ShareLink(Struct, frozen=True, kw_only=True):
+    """An address that others book at."""
+
+    id: str
+    name: str
+    url: str
+
+
+@get("/")
+async def show_home(request: Request, work: Work, user: User | None) -> Response:
+    """Show the first screen, or ask to sign in."""
+    if user is None:
+        return redirect("/login")
+    today = words.day(work.now, user.zone)
+    entries = await agenda.list_between(
+        work,
+        user,
+        since=phrases.begin_day(today, user.zone),
+        until=phrases.begin_day(today + timedelta(days=DAYS), user.zone),
+        limit=MOST_BOOKINGS,
+    )
+    attention = await timeline.list_attention(work, user)
+    offered, _ = await event_types.list_event_types(work, user, only_active=True, limit=MOST_LINKS)
+    failed = Counter(each.booking_id for each in attention.failed if each.booking_id)
+    is_today = [words.day(entry.starts_at, user.zone) == today for entry in entries]
+    base = f"{work.runtime.settings.public_url}/{user.username}"
+    return page(
+        "dashboard/home.html",
+        user,
+        here="/",
+        today=Weekday(today, today),
+        todays=by_day(entries[: sum(is_today)], user, failed=failed, now=work.now),
+        next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
+        has_more=len(entries) == MOST_BOOKINGS,
+        failed=[_attention_row(each, user, now=work.now) for each in attention.failed],
+        troubles=[_trouble(each, user, now=work.now) for each in attention.troubles],
+        link=base,
+        links=[
+            ShareLink(id=f"link-{place}", name=each.name, url=f"{base}/{each.slug}")
+            for place, each in enumerate(offered)
+            if not each.is_private
+        ],
+        notice=find_retry_notice(request),
+    )
+
+
+@post("/home/retry/{effect_id}", transaction="none")
+async def retry_from_home(work: Work, user: User, effect_id: UUID) -> Response:
+    """Try a failed step again, and show the first screen."""
+    revival = await timeline.retry_effect(work, user, effect_id)
+    return redirect(f"/?done={revival.verdict}")
+
+
+def find_retry_notice(request: Request) -> Text | None:
+    """Say what a retry came to, as the address tells it."""
+    return {str(verdict): text for verdict, text in NOTICES.items()}.get(request.query.get("done", ""))
+
+
+def _attention_row(failed: FailedEffect, user: User, *, now: datetime) -> AttentionRow:
+    booking = (
+        Text("%(name)s, %(event)s", name=failed.invitee_name, event=failed.event_type_name)
+        if failed.booking_id
+        else None
+    )
+    return AttentionRow(step=describe_step(failed.effect, user, now=now), booking_id=failed.booking_id, booking=booking)
+
+
+def _trouble(trouble: Trouble, user: User, *, now: datetime) -> tuple[Text, Text, str | None]:
+    since = phrases.at(trouble.since, user.zone, now=now)
+    if trouble.kind is EffectKind.CALENDAR:
+        title = Text("The calendar “%(name)s” can't be read", name=trouble.label)
+        return title, Text("Since %(when)s. Check its password, or connect it again.", when=since), trouble.reason
+    title = Text("The webhook endpoint %(url)s was switched off", url=trouble.label)
+    return title, Text("Since %(when)s. Resume it when it works again.", when=since), trouble.reason

@@ -1,0 +1,31 @@
+"""All pages of the dashboard."""
+
+from openslot.routing.declarations import Handler
+from openslot.web.dashboard.booking_changes import (
+    cancel_as_host,
+    reschedule_as_host,
+    show_cancel,
+    show_reschedule_form,
+)
+from openslot.web.dashboard.booking_csv import export_bookings
+from openslot.web.dashboard.booking_detail import retry_step, show_booking
+from openslot.web.dashboard.bookings import show_bookings
+from openslot.web.dashboard.help import show_help
+from openslot.web.dashboard.home import retry_from_home, show_home
+from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
+
+DASHBOARD: list[Handler] = [
+    show_home,
+    retry_from_home,
+    show_bookings,
+    export_bookings,
+    show_new_booking,
+    book_for_someone,
+    show_booking,
+    retry_step,
+    show_cancel,
+    cancel_as_host,
+    show_reschedule_form,
+    reschedule_as_host,
+    show_help,
+]

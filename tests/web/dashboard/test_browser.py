@@ -1,0 +1,224 @@
+"""The dashboard in a real browser: by hand, by key, on a phone, without scripts, and for axe."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, Literal
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from tests.bookings.conftest import MovingClock, offer
+from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel, fail, listen, move, open_session
+from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
+from tests.webhooks.conftest import work_off
+
+
+async def open_page(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, **options: Any
+) -> tuple[Page, list[str]]:
+    """Open a page as the host, and collect what goes wrong in it."""
+    base_url = str(client.base_url)
+    context = await browser.new_context(base_url=base_url, **options)
+    name, _, value = (await open_session(runtime, user))["cookie"].partition("=")
+    await context.add_cookies([{"name": name, "value": value, "url": base_url}])
+    page = await context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    return page, faults
+
+
+@pytest.fixture
+async def busy(runtime: Runtime, user: User, clock: MovingClock, book: Book) -> str:
+    """Give a host all that pages show, and return the address of a booking in which a step has failed."""
+    await listen(runtime, user)
+    await offer(runtime, user, "a-workshop-with-a-rather-long-name-for-a-phone")
+    booking = await book(notes="Pricing for a team of 12", guests=("li@okafor.example",))
+    await book(
+        TEN + timedelta(days=1), name="Hana Kim With-A-Very-Long-Name-That-Does-Not-Break", email="h@kim.example"
+    )
+    await cancel(runtime, await book(TWELVE, name="Ivo Horvat", email="ivo@horvat.example"), reason="Ill today")
+    await move(runtime, booking, TEN.replace(hour=14))
+    await work_off(runtime, clock)
+    await fail(runtime, clock)
+    return f"/bookings/{booking.id}"
+
+
+async def visit(page: Page, busy: str) -> AsyncIterator[str]:
+    """Go through every page of the dashboard and every state of it that looks different."""
+    for path in (
+        "/",
+        "/bookings",
+        "/bookings?view=cancelled",
+        "/bookings?view=past",
+        "/bookings?q=nobody",
+        "/bookings?from=x",
+        busy,
+        f"{busy}/cancel",
+        f"{busy}/reschedule",
+        f"{busy}/reschedule?day=2199-01-01",
+        "/bookings/new",
+        "/bookings/new?type=30min",
+        "/help",
+        "/account",
+    ):
+        await page.goto(path)
+        for summary in await page.locator("details.curl > summary").all():
+            await summary.click()
+        yield path
+    await page.goto("/")
+    await page.keyboard.press("Control+k")
+    await expect(page.locator("#palette")).to_be_visible()
+    yield "palette"
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#palette")).to_be_hidden()
+    await page.keyboard.press("?")
+    await expect(page.locator("#shortcuts")).to_be_visible()
+    yield "shortcuts"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_on_any_page(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    busy: str,
+    scheme: Literal["light", "dark"],
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
+    async for name in visit(page, busy):
+        found = await Axe().run(page, options=AXE)
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    # The browser reports the page that shows a wrong filter, as it should.
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+async def test_every_page_fits_a_phone_and_a_finger(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: str, direction: str
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
+    async for name in visit(page, busy):
+        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+        assert await page.evaluate(OVERFLOW) <= 0, name
+        assert await page.evaluate(TOO_SMALL) == [], name
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_moves_a_booking_and_cancels_it(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, *, scripts: bool
+) -> None:
+    await book()
+    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts)
+    await page.goto("/")
+    await page.get_by_role("link", name="Jonas Okafor").click()
+    await page.get_by_role("link", name="Reschedule").click()
+    await page.locator("label.slot", has_text="13:00").first.click()
+    await page.get_by_label("Reason (optional)").fill("The train is late")
+    await page.get_by_role("button", name="Move the booking").click()
+    await expect(page.get_by_role("status")).to_contain_text("The booking was moved")
+    await expect(page.get_by_text("Monday 16 March, 13:00 – 13:30")).to_be_visible()
+    await page.get_by_role("link", name="Cancel…").click()
+    await page.get_by_label("Reason (optional)").fill("Ill today, sorry")
+    await page.get_by_role("button", name="Cancel this booking").click()
+    await expect(page.get_by_role("status")).to_contain_text("The booking was cancelled")
+    await expect(page.get_by_role("heading", name="Jonas Okafor", level=1)).to_contain_text("Cancelled")
+    await page.get_by_role("navigation", name="Main").get_by_role("link", name="Bookings").click()
+    await page.get_by_role("link", name="Cancelled", exact=True).click()
+    await expect(page.get_by_role("link", name="Jonas Okafor")).to_contain_text("Ill today, sorry")
+    assert faults == []
+
+
+async def test_a_host_books_for_someone_without_scripts(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user, java_script_enabled=False, viewport=PHONE)
+    await page.goto("/bookings")
+    await page.get_by_role("link", name="New booking").first.click()
+    await page.locator("label.slot", has_text="11:00").first.click()
+    await page.get_by_label("Name of the invitee").fill("Priya Raman")
+    await page.get_by_label("E-mail address of the invitee").fill("priya@raman.example")
+    await page.get_by_role("button", name="Book", exact=True).click()
+
+    await expect(page.get_by_role("status")).to_contain_text("The booking was made")
+    await expect(page.get_by_role("heading", name="Priya Raman")).to_be_visible()
+
+
+async def test_the_palette_finds_pages_by_key(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user)
+    await page.goto("/")
+    await page.keyboard.press("Control+k")
+    await page.keyboard.type("past")
+    await expect(page.get_by_role("option", name="Past bookings")).to_have_attribute("aria-selected", "true")
+    await expect(page.locator("#palette [role=option]:visible")).to_have_count(1)
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/bookings?view=past")
+    await page.keyboard.press("Control+k")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("ArrowUp")
+    await page.keyboard.press("ArrowUp")
+    await expect(page.get_by_role("option", name="Keyboard shortcuts")).to_have_attribute("aria-selected", "true")
+    await page.keyboard.type("zzz")
+    await expect(page.get_by_text("Nothing found")).to_be_visible()
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#palette")).to_be_hidden()
+    assert faults == []
+
+
+async def test_keys_lead_to_pages_and_stay_out_of_fields(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user)
+    await page.goto("/")
+    await page.keyboard.press("g")
+    await page.keyboard.press("b")
+    await page.wait_for_url("**/bookings")
+    await page.keyboard.press("/")
+    await page.keyboard.type("g?h")
+    await expect(page.get_by_label("Name or e-mail address")).to_have_value("g?h")
+    await expect(page.locator("#shortcuts")).to_be_hidden()
+    await page.goto("/account")
+    await page.keyboard.press("/")
+    await page.wait_for_url("**/bookings#q")
+    await expect(page.get_by_label("Name or e-mail address")).to_be_focused()
+    await page.goto("/")
+    await page.keyboard.press("?")
+    await expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+
+
+async def test_without_scripts_the_palette_is_a_page(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user, java_script_enabled=False)
+    await page.goto("/")
+    await expect(page.locator("#palette")).to_be_hidden()
+    await page.get_by_role("link", name="Find…").click()
+    await page.get_by_role("main").get_by_role("link", name="Cancelled bookings").click()
+    await page.wait_for_url("**/bookings?view=cancelled")
+
+
+async def test_the_link_and_the_command_are_copied(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    page, _ = await open_page(
+        browser, client, runtime, user, permissions=["clipboard-read", "clipboard-write"], viewport=PHONE
+    )
+    await page.goto("/")
+    await page.get_by_role("button", name="Copy link").first.click()
+    await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert await page.evaluate("navigator.clipboard.readText()") == "http://127.0.0.1:8000/mara"
+    await page.get_by_role("button", name="Copy link 30 minute meeting").click()
+    await expect(page.get_by_role("button", name="Copied")).to_have_count(2)
+    assert await page.evaluate("navigator.clipboard.readText()") == "http://127.0.0.1:8000/mara/30min"
+    await page.goto("/bookings")
+    await page.get_by_text("Copy as curl").click()
+    await page.get_by_role("button", name="Copy", exact=True).click()
+    await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert "$OPENSLOT_KEY" in await page.evaluate("navigator.clipboard.readText()")

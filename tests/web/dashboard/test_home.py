@@ -1,0 +1,194 @@
+"""The first screen: today, the next days, what needs attention, and the links to share."""
+
+from datetime import timedelta
+
+import httpx2
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.webhooks import operations as webhooks
+from tests.bookings.conftest import MovingClock, offer
+from tests.web.dashboard.conftest import TEN, Book, cancel, fail, listen
+from tests.web.dashboard.test_bookings import copy_booking
+
+NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
+
+
+async def test_a_visitor_is_asked_to_sign_in(client: httpx2.AsyncClient) -> None:
+    answer = await client.get("/")
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+
+
+async def test_today_and_the_next_days_are_in_the_hosts_time(
+    member: httpx2.AsyncClient, runtime: Runtime, book: Book
+) -> None:
+    await book(name="Priya Raman")
+    await book(TEN + timedelta(days=1), name="Hana Kim")
+    await cancel(runtime, await book(TEN + timedelta(hours=2), name="Ivo Horvat"))
+    text = (await member.get("/")).text
+    today, _, later = text.partition("Next days")
+
+    assert "Monday 16 March" in today
+    assert "11:00 – 11:30" in today
+    assert "Priya Raman" in today
+    assert "Tomorrow, 17 March" in later
+    assert "Hana Kim" in later
+    assert "Ivo Horvat" not in text
+
+
+async def test_a_busy_day_is_not_followed_by_an_empty_week(
+    member: httpx2.AsyncClient, runtime: Runtime, book: Book
+) -> None:
+    booking = await book()
+    await copy_booking(runtime, str(booking.id), 60, apart="1 minute")
+    text = (await member.get("/")).text
+
+    assert text.count('class="row"') == 50
+    assert "Nothing is booked" not in text
+    assert "All upcoming bookings" in text
+
+
+async def test_a_failure_is_found_among_any_number_of_later_events(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
+) -> None:
+    await listen(runtime, user)
+    await book()
+    await fail(runtime, clock)
+    await runtime.pool.execute(
+        """insert into events (id, type, at, actor, tenant_id, subject_kind, fact)
+        select gen_random_uuid(), 'contact.created', $2, '{"kind": "public"}', $1, 'contact', '{}'
+        from generate_series(1, 3000)""",
+        user.id,
+        clock.now,
+    )
+
+    assert "Webhook to 127.0.0.1" in (await member.get("/")).text
+
+
+async def test_empty_parts_say_the_next_step(member: httpx2.AsyncClient) -> None:
+    text = (await member.get("/")).text
+
+    assert "Nothing is booked for today." in text
+    assert "Share your link, so that people can book a time." in text
+    assert "Nothing. Every mail, webhook and calendar entry has arrived" in text
+
+
+async def test_the_links_of_public_event_types_can_be_copied(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await offer(runtime, user, "secret", is_private=True)
+    await offer(runtime, user, "closed", active=False)
+    text = (await member.get("/")).text
+
+    assert 'href="http://127.0.0.1:8000/mara"' in text
+    assert "/mara/30min" in text
+    assert "/mara/secret" not in text
+    assert "/mara/closed" not in text
+
+
+async def test_without_an_event_type_nothing_can_be_shared(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        offered, _ = await event_types.list_event_types(work, user)
+        for each in offered:
+            await event_types.set_active(work, each, active=False)
+
+    assert "You have no public event type that can be booked" in (await member.get("/")).text
+
+
+async def test_a_failed_step_needs_attention_until_it_is_tried_again(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
+) -> None:
+    await listen(runtime, user)
+    booking = await book()
+    effect_id = await fail(runtime, clock)
+    shown = (await member.get("/")).text
+    tried = await member.post(f"/home/retry/{effect_id}")
+    after = (await member.get(tried.headers["location"])).text
+
+    assert "Webhook to 127.0.0.1" in shown
+    assert f'href="/bookings/{booking.id}">Jonas Okafor, 30 minute meeting' in shown
+    assert "tried 10 times" in shown
+    assert "1 step failed" in shown
+    assert tried.headers["location"] == "/?done=queued"
+    assert "It will be tried again now." in after
+    assert "Webhook to 127.0.0.1" not in after
+    assert await runtime.pool.fetchval("select state from effects where id = $1", effect_id) == "queued"
+
+
+async def test_a_failed_reminder_needs_attention(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, book: Book
+) -> None:
+    booking = await book(TEN + timedelta(days=3))
+    await fail(runtime, clock, "mail.remind")
+    text = (await member.get("/")).text
+
+    assert "Reminder to jonas@okafor.example" in text
+    assert f'href="/bookings/{booking.id}"' in text
+
+
+async def test_old_failures_are_not_shown_for_ever(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
+) -> None:
+    await listen(runtime, user)
+    await book()
+    effect_id = await fail(runtime, clock)
+    await runtime.pool.execute(
+        "update effects set finished_at = $2 where id = $1", effect_id, clock.now - timedelta(15)
+    )
+
+    assert "Webhook to 127.0.0.1" not in (await member.get("/")).text
+
+
+async def test_a_broken_calendar_and_a_disabled_endpoint_need_attention(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await listen(runtime, user, "https://crm.example/hook")
+    (endpoint,) = await webhooks.list_endpoints(runtime.work(OPERATOR), user)
+    await runtime.pool.execute("update webhook_endpoints set state = 'disabled' where id = $1", endpoint.id)
+    await runtime.pool.execute(
+        """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, failing_since,
+            told_at, last_error, created_at) values
+        ($1, $2, 'caldav', 'dav.example', 'mara at dav.example', '', $3, $3, $3, 'The password is wrong.', $3)""",
+        NOBODY,
+        user.id,
+        TEN - timedelta(days=1),
+    )
+    text = (await member.get("/")).text
+
+    assert "The calendar “mara at dav.example” can&#39;t be read" in text
+    assert "The password is wrong." in text
+    assert "The webhook endpoint https://crm.example/hook was switched off" in text
+
+
+async def test_a_calendar_that_failed_a_moment_ago_needs_no_attention(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await runtime.pool.execute(
+        """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, failing_since,
+            created_at) values ($1, $2, 'caldav', 'dav.example', 'Work', '', $3, $3, $3)""",
+        NOBODY,
+        user.id,
+        TEN,
+    )
+
+    assert "can&#39;t be read" not in (await member.get("/")).text
+
+
+async def test_nothing_of_another_host_is_shown_or_tried_again(
+    member: httpx2.AsyncClient, runtime: Runtime, stranger: User, clock: MovingClock, book: Book
+) -> None:
+    await listen(runtime, stranger)
+    await book(host=stranger, name="Priya Raman")
+    effect_id = await fail(runtime, clock)
+    text = (await member.get("/")).text
+    tried, unknown = await member.post(f"/home/retry/{effect_id}"), await member.post(f"/home/retry/{NOBODY}")
+
+    assert "Priya Raman" not in text
+    assert "Webhook to" not in text
+    assert (tried.status_code, tried.text) == (404, unknown.text)
+    assert await runtime.pool.fetchval("select state from effects where id = $1", effect_id) == "dead"

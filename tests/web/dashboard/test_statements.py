@@ -1,0 +1,60 @@
+"""What a page costs: no more than five statements, however much there is."""
+
+from contextlib import nullcontext
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from tests.access.test_statements import CountingPool
+from tests.bookings.conftest import MovingClock, offer
+from tests.live import connect, serving
+from tests.web.dashboard.conftest import Book, fail, listen, open_session
+from tests.web.dashboard.test_bookings import copy_booking
+
+MOST = 5
+# The session is one of them.
+COSTS = {
+    "/": 4,
+    "/bookings": 4,
+    "/bookings?view=past": 3,
+    "/bookings?q=jonas&type=30min&from=2026-03-01&page=2": 4,
+    "/bookings/export.csv": 2,
+    "/bookings/new?type=30min": 3,
+    "/bookings/{booking}": 4,
+    "/bookings/{booking}/cancel": 2,
+    "/bookings/{booking}/reschedule": 3,
+    "/help": 1,
+}
+
+
+@pytest.mark.parametrize("path", COSTS)
+async def test_no_page_needs_more_statements_where_there_is_more(
+    settings: Settings, runtime: Runtime, user: User, clock: MovingClock, book: Book, path: str
+) -> None:
+    await listen(runtime, user)
+    booking = await book()
+    await fail(runtime, clock)
+    await copy_booking(runtime, str(booking.id), 300)
+    for number in range(12):
+        await offer(runtime, user, f"offer-{number}")
+    session = await open_session(runtime, user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url, connect(url, headers=session) as client:
+        answer = await count(client, pool, path.replace("{booking}", str(booking.id)))
+
+    assert answer == (200, COSTS[path]), pool.asked
+    assert COSTS[path] <= MOST
+
+
+async def count(client: httpx2.AsyncClient, pool: CountingPool, path: str) -> tuple[int, int]:
+    await client.get(path)
+    pool.asked.clear()
+    answer = await client.get(path)
+    return answer.status_code, len(pool.asked)
