@@ -109,7 +109,7 @@ dialog slot{display:block;padding:0 20px 20px}
 
       const dialog = make("dialog", "dialog");
       dialog.ariaLabel = this.#label;
-      dialog.style.colorScheme = theme;
+      if (/^(light|dark)$/.test(theme)) dialog.style.colorScheme = theme;
       const closer = make("button", "close");
       closer.textContent = "×";
       closer.ariaLabel = close;

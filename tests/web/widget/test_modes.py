@@ -82,6 +82,18 @@ async def test_attributes_choose_the_colours_and_the_label(browser: Browser, ser
         await expect(page.get_by_role("button", name="Meet us")).to_have_css("color", "rgb(255, 255, 255)")
 
 
+@pytest.mark.parametrize("theme", ["auto", "unknown"])
+async def test_without_a_theme_the_dialog_follows_the_visitors_system(
+    browser: Browser, service: str, theme: str
+) -> None:
+    markup = widget(service, "popup", theme=theme)
+    async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
+        for scheme, ink in (("light", "rgb(0, 0, 0)"), ("dark", "rgb(255, 255, 255)")):
+            page, _ = await open_site(browser, address, color_scheme=scheme)
+            await page.get_by_role("button", name="Book a call").click()
+            await expect(page.get_by_role("dialog")).to_have_css("color", ink)
+
+
 @pytest.mark.parametrize("mode", ["popup", "floating"])
 async def test_the_popup_traps_the_focus_and_returns_it(browser: Browser, service: str, mode: str) -> None:
     async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
