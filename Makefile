@@ -63,7 +63,7 @@ chromium: setup ## Install a Chromium for the browser tests where there is none
 mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run
 	@scripts/install-mcp-peers $(BIN)/python
 
-bench: setup ## Measure, as ratios within one run
+bench: setup chromium ## Measure, as ratios within one run
 	@$(BIN)/python -m benchmarks
 
 record: setup ## At a release: record its statements and facts

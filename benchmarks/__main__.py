@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import agents, effects, engine, growth, scim
+from benchmarks import agents, effects, engine, growth, pages, scim
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, list_made, set_up
@@ -33,6 +33,8 @@ def main() -> None:
     scim.main()
     print()
     agents.main()
+    print()
+    pages.main()
     print()
     growth.main([])
 

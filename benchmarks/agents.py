@@ -7,12 +7,11 @@ from collections.abc import Iterator
 import asyncpg
 import msgspec
 import uvloop
-from msgspec import Struct
 
-from benchmarks.load import Result, send
+from benchmarks.load import send
+from benchmarks.rows import Row, measure_rows
 from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
-from benchmarks.turns import measure_in_turns
 from openslot.access.keys import AGENTS, CredentialKind, new_key
 from openslot.agents.door import PATH
 from openslot.core.clock import system_clock
@@ -27,22 +26,12 @@ KEYS_OF_AN_AGENT = 10
 MAY_LIST_BOOKINGS = ("support", "cto", "data", "orchestrator", "customer_success")
 
 
-class AgentRow(Struct, frozen=True, kw_only=True):
-    """One row of the table."""
-
-    name: str
-    requests: Iterator[bytes]
-    count: int
-    at_least: str = ""
-    beyond: str = ""
-
-
 def main() -> None:
     """Write bookings and keys, measure against the ceiling, print a table."""
     with stage() as here:
         keys = asyncio.run(_set_up(here))
         with ceiling(here) as top, service(here) as own:
-            uvloop.run(_measure((top.port, own.port), keys))
+            uvloop.run(measure_rows((top.port, own.port), rows(keys)))
 
 
 async def _set_up(here: Stage) -> dict[str, list[str]]:
@@ -73,21 +62,21 @@ async def _make_keys(connection: asyncpg.Connection) -> dict[str, list[str]]:
     return keys
 
 
-def rows(keys: dict[str, list[str]]) -> list[AgentRow]:
+def rows(keys: dict[str, list[str]]) -> list[Row]:
     """List what is measured."""
     everyone = [key for made in keys.values() for key in made]
     readers = [key for agent in MAY_LIST_BOOKINGS for key in keys[agent]]
     return [
-        AgentRow(
+        Row(
             name="tools/call check_budget, audited",
             requests=_calls(everyone, "check_budget"),
             count=6_000,
             at_least="0.25",
             beyond="0.40",
         ),
-        AgentRow(name="tools/call list_bookings, audited", requests=_calls(readers, "list_bookings"), count=2_000),
-        AgentRow(name="tools/call no_such_tool, audited", requests=_calls(everyone, "no_such_tool"), count=4_000),
-        AgentRow(name="ping", requests=_messages(everyone, {"method": "ping"}), count=6_000),
+        Row(name="tools/call list_bookings, audited", requests=_calls(readers, "list_bookings"), count=2_000),
+        Row(name="tools/call no_such_tool, audited", requests=_calls(everyone, "no_such_tool"), count=4_000),
+        Row(name="ping", requests=_messages(everyone, {"method": "ping"}), count=6_000),
     ]
 
 
@@ -100,23 +89,6 @@ def _messages(keys: list[str], asked: dict[str, object]) -> Iterator[bytes]:
     requests = [send("POST", PATH, key, msgspec.Raw(body)) for key in keys]
     # The door refuses requests to names that are not the installation's own.
     return itertools.cycle([request.replace(b"Host: bench", b"Host: localhost", 1) for request in requests])
-
-
-async def _measure(ports: tuple[int, int], keys: dict[str, list[str]]) -> None:
-    print(f"{'operation':<36}{'req/s':>9}{'p95 ms':>9}{'ceiling':>9}{'ratio':>8}{'at least':>10}{'beyond':>8}")
-    for row in rows(keys):
-        _print_row(row, *await measure_in_turns(ports, row.requests, count=row.count))
-
-
-def _print_row(row: AgentRow, top: Result, own: Result) -> None:
-    if set(own.statuses) != {200}:
-        raise SystemExit(f"{row.name} answered {own.statuses}")
-    ratio = own.per_second / top.per_second
-    print(
-        f"{row.name:<36}{own.per_second:>9.0f}{own.p95_ms:>9.1f}{top.per_second:>9.0f}{ratio:>8.2f}"
-        f"{row.at_least:>10}{row.beyond:>8}",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

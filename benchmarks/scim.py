@@ -10,12 +10,11 @@ from uuid import UUID
 import asyncpg
 import msgspec
 import uvloop
-from msgspec import Struct
 
-from benchmarks.load import Result, get
+from benchmarks.load import get
+from benchmarks.rows import Row, measure_rows
 from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
-from benchmarks.turns import measure_in_turns
 from openslot.access.keys import CredentialKind, new_key
 from openslot.core.clock import system_clock
 from openslot.core.ids import new_id
@@ -29,22 +28,12 @@ TOKENS = 100
 BASE = "/api/scim/v2/Users"
 
 
-class Row(Struct, frozen=True, kw_only=True):
-    """One row of the table."""
-
-    name: str
-    requests: Iterator[bytes]
-    count: int
-    at_least: str = ""
-    beyond: str = ""
-
-
 def main() -> None:
     """Write the members, measure against the ceiling, print a table."""
     with stage() as here:
         tokens = asyncio.run(_set_up(here))
         with ceiling(here) as top, service(here) as own:
-            uvloop.run(_measure((top.port, own.port), tokens))
+            uvloop.run(measure_rows((top.port, own.port), rows(tokens)))
 
 
 async def _set_up(here: Stage) -> list[str]:
@@ -138,23 +127,6 @@ def _asked(tokens: list[str], filter_: str) -> Iterator[bytes]:
     dice = random.Random(7)
     while True:
         yield get(f"{BASE}?filter={quote(filter_.format(dice.randrange(MEMBERS)))}", dice.choice(tokens))
-
-
-async def _measure(ports: tuple[int, int], tokens: list[str]) -> None:
-    print(f"{'operation':<34}{'req/s':>9}{'p95 ms':>9}{'ceiling':>9}{'ratio':>8}{'at least':>10}{'beyond':>8}")
-    for row in rows(tokens):
-        _print_row(row, *await measure_in_turns(ports, row.requests, count=row.count))
-
-
-def _print_row(row: Row, top: Result, own: Result) -> None:
-    if set(own.statuses) != {200}:
-        raise SystemExit(f"{row.name} answered {own.statuses}")
-    ratio = own.per_second / top.per_second
-    print(
-        f"{row.name:<34}{own.per_second:>9.0f}{own.p95_ms:>9.1f}{top.per_second:>9.0f}{ratio:>8.2f}"
-        f"{row.at_least:>10}{row.beyond:>8}",
-        flush=True,
-    )
 
 
 if __name__ == "__main__":

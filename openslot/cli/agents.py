@@ -18,6 +18,7 @@ app = typer.Typer(help="Agents, their levels and scopes.", no_args_is_help=True,
 app.add_typer(approvals, name="approvals")
 app.command("emails")(list_emails)
 
+
 Slug = Annotated[str, typer.Argument(help="The agent's name, as in `agent list`")]
 
 
@@ -57,11 +58,9 @@ def set_level(
     as_json: AsJson = False,
 ) -> None:
     """Change how far an agent acts on its own."""
-    if level.upper() not in Level.__members__:
-        raise Invalid(details={"level": f"must be one of {', '.join(Level.__members__)}"})
 
     async def do(work: Work) -> AgentSetup:
-        await operations.set_level(work, slug, Level[level.upper()])
+        await operations.set_level(work, slug, _read_level(level))
         return await operations.get_agent(work, slug)
 
     _print(with_work(do), as_json=as_json)
@@ -84,6 +83,12 @@ def set_scopes(
         return await operations.get_agent(work, slug)
 
     _print(with_work(do), as_json=as_json)
+
+
+def _read_level(name: str) -> Level:
+    if name.upper() not in Level.__members__:
+        raise Invalid(details={"level": f"must be one of {', '.join(Level.__members__)}"})
+    return Level[name.upper()]
 
 
 def _print(agent: AgentSetup, *, as_json: bool) -> None:

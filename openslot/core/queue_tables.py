@@ -4,8 +4,6 @@ import re
 from importlib.metadata import version
 
 import asyncpg
-from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
-from pgqueuer.adapters.persistence.queries import Queries
 
 OURS = version("pgqueuer")
 # An upgrade by the queue changes the tables to what its own version declares, even if a newer version has upgraded them
@@ -21,6 +19,10 @@ async def is_queue_ready(connection: asyncpg.Connection) -> bool:
 
 async def prepare_queue(connection: asyncpg.Connection) -> None:
     """Create or upgrade the queue's tables; can be repeated."""
+    # Loading the queue's code takes a third of a web process's start, and is needed only to change its tables.
+    from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver  # noqa: PLC0415
+    from pgqueuer.adapters.persistence.queries import Queries  # noqa: PLC0415
+
     queue = Queries(AsyncpgDriver(connection))
     if await queue.schema_is_installed():
         await queue.upgrade()

@@ -108,7 +108,8 @@ update agent_chain set records = 3, last = (select signature from agent_calls wh
 CUT_WITH_ITS_END_AS_IF_NEW = CUT_WITH_ITS_END + "; update agent_chain set signature = null"
 ADDED = """
 insert into agent_calls
-select (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'no', 6))).* from agent_calls a where no = 5"""
+select (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'no', 6))).*
+from agent_calls a where no = 5"""
 
 
 @pytest.mark.parametrize(

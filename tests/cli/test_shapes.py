@@ -29,6 +29,7 @@ BEHIND = "delete from migrations where name = $1"
 AHEAD = "insert into migrations (name, checksum) values ('9999_future.sql', '')"
 # What the command line itself wants to know before it goes to the database.
 ALSO = {
+    "agent scopes": ["--default"],
     "calendar connect": ["--ics", "https://feed.example/calendar.ics"],
     "key create": ["--user", "mara@lindqvist.example"],
     "key list": ["--user", "mara@lindqvist.example"],

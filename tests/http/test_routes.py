@@ -7,7 +7,8 @@ from tests.http.routes import JSON_API, OPERATIONS, REST, Operation
 
 # The operations whose success is not 200.
 OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /api/scim/v2/Users/{user_id}": 204}
-# Those that check or hash a password, reads that are sent as a body, and forms whose limit is counted by their handler.
+# Those that check or hash a password, reads that are sent as a body, forms whose limit is counted by their handler,
+# and tools, each of which says what it needs.
 WITHOUT = {
     "/login",
     "/account/password",
@@ -18,6 +19,7 @@ WITHOUT = {
     "/{username}/{slug}",
     "/manage/{token}/reschedule",
     "/manage/{token}/cancel",
+    "/api/admin/agent-mcp",
 }
 
 

@@ -83,6 +83,14 @@ async def test_a_day_says_how_many_times_it_has(client: httpx2.AsyncClient, intr
     assert '<div class="day" data-day="2026-03-17" hidden>' in page
 
 
+async def test_every_month_has_six_weeks_so_that_nothing_below_moves(
+    client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    for month in ("2026-03", "2026-04", "2027-02"):
+        grid = (await client.get(PAGE, params={"month": month})).text.partition("<tbody")[2].partition("</tbody>")[0]
+        assert grid.count("<tr>") == 6, month
+
+
 async def test_a_day_without_times_leads_to_the_next_one(client: httpx2.AsyncClient, intro: EventType) -> None:
     page = (await client.get(PAGE, params={"date": "2026-03-21"})).text
 

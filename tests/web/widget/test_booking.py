@@ -19,8 +19,9 @@ def element(service: str, mode: str) -> str:
 
 
 async def book(page: Page, frame: FrameLocator) -> None:
-    """Choose the first open time and fill in the form."""
-    await frame.get_by_role("button", name=TIME).first.click()
+    """Choose the first open time and, once it is held, fill in the form."""
+    async with page.expect_response(lambda response: response.url.endswith("/api/public/holds")):
+        await frame.get_by_role("button", name=TIME).first.click()
     await frame.get_by_label("Your name").fill("Jonas Okafor")
     await frame.get_by_label("E-mail address", exact=True).fill("jonas@okafor.example")
     await frame.get_by_role("button", name="Confirm booking").click()

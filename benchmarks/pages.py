@@ -1,0 +1,89 @@
+"""Pages: how many a second beside the ceiling, and how soon a visitor on a slow phone sees the booking page."""
+
+import asyncio
+import itertools
+import random
+import shutil
+
+import asyncpg
+import uvloop
+from playwright.async_api import ViewportSize, async_playwright
+
+from benchmarks.load import get
+from benchmarks.rows import Row, measure_rows
+from benchmarks.scenery import make_ceiling
+from benchmarks.stage import Stage, ceiling, service, stage
+from openslot.core.clock import system_clock
+from openslot.core.migrate import migrate
+from openslot.demo.large import make_large
+
+HOSTS, BOOKINGS = 1_000, 100_000
+# A phone of the middle class on a fair mobile network.
+PHONE: ViewportSize = {"width": 390, "height": 844}
+NETWORK = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
+SLOWER = 4
+VISITS = 5
+MOST_SECONDS = 1.0
+LARGEST = """
+new Promise(tell => new PerformanceObserver(list => tell(list.getEntries().at(-1).startTime))
+    .observe({type: "largest-contentful-paint", buffered: true}))"""
+
+
+def main() -> None:
+    """Write hosts with bookings, measure, print."""
+    with stage() as here:
+        names = asyncio.run(_set_up(here))
+        with ceiling(here) as top, service(here) as own:
+            uvloop.run(measure_rows((top.port, own.port), rows(names)))
+            asyncio.run(_print_largest_paint(f"http://127.0.0.1:{own.port}/{names[0]}/30min"))
+
+
+def rows(names: list[str]) -> list[Row]:
+    """List what is measured."""
+    return [
+        Row(
+            name="booking page, first month in it",
+            requests=itertools.cycle([get(f"/{name}/30min") for name in names]),
+            count=600,
+            at_least="0.10",
+            beyond="0.20",
+        ),
+        Row(name="host's page", requests=itertools.cycle([get(f"/{name}") for name in names]), count=1_500),
+    ]
+
+
+async def _set_up(here: Stage) -> list[str]:
+    await migrate(here.url)
+    connection = await asyncpg.connect(here.url)
+    try:
+        await make_ceiling(connection)
+        await make_large(connection, hosts=HOSTS, bookings=BOOKINGS, now=system_clock(), progress=lambda _: None)
+        await connection.execute("vacuum analyze")
+        names = [row["username"] for row in await connection.fetch("select username from users order by no")]
+    finally:
+        await connection.close()
+    return random.Random(7).sample(names, len(names))
+
+
+async def _print_largest_paint(url: str) -> None:
+    """Open the page some times as a slow phone does, each time with nothing kept."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        seconds = []
+        for _ in range(VISITS):
+            context = await browser.new_context(viewport=PHONE, device_scale_factor=3, is_mobile=True)
+            page = await context.new_page()
+            devtools = await context.new_cdp_session(page)
+            await devtools.send("Network.enable")
+            await devtools.send("Network.emulateNetworkConditions", NETWORK)
+            await devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+            await page.goto(url, wait_until="networkidle")
+            seconds.append(await page.evaluate(LARGEST) / 1000)
+            await context.close()
+        await browser.close()
+    middle = sorted(seconds)[VISITS // 2]
+    print(f"\nbooking page on a slow phone: largest paint after {middle:.2f} s (aim: {MOST_SECONDS:.1f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
