@@ -23,13 +23,13 @@ from openslot.web.dashboard.slots import list_choices
 from openslot.web.pages import page, redirect
 
 
-class CancelForm(Struct, frozen=True, kw_only=True):
+class HostCancelForm(Struct, frozen=True, kw_only=True):
     """Why a booking is cancelled."""
 
     reason: Reason = ""
 
 
-class RescheduleForm(Struct, frozen=True, kw_only=True):
+class HostRescheduleForm(Struct, frozen=True, kw_only=True):
     """Where a booking is moved to, and why."""
 
     start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
@@ -48,7 +48,7 @@ async def show_cancel(work: Work, user: User, booking_id: UUID) -> Response:
 
 
 @post("/bookings/{booking_id}/cancel")
-async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[CancelForm]) -> Response:
+async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
     """Cancel a booking."""
     ref = BookingRef(booking_id, user.id)
     if form.faults:
@@ -71,7 +71,7 @@ async def show_reschedule_form(request: Request, work: Work, user: User, booking
 
 
 @post("/bookings/{booking_id}/reschedule")
-async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[RescheduleForm]) -> Response:
+async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm]) -> Response:
     """Move a booking to the slot that was chosen."""
     ref = BookingRef(booking_id, user.id)
     if not form.faults:
@@ -85,7 +85,7 @@ async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: For
     return redirect(f"/bookings/{booking_id}?done=moved")
 
 
-def _cancel_page(work: Work, user: User, details: BookingDetails, form: Form[CancelForm]) -> Response:
+def _cancel_page(work: Work, user: User, details: BookingDetails, form: Form[HostCancelForm]) -> Response:
     booking = details.booking
     return page(
         "dashboard/cancel.html",
@@ -101,7 +101,7 @@ def _cancel_page(work: Work, user: User, details: BookingDetails, form: Form[Can
 
 
 async def _reschedule_page(
-    work: Work, user: User, details: BookingDetails, form: Form[RescheduleForm], *, first: date | None
+    work: Work, user: User, details: BookingDetails, form: Form[HostRescheduleForm], *, first: date | None
 ) -> Response:
     booking = details.booking
     slots = await list_choices(work, user, ByBooking(booking.event_type_id), first=first, moved=booking)

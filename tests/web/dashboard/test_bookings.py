@@ -126,8 +126,8 @@ async def test_long_lists_have_pages_that_keep_the_filter(
     last = (await member.get("/bookings?q=jonas&page=3")).text
     beyond = await member.get("/bookings?page=9")
 
-    assert first.count('class="row"') == 25
-    assert last.count('class="row"') == 10
+    assert first.count('class="booking-row"') == 25
+    assert last.count('class="booking-row"') == 10
     assert "Page 1 of 3" in first
     assert 'href="/bookings?q=jonas&amp;page=2"' in first
     assert 'href="/bookings?q=jonas&amp;page=2"' in last

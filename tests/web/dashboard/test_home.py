@@ -46,7 +46,7 @@ async def test_a_busy_day_is_not_followed_by_an_empty_week(
     await copy_booking(runtime, str(booking.id), 60, apart="1 minute")
     text = (await member.get("/")).text
 
-    assert text.count('class="row"') == 50
+    assert text.count('class="booking-row"') == 50
     assert "Nothing is booked" not in text
     assert "All upcoming bookings" in text
 
