@@ -1,7 +1,7 @@
 """Every page, light and dark: no fault for axe, nothing wider than a phone, nothing too small for a finger."""
 
 from collections.abc import AsyncIterator
-from typing import Literal
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -28,7 +28,7 @@ TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, te
 AXE = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
 AXE_ON_COLORS = {"runOnly": ["color-contrast", "link-in-text-block"], "resultTypes": ["violations"]}
 # The same page in the dark differs by its colors alone.
-SCHEMES: tuple[tuple[Literal["light", "dark"], dict[str, object]], ...] = (("light", AXE), ("dark", AXE_ON_COLORS))
+SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {"light": AXE, "dark": AXE_ON_COLORS}
 OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
 
 
@@ -88,7 +88,7 @@ async def test_axe_finds_no_fault_on_any_page(browser: Browser, client: httpx2.A
     context = await browser.new_context(base_url=str(client.base_url), viewport=WIDE, reduced_motion="reduce")
     page = await context.new_page()
     async for name in visit(page, runtime):
-        for scheme, options in SCHEMES:
+        for scheme, options in SCHEMES.items():
             await page.emulate_media(color_scheme=scheme)
             found = await Axe().run(page, options=options)
             assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"

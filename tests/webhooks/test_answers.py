@@ -22,6 +22,7 @@ from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
+from openslot.webhooks.rules import ANSWER_WITHIN
 from tests.bookings.conftest import MovingClock
 from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
 from tests.core.test_outbound_pinning import Identity
@@ -114,14 +115,13 @@ async def test_one_who_hangs_up_and_one_who_is_not_there_have_failed(
 
 
 def test_an_endpoint_has_15_seconds_to_answer() -> None:
-    within = reactions.ANSWER_WITHIN
-    assert within == timedelta(seconds=15)
+    assert timedelta(seconds=15) == ANSWER_WITHIN
 
 
 async def test_one_who_never_ends_and_one_who_never_begins_have_failed_when_the_time_is_over(
     runtime: Runtime, add: Add, happen: Happen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    within = reactions.ANSWER_WITHIN if LONG else timedelta(seconds=1)
+    within = ANSWER_WITHIN if LONG else timedelta(seconds=1)
     monkeypatch.setattr(reactions, "ANSWER_WITHIN", within)
     async with receiving(tarpit) as pit, receiving(say_nothing) as silent:
         await add(pit.url)
