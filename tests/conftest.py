@@ -26,6 +26,7 @@ from tests.databases import UNSAFE_AND_FAST, copy_data_dir, new_database, prepar
 from tests.live import connect, serving
 from tests.once import made_once
 from tests.order import put_longest_first
+from tests.racing import WebPair, running_pair
 from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
 PASSWORD = "correct horse battery"
@@ -91,6 +92,20 @@ async def database_url(
         await shared_database.put_back()
         if left:
             raise LeftRunningError(f"the test has left tasks running: {left}")
+
+
+@pytest.fixture(scope="session")
+async def long_running_pair(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[WebPair]:
+    """The two web processes of all tests that need two and neither stop nor change them."""
+    async with new_database(postgres) as url, running_pair(url, tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
+
+
+@pytest.fixture
+async def web_pair(long_running_pair: WebPair) -> AsyncIterator[WebPair]:
+    """Two web processes on a database without rows."""
+    yield long_running_pair
+    await long_running_pair.database.put_back()
 
 
 @pytest.fixture

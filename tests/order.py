@@ -7,7 +7,7 @@ LONGEST = (
     "tests/journeys/",
     "tests/cli/test_secret.py",
     "tests/contracts/test_openapi.py",
-    "tests/hostile/test_passwords.py",
+    "tests/hostile/test_passwords_in_two_processes.py",
     "tests/hostile/test_full_disk.py",
     "tests/webhooks/test_holding_up.py",
     "tests/webhooks/test_answers.py",

@@ -5,14 +5,27 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
-from openslot.core.config import Settings
+from msgspec import Struct
+
+from openslot.core.config import Settings, load_settings
 from openslot.core.db import Db
+from openslot.runtime import open_runtime
+from tests.shared_database import SharedDatabase, sharing_with_processes
 
 FREE = 1_000_000
+
+
+class WebPair(Struct, frozen=True, kw_only=True):
+    """Two web processes that run on from test to test, and the database that they share with the tests."""
+
+    settings: Settings
+    urls: tuple[str, ...]
+    database: SharedDatabase
+
 
 # Two live claims of one host that share time.
 OVERLAPS = """
@@ -57,6 +70,18 @@ async def find_disorder(db: Db) -> dict[str, int]:
     """Count every kind of fault that bookings and claims may never have, and tell those that are there."""
     found = {name: await db.fetchval(question) for name, question in FAULTS.items()}
     return {name: count for name, count in found.items() if count}
+
+
+@asynccontextmanager
+async def running_pair(url: str, data_dir: Path) -> AsyncIterator[WebPair]:
+    """Run two web processes on a database of their own."""
+    settings = load_settings({"database_url": url, "data_dir": data_dir, "log_level": "error"}, environ={})
+    # The processes keep the data keys that they find, so those are here before the tables are remembered.
+    async with open_runtime(settings):
+        pass
+    with web_processes(settings) as urls:
+        async with sharing_with_processes(url) as shared:
+            yield WebPair(settings=settings, urls=tuple(urls), database=shared)
 
 
 @contextmanager

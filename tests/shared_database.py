@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
 
-from tests.kept_connections import KeptConnections, keeping_connections
+from tests.kept_connections import keeping_connections
 
 GUARD = """
 create schema guard;
@@ -26,7 +26,9 @@ OTHERS = """
 select pid, coalesce(nullif(query, ''), state, 'a connection') as query from pg_stat_get_activity(null)
 where datid = (select oid from pg_database where datname = current_database())
 and pid <> all($1::int[]) and backend_type = 'client backend'"""
-END_OTHERS = f"select pg_terminate_backend(pid, 5000) from ({OTHERS}) others"
+# Other processes that run on between tests keep their connections, but may not be in the middle of something.
+BUSY_OTHERS = f"{OTHERS} and state is distinct from 'idle'"
+END_OTHERS = "select pg_terminate_backend(pid, 5000) from ({others}) others"
 MIGRATIONS = "migrations"
 PUT_BACK = {
     "rows": "delete from {name}",
@@ -47,10 +49,18 @@ class LeftRunningError(AssertionError):
 class SharedDatabase:
     """A migrated database whose tables are put back after each test."""
 
-    def __init__(self, url: str, connection: asyncpg.Connection, idle: KeptConnections) -> None:
+    def __init__(
+        self,
+        url: str,
+        connection: asyncpg.Connection,
+        idle: Iterable[asyncpg.Connection] = (),
+        *,
+        find_others: str = OTHERS,
+    ) -> None:
         self.url = url
         self._connection = connection
         self._idle = idle
+        self._find_others = find_others
         self._find_changed = ""
 
     async def begin(self) -> None:
@@ -98,9 +108,9 @@ class SharedDatabase:
         """Wait for connections that are about to close, and end those that stay."""
         known = [one.get_server_pid() for one in (self._connection, *self._idle)]
         deadline = time.monotonic() + WITHIN
-        while others := await self._connection.fetch(OTHERS, known):
+        while others := await self._connection.fetch(self._find_others, known):
             if time.monotonic() > deadline:
-                await self._connection.execute(END_OTHERS, known)
+                await self._connection.execute(END_OTHERS.format(others=self._find_others), known)
                 return [row["query"] for row in others]
             await asyncio.sleep(0.005)
         return []
@@ -116,6 +126,16 @@ async def sharing(url: str) -> AsyncIterator[SharedDatabase]:
         yield shared
         await kept.close()
         await connection.close()
+
+
+@asynccontextmanager
+async def sharing_with_processes(url: str) -> AsyncIterator[SharedDatabase]:
+    """Share a database with processes that run on from test to test."""
+    connection = await asyncpg.connect(url)
+    shared = SharedDatabase(url, connection, find_others=BUSY_OTHERS)
+    await shared.begin()
+    yield shared
+    await connection.close()
 
 
 async def end_tasks(before: set[asyncio.Task[Any]]) -> list[str]:

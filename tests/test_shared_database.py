@@ -12,7 +12,7 @@ from openslot.core.profiles import JOBS
 from openslot.core.work import Runtime
 from tests import shared_database
 from tests.databases import new_database
-from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
+from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing, sharing_with_processes
 
 TABLES = "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname !~ '^(pg_|information_schema$)'"
 LAST_VALUES = "select sequencename, last_value from pg_sequences order by 1"
@@ -135,6 +135,25 @@ async def test_an_open_transaction_fails_the_test_and_is_ended(
     await shared.put_back()
 
     assert operator.is_closed()
+
+
+async def test_processes_that_run_on_keep_their_connections_but_may_not_be_in_a_transaction(
+    postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_database, "WITHIN", 0.05)
+    async with new_database(postgres) as url:
+        process = await asyncpg.connect(url)
+        await process.execute("create table notes (note text)")
+        async with sharing_with_processes(url) as shared:
+            await process.execute("insert into notes values ('done')")
+            await shared.put_back()
+            left = await process.fetchval("select count(*) from notes")
+            await process.execute("begin; insert into notes values ('open')")
+            with pytest.raises(LeftRunningError, match="insert into notes"):
+                await shared.put_back()
+
+    assert left == 0
+    assert process.is_closed()
 
 
 async def test_a_task_that_is_left_is_named_and_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

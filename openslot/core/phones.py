@@ -3,8 +3,6 @@
 import re
 from typing import ClassVar
 
-import phonenumbers
-
 from openslot.core.checked import CheckedText
 from openslot.i18n import Text
 
@@ -32,6 +30,9 @@ class PhoneFilter(CheckedText):
 
 def parse_phone(text: str) -> str:
     """Normalise a phone number as people write it to E.164, or raise a `ValueError` that says what is wrong."""
+    # Loaded with the first number: few processes ever see one, and every start would wait for the library.
+    import phonenumbers  # noqa: PLC0415
+
     if not text.startswith(("+", " ")):
         raise ValueError(Text("must begin with + and the country code, such as +493012345678"))
     if not _WRITTEN.fullmatch(text):

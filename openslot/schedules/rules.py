@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
 
-import holidays
-
 from openslot.core.text import is_line
 from openslot.core.zones import find_zone
 from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
@@ -60,7 +58,7 @@ def find_holiday(schedule: Schedule, on: date) -> str | None:
 @lru_cache(maxsize=2048)
 def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
     """List a year's public holidays with their names, days off in lieu included."""
-    found = holidays.country_holidays(calendar.country, subdiv=calendar.region, years=year, language="en_US")
+    found = _load(calendar, years=year, language="en_US")
     return {on: name for on, name in found.items() if on.year == year}
 
 
@@ -89,10 +87,17 @@ def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
 @lru_cache(maxsize=2048)
 def _has_holidays(calendar: HolidayCalendar) -> bool:
     try:
-        holidays.country_holidays(calendar.country, subdiv=calendar.region)
+        _load(calendar)
     except NotImplementedError:
         return False
     return True
+
+
+def _load(calendar: HolidayCalendar, *, years: int | None = None, language: str | None = None) -> Mapping[date, str]:
+    # Loaded for the first schedule that has holidays: every start of a process would wait for the library.
+    from holidays import country_holidays  # noqa: PLC0415
+
+    return country_holidays(calendar.country, subdiv=calendar.region, years=years, language=language)
 
 
 def _name_faults(schedule: Schedule) -> dict[str, str]:

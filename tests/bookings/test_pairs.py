@@ -35,7 +35,7 @@ from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
 from tests.live import connect
-from tests.racing import find_disorder, web_processes
+from tests.racing import WebPair, find_disorder
 
 ROUNDS = 40 if os.environ.get("OPENSLOT_LONG") else 3
 INVITEE = Invitee(name="Li Wei", email="li@wei.example", zone="UTC")
@@ -187,6 +187,12 @@ NEED_A_BOOKING = {reschedule, reschedule_by_form, cancel}
 
 
 @pytest.fixture
+def settings(web_pair: WebPair) -> Settings:
+    """Settings of the two web processes."""
+    return web_pair.settings
+
+
+@pytest.fixture
 async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
     """A runtime on the real clock, as the web processes have it."""
     async with open_runtime(settings) as opened:
@@ -194,11 +200,10 @@ async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
 
 
 @pytest.fixture
-async def clients(settings: Settings) -> AsyncIterator[list[httpx2.AsyncClient]]:
+async def clients(web_pair: WebPair) -> AsyncIterator[list[httpx2.AsyncClient]]:
     """One client for each of two web processes."""
-    with web_processes(settings) as urls:
-        async with AsyncExitStack() as stack:
-            yield [await stack.enter_async_context(connect(url, timeout=60)) for url in urls]
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(connect(url, timeout=60)) for url in web_pair.urls]
 
 
 async def prepare(runtime: Runtime, clients: list[httpx2.AsyncClient], pair: set[Writer], *, seats: int) -> Round:

@@ -20,7 +20,7 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer
 from tests.live import connect
-from tests.racing import find_disorder, web_processes
+from tests.racing import WebPair, find_disorder
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS, CLIENTS = (200, 50) if LONG else (6, 50)
@@ -31,6 +31,12 @@ Clients = list[httpx2.AsyncClient]
 
 
 @pytest.fixture
+def settings(web_pair: WebPair) -> Settings:
+    """Settings of the two web processes."""
+    return web_pair.settings
+
+
+@pytest.fixture
 async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
     """A runtime on the real clock, as the web processes have it."""
     async with open_runtime(settings) as opened:
@@ -38,12 +44,11 @@ async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
 
 
 @pytest.fixture
-async def clients(settings: Settings) -> AsyncIterator[Clients]:
+async def clients(web_pair: WebPair) -> AsyncIterator[Clients]:
     """One client for each of two web processes."""
-    with web_processes(settings) as urls:
-        async with AsyncExitStack() as stack:
-            limits = httpx2.Limits(max_connections=100)
-            yield [await stack.enter_async_context(connect(url, timeout=60, limits=limits)) for url in urls]
+    async with AsyncExitStack() as stack:
+        limits = httpx2.Limits(max_connections=100)
+        yield [await stack.enter_async_context(connect(url, timeout=60, limits=limits)) for url in web_pair.urls]
 
 
 @pytest.fixture

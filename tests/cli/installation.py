@@ -18,6 +18,10 @@ from typing import Any
 
 import httpx2
 import psutil
+import pytest
+from typer.testing import CliRunner
+
+from openslot.cli.commands import app
 
 READY_WITHIN = 60.0
 END_WITHIN = 50.0
@@ -94,6 +98,16 @@ class Installation:
         code, out, err = self.run(*arguments, "--json")
         assert code == 0, err
         return json.loads(out)
+
+    def told_here(self, *arguments: str) -> Any:
+        """Run a command for its JSON without a process of its own, where that is not what a test is about."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.data_dir)
+            for name, value in self.environment.items():
+                patch.setenv(name, value)
+            result = CliRunner().invoke(app, [*arguments, "--json"])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
 
     def wait_until_ready(self, path: str = "/readyz", within: float = READY_WITHIN) -> None:
         """Wait until database, migrations and a worker are there."""

@@ -115,22 +115,28 @@ def applied(settings: Settings) -> set[str]:
     return asyncio.run(do())
 
 
+def refused(cli: Any, words: list[str]) -> str | None:
+    try:
+        cli(*words)
+    except StartupError as fault:
+        return str(fault)
+    return None
+
+
 def test_all_commands_are_here() -> None:
     assert len(ON_THE_SHAPE) > 20
     assert {"seed", "explain", "user list", "webhook test"} <= set(ON_THE_SHAPE)
 
 
-@pytest.mark.parametrize("words", ON_THE_SHAPE.values(), ids=ON_THE_SHAPE)
-def test_a_database_that_is_behind_is_neither_used_nor_migrated(cli: Any, settings: Settings, words: list[str]) -> None:
+def test_a_database_that_is_behind_is_neither_used_nor_migrated(cli: Any, settings: Settings) -> None:
     change(settings, BEHIND, NEWEST)
+    before = applied(settings)
 
-    with pytest.raises(StartupError) as caught:
-        cli(*words)
+    said = {name: refused(cli, words) for name, words in ON_THE_SHAPE.items()}
 
-    assert str(caught.value) == (
-        "The database is behind this version of Openslot by 1 migration. Run `openslot migrate` first."
-    )
-    assert NEWEST not in applied(settings)
+    behind = "The database is behind this version of Openslot by 1 migration. Run `openslot migrate` first."
+    assert said == dict.fromkeys(ON_THE_SHAPE, behind)
+    assert applied(settings) == before
 
 
 def test_a_database_that_is_ahead_is_used_as_it_is(cli: Any, settings: Settings) -> None:

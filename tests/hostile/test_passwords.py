@@ -27,11 +27,8 @@ from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
 from tests.conftest import PASSWORD
-from tests.live import connect
-from tests.racing import web_processes
 
 NEW = "a fresh long password"
-ROUNDS = 6
 # Verified like any other, in less time.
 CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
@@ -196,63 +193,6 @@ async def test_what_can_be_no_address_never_reaches_the_database(runtime: Runtim
         await access.sign_in(runtime.work(PUBLIC), email=email, password=PASSWORD, address="192.0.2.1", user_agent="")
 
     assert counting.asked == []
-
-
-async def test_over_two_web_processes_no_session_of_the_old_password_is_left(settings: Settings, user: User) -> None:
-    survivors, begun = [], 0
-    with web_processes(settings) as urls:
-        for turn in range(ROUNDS):
-            old, new = (PASSWORD, NEW) if turn % 2 == 0 else (NEW, PASSWORD)
-            here, there = urls if turn % 3 else reversed(urls)
-            async with connect(here, timeout=60) as owner:
-                await owner.post("/login", data={"email": user.email, "password": old})
-                changing = asyncio.create_task(owner.post("/account/password", data={"current": old, "password": new}))
-                tokens = await asyncio.gather(*(_try_late(there, user, old, pause=0.04 * n) for n in range(4)))
-                assert (await changing).status_code == 303
-                assert (await owner.get("/account")).status_code == 200
-            begun += len(list(filter(None, tokens)))
-            survivors += [token for token in tokens if token and await _is_in(there, token)]
-
-    assert begun > 0
-    assert survivors == []
-
-
-async def _try_late(url: str, user: User, password: str, *, pause: float) -> str | None:
-    await asyncio.sleep(pause)
-    async with connect(url, timeout=60) as client:
-        answer = await client.post("/login", data={"email": user.email, "password": password})
-        return answer.cookies.get("openslot_session")
-
-
-async def _is_in(url: str, token: str) -> bool:
-    async with connect(url, timeout=60) as client:
-        return (await client.get("/account", headers={"cookie": f"openslot_session={token}"})).status_code == 200
-
-
-async def test_of_two_changes_at_once_one_is_refused_and_says_why(settings: Settings, user: User) -> None:
-    with web_processes(settings) as urls:
-        clients = [connect(url, timeout=60) for url in urls]
-        for client in clients:
-            await client.post("/login", data={"email": user.email, "password": PASSWORD})
-        wanted = [f"{NEW} {n}" for n in range(2)]
-        forms = [{"current": PASSWORD, "password": new} for new in wanted]
-        both = zip(clients, forms, strict=True)
-        answers = await asyncio.gather(*(client.post("/account/password", data=form) for client, form in both))
-        codes = [answer.status_code for answer in answers]
-        won = codes.index(303)
-        shown = [(await client.get("/account")).status_code for client in clients]
-        async with connect(urls[0], timeout=60) as anew:
-            lost_one, won_one = [
-                (await anew.post("/login", data={"email": user.email, "password": wanted[n]})).status_code
-                for n in (1 - won, won)
-            ]
-        for client in clients:
-            await client.aclose()
-
-    assert sorted(codes) == [303, 409]
-    assert "Was changed a moment ago on another device; sign in with the new one" in answers[1 - won].text
-    assert (shown[won], shown[1 - won]) == (200, 303)
-    assert (lost_one, won_one) == (401, 303)
 
 
 async def test_a_change_gives_the_browser_a_new_session_and_a_new_mark(client: httpx2.AsyncClient, host: User) -> None:
