@@ -1,10 +1,11 @@
 """The booking page in a real browser: book, reschedule, cancel, in any zone, direction and size, by hand and by key."""
 
+import asyncio
 from typing import Any
 
 import httpx2
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
@@ -70,7 +71,7 @@ async def test_book_reschedule_and_cancel(
     await page.get_by_role("link", name="Reschedule").click()
     await page.get_by_role("button", name="Wednesday 18 March, 16 times").click()
     await page.get_by_role("button", name="09:00", exact=True).click()
-    await page.get_by_role("button", name="Move the meeting").click()
+    await page.get_by_role("button", name="Reschedule", exact=True).click()
     await expect(page.get_by_role("heading", name="Your meeting has a new time")).to_be_visible()
     assert await runtime.pool.fetchval(BOOKED) == "2026-03-18 08:00"
     await page.get_by_role("link", name="Cancel…").click()
@@ -165,6 +166,27 @@ async def test_a_held_slot_is_booked_though_others_want_it(
 
     assert refused.status_code == 409
     assert await runtime.pool.fetchval(f"{BOOKED} and invitee_name = 'Jonas Okafor'") == "2026-03-16 10:00"
+
+
+async def test_a_form_sent_before_its_hold_is_answered_books_with_that_hold(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    page = await visit(browser, client)
+    answers: list[int] = []
+    page.on("response", lambda one: answers.append(one.status) if one.url.endswith("/api/bookings") else None)
+
+    async def answer_late(route: Route) -> None:
+        answer = await route.fetch()
+        await asyncio.sleep(0.5)
+        await route.fulfill(response=answer)
+
+    await page.route("**/api/public/holds", answer_late)
+    await page.get_by_role("button", name="11:00", exact=True).click()
+    await fill(page)
+    await confirm(page)
+
+    assert answers == [200]
+    assert await runtime.pool.fetchval(LIVE_HOLDS) == 0
 
 
 async def test_a_slot_is_released_when_the_form_is_left(
@@ -296,7 +318,7 @@ async def test_everything_works_without_scripts(
     assert await runtime.pool.fetchval(BOOKED) == "2026-04-02 12:00"
     await page.get_by_role("link", name="Reschedule").click()
     await page.locator(".day:not([hidden]) button").nth(3).click()
-    await page.get_by_role("button", name="Move the meeting").click()
+    await page.get_by_role("button", name="Reschedule", exact=True).click()
     await expect(page.get_by_role("heading", name="Your meeting has a new time")).to_be_visible()
     await page.get_by_role("link", name="Cancel…").click()
     await page.get_by_role("button", name="Cancel the meeting").click()

@@ -48,7 +48,7 @@ async def test_book_reschedule_and_cancel_on_another_site(
 
         await frame.get_by_role("link", name="Reschedule").click()
         await frame.get_by_role("button", name=TIME).last.click()
-        await frame.get_by_role("button", name="Move the meeting").click()
+        await frame.get_by_role("button", name="Reschedule", exact=True).click()
         rescheduled = await wait_for_event(page, "rescheduled")
         assert rescheduled["bookingId"] == booked["bookingId"]
         assert rescheduled["startTime"] != booked["startTime"]

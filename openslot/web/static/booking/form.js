@@ -1,6 +1,6 @@
 // The booking form: sent to the API; what the API refuses is sent as the plain form, whose answer says what to do.
 
-import { adopt, heldFor, hold, keep, release } from "./holds.js";
+import { adopt, answered, heldFor, hold, keep, release } from "./holds.js";
 
 export function enhanceForm(form) {
   const field = (name) => form.querySelector(`[name="${name}"]`);
@@ -39,11 +39,12 @@ export function enhanceForm(form) {
     // Robots get the answer of the plain form.
     if (field("website").value) return;
     event.preventDefault();
+    button.disabled = true;
+    form.querySelector("[data-problem]").hidden = true;
+    await answered();
     const start = startOf();
     const body = JSON.stringify(wanted(start));
     if (sent.body !== body) sent = { body, key: newKey() };
-    button.disabled = true;
-    form.querySelector("[data-problem]").hidden = true;
     let response;
     try {
       const headers = { "content-type": "application/json", "idempotency-key": sent.key };

@@ -1,12 +1,24 @@
 // The chosen time is held while its form is open, and released when it is left; a booking never depends on it.
 
 const HOLDS = "/api/public/holds";
+const LONGEST_WAIT = 3000;
 const stuck = new Map();
 let held = null;
 let turn = 0;
 let releasing = Promise.resolve();
+let holding = Promise.resolve();
 
-export async function hold(eventType, start, token) {
+export function hold(eventType, start, token) {
+  holding = take(eventType, start, token);
+  return holding;
+}
+
+// The form waits for the answer, so that its own hold does not stand in its way; but never for long.
+export function answered() {
+  return Promise.race([holding, new Promise((go) => setTimeout(go, LONGEST_WAIT))]);
+}
+
+async function take(eventType, start, token) {
   release();
   const mine = ++turn;
   await releasing;
