@@ -23,6 +23,9 @@ def localize(value: object, locale: Locale) -> object:
 
     A day becomes `16 March 2026`; a time of day has 12 or 24 hours, as the place counts them.
     """
+    # Most of what a page shows is a plain string: hundreds in a month of times.
+    if type(value) is str:
+        return value
     if isinstance(value, Text):
         values = {name: localize(inner, locale) for name, inner in value.values.items()}
         found = _translate(value, locale.language)

@@ -40,7 +40,7 @@ async def test_a_plan_is_changed_once_after_the_orchestrator_has_approved(
     approval_id = await ask(support, wanted)
     assert await ask(support, wanted) == approval_id
     assert await plan_of(runtime, user) == "PRO"
-    found = (await orchestrator.result("search_audit_log", status="pending_approval"))["records"]
+    found = (await orchestrator.result("search_audit_log", status="pending_approval"))["data"]
     assert {each["approval"]["approvalId"] for each in found} == {approval_id}
     own = {name: value for name, value in wanted.items() if name != "confirm"}
     assert found[0]["approval"]["arguments"] == own
@@ -59,7 +59,7 @@ async def test_a_plan_is_changed_once_after_the_orchestrator_has_approved(
         ("support", "approved", None, approval_id, "orchestrator"),
         ("support", "ok", None, approval_id, "orchestrator"),
     ]
-    again = (await orchestrator.result("search_audit_log", status="pending_approval"))["records"]
+    again = (await orchestrator.result("search_audit_log", status="pending_approval"))["data"]
     assert all(each.get("approval") is None for each in again)
 
 

@@ -321,7 +321,7 @@ async def test_an_approved_call_runs_for_its_requester_and_once(
     result = await support.result("probe", confirm=True, text="a", approvalId=approval_id)
 
     assert again["data"]["approvalId"] == approval_id
-    assert found["records"][0]["approval"]["arguments"] == {"text": "a"}
+    assert found["data"][0]["approval"]["arguments"] == {"text": "a"}
     assert decided["actor"] == result["actor"] == "support"
     kept = [r for r in await records(runtime) if r["tool"] == "probe"]
     assert [(r["agent"], r["status"], r["approver"]) for r in kept] == [
@@ -332,7 +332,7 @@ async def test_an_approved_call_runs_for_its_requester_and_once(
     ]
     assert {str(r["approval_id"]) for r in kept} == {approval_id}
     after = await orchestrator.result("search_audit_log", status="pending_approval")
-    assert [record["approval"] for record in after["records"]] == [None, None]
+    assert [record["approval"] for record in after["data"]] == [None, None]
 
 
 async def test_a_call_waits_for_its_turn_without_a_connection_and_runs_once(

@@ -22,7 +22,7 @@ async def test_a_record_has_every_field_and_null_where_nothing_is_known(
     answer = await orchestrator.post(
         {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "no_such_tool"}}
     )
-    (record,) = (await orchestrator.result("search_audit_log"))["records"]
+    (record,) = (await orchestrator.result("search_audit_log"))["data"]
 
     assert record.keys() >= FIELDS
     assert (record["agent"], record["tool"], record["status"]) == ("orchestrator", "no_such_tool", "unknown_tool")
@@ -42,7 +42,7 @@ async def test_filters_narrow_the_calls(enter: Connect, orchestrator: TestAgent,
 
     async def search(**wanted: Any) -> list[tuple[str, str]]:
         found = await orchestrator.result("search_audit_log", **wanted)
-        return [(each["agent"], each["tool"]) for each in found["records"]]
+        return [(each["agent"], each["tool"]) for each in found["data"]]
 
     assert await search(agent="support") == [
         ("support", "list_flags"),
@@ -100,7 +100,7 @@ async def test_pages_follow_each_other(orchestrator: TestAgent) -> None:
         for page in (1, 2, 3, 4)
     ]
 
-    assert [[each["tool"] for each in page["records"]] for page in pages] == [
+    assert [[each["tool"] for each in page["data"]] for page in pages] == [
         ["tool_4", "tool_3"],
         ["tool_2", "tool_1"],
         ["tool_0"],

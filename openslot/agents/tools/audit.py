@@ -104,14 +104,14 @@ class AuditPage(Struct, frozen=True, kw_only=True, rename="camel"):
 class AuditFindings(Struct, frozen=True, kw_only=True, rename="camel"):
     """One page of calls and of events, each newest first."""
 
-    records: list[AuditRecord]
+    data: list[AuditRecord]
     events: list[AuditEvent]
     pagination: AuditPage
 
 
 @tool(scope="audit:read")
 async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -> AuditFindings:
-    """Search what agents have called (`records`) and what has happened on the platform (`events`), newest first.
+    """Search what agents have called (`data`) and what has happened on the platform (`events`), newest first.
 
     Use it to find out who did what, or with status pending_approval to find calls that wait for a decision: `approval`
     shows what such a call would do. Refused calls are recorded too. Costs nothing and changes nothing.
@@ -130,7 +130,7 @@ async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -
     events = [] if about_calls else await list_events(work.db, wanted, offset=offset, limit=limit + 1)
     waiting = await _find_waiting(work, calls[:limit])
     return AuditFindings(
-        records=[_show_record(each, waiting) for each in calls[:limit]],
+        data=[_show_record(each, waiting) for each in calls[:limit]],
         events=[_show_event(each) for each in events[:limit]],
         pagination=AuditPage(page=arguments.page, limit=limit, has_more=max(len(calls), len(events)) > limit),
     )
