@@ -3,7 +3,6 @@
 from io import BytesIO
 from urllib.parse import urlencode
 
-import segno
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
@@ -47,6 +46,9 @@ async def qr_image(work: Work, request: Request, username: str, slug: str) -> Re
 
 def draw_qr(link: str) -> bytes:
     """Draw a link's code in black on white, with the margin that scanners need."""
+    # Loaded with the first code: every start of a process would wait for the library.
+    import segno  # noqa: PLC0415
+
     image = BytesIO()
     code = segno.make(link, error="m", micro=False)
     code.save(image, kind="svg", border=4, dark="#000", light="#fff", xmldecl=False, omitsize=True)
