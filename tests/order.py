@@ -12,6 +12,8 @@ LONGEST = (
     "tests/webhooks/test_holding_up.py",
     "tests/webhooks/test_answers.py",
     "tests/jobs/test_killed_workers.py",
+    "tests/agents/test_mcp_peers.py",
+    "tests/web/",
     "tests/cli/test_serve.py",
     "tests/cli/test_backup.py",
     "tests/hostile/",
