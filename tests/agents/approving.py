@@ -1,14 +1,15 @@
 """A tool of tier T3 that leaves a mark, and a gate that uses approvals as the tool server does."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 from uuid import UUID
 
+import pytest
 from msgspec import Struct, convert
 
 from openslot.agents import approvals
 from openslot.agents.approvals import Decision, Verdict
-from openslot.agents.errors import ApprovalRequired
+from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.models import Tier, ToolCall
 from openslot.agents.registry import tool
 from openslot.agents.schemas import Decided
@@ -83,6 +84,25 @@ async def ask(runtime: Runtime, call: ToolCall, arguments: Mapping[str, object] 
     except ApprovalRequired as refusal:
         return UUID(str(refusal.data["approvalId"]))
     raise AssertionError("the call did not have to wait")
+
+
+async def marks(runtime: Runtime) -> list[tuple[str, str]]:
+    """List the marks that calls have left."""
+    return [(row["agent"], row["user_id"]) for row in await runtime.pool.fetch("select * from marks")]
+
+
+async def row_of(runtime: Runtime, approval_id: UUID) -> dict[str, object]:
+    """Read an approval as it is stored."""
+    row = await runtime.pool.fetchrow("select * from approvals where id = $1", approval_id)
+    assert row is not None
+    return dict(row)
+
+
+async def refused(call: Awaitable[object]) -> str:
+    """Make a call that must be refused, and return why."""
+    with pytest.raises(ApprovalRefused) as refusal:
+        await call
+    return str(refusal.value.data["cause"])
 
 
 async def _run(work: Work, call: ToolCall, what: Any, verdict: Verdict, arguments: Mapping[str, object]) -> Verdict:

@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page
 
 from openslot.event_types.models import EventType
 from tests.web.booking_page.conftest import PAGE, TEN, book
-from tests.web.booking_page.test_in_browser import fill, in_zone
+from tests.web.booking_page.visiting import fill, in_zone
 from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
 
 

@@ -1,6 +1,5 @@
 """A call of tier T3 waits for the Orchestrator or a person, runs once, and only as it was asked for."""
 
-from collections.abc import AsyncIterator, Awaitable
 from datetime import timedelta
 from uuid import UUID
 
@@ -12,7 +11,7 @@ from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
 from openslot.agents import approvals
 from openslot.agents.canonical import canonical, hash_arguments
-from openslot.agents.errors import ApprovalRefused, ApprovalRequired
+from openslot.agents.errors import ApprovalRequired
 from openslot.agents.jobs import tidy_agents
 from openslot.agents.models import ToolCall
 from openslot.core.actor import OPERATOR, SYSTEM
@@ -22,57 +21,12 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, other_mark, send
+from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
 from tests.agents.spending import FakeClock, call_of, make_key
 
 pytestmark = pytest.mark.own_database  # it adds a table
 
 ROUNDS = 20
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        await opened.pool.execute("create table marks (agent text, user_id text)")
-        yield opened
-
-
-@pytest.fixture
-async def other(runtime: Runtime, settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    """A second process on the same database."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def support(runtime: Runtime) -> ToolCall:
-    return call_of("support", key_id=await make_key(runtime, "support"))
-
-
-@pytest.fixture
-async def orchestrator(runtime: Runtime) -> ToolCall:
-    return call_of("orchestrator", key_id=await make_key(runtime, "orchestrator"))
-
-
-async def marks(runtime: Runtime) -> list[tuple[str, str]]:
-    return [(row["agent"], row["user_id"]) for row in await runtime.pool.fetch("select * from marks")]
-
-
-async def row_of(runtime: Runtime, approval_id: UUID) -> dict[str, object]:
-    row = await runtime.pool.fetchrow("select * from approvals where id = $1", approval_id)
-    assert row is not None
-    return dict(row)
-
-
-async def refused(call: Awaitable[object]) -> str:
-    with pytest.raises(ApprovalRefused) as refusal:
-        await call
-    return str(refusal.value.data["cause"])
 
 
 async def facts(runtime: Runtime) -> list[tuple[str, str | None]]:
@@ -232,6 +186,7 @@ async def test_an_approval_is_good_until_the_last_moment(
     clock.advance(timedelta(minutes=15) - timedelta(microseconds=1))
 
     await send(runtime, orchestrator, approval_id=approval_id, decision="approve")
+    assert await marks(runtime) == [("support", "7")]
 
 
 async def test_an_expired_approval_is_closed_and_its_arguments_erased(

@@ -1,9 +1,8 @@
 """Whoever decides at the same moment: a call runs once or not at all."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Awaitable
 from datetime import timedelta
-from uuid import UUID
 
 import pytest
 
@@ -15,57 +14,12 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.agents.approving import ARGUMENTS, ask, send
-from tests.agents.spending import FakeClock, call_of, make_key
+from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
+from tests.agents.spending import FakeClock
 
 pytestmark = pytest.mark.own_database  # it adds a table
 
 ROUNDS = 20
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        await opened.pool.execute("create table marks (agent text, user_id text)")
-        yield opened
-
-
-@pytest.fixture
-async def other(runtime: Runtime, settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    """A second process on the same database."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def support(runtime: Runtime) -> ToolCall:
-    return call_of("support", key_id=await make_key(runtime, "support"))
-
-
-@pytest.fixture
-async def orchestrator(runtime: Runtime) -> ToolCall:
-    return call_of("orchestrator", key_id=await make_key(runtime, "orchestrator"))
-
-
-async def marks(runtime: Runtime) -> list[tuple[str, str]]:
-    return [(row["agent"], row["user_id"]) for row in await runtime.pool.fetch("select * from marks")]
-
-
-async def row_of(runtime: Runtime, approval_id: UUID) -> dict[str, object]:
-    row = await runtime.pool.fetchrow("select * from approvals where id = $1", approval_id)
-    assert row is not None
-    return dict(row)
-
-
-async def refused(call: Awaitable[object]) -> str:
-    with pytest.raises(ApprovalRefused) as refusal:
-        await call
-    return str(refusal.value.data["cause"])
 
 
 async def _expire(runtime: Runtime) -> int:

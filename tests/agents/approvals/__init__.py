@@ -1,0 +1,1 @@
+"""Approvals: who decides, what runs, and that it runs once."""

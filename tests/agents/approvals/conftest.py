@@ -1,0 +1,40 @@
+"""A clock, two processes on one database, and the calls of an agent that asks and of one that decides."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from openslot.agents.models import ToolCall
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
+from tests.agents.spending import FakeClock, call_of, make_key
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
+    async with open_runtime(settings, clock=clock) as opened:
+        await opened.pool.execute("create table marks (agent text, user_id text)")
+        yield opened
+
+
+@pytest.fixture
+async def other(runtime: Runtime, settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
+    """A second process on the same database."""
+    async with open_runtime(settings, clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def support(runtime: Runtime) -> ToolCall:
+    return call_of("support", key_id=await make_key(runtime, "support"))
+
+
+@pytest.fixture
+async def orchestrator(runtime: Runtime) -> ToolCall:
+    return call_of("orchestrator", key_id=await make_key(runtime, "orchestrator"))

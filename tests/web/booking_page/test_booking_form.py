@@ -1,0 +1,151 @@
+"""The plain form of the booking page over HTTP: what it books, and what it says if it does not."""
+
+import re
+from datetime import UTC, datetime
+
+import httpx2
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType, Money
+from tests.bookings.conftest import MovingClock, offer
+from tests.live import connect, serving
+from tests.web.booking_page.conftest import PAGE, book, filled, starts_in
+from tests.web.conftest import sign_in
+
+
+async def test_a_form_books_and_leads_to_the_bookings_own_page(
+    client: httpx2.AsyncClient, runtime: Runtime, asking: EventType
+) -> None:
+    typed = filled(guests="li@okafor.example, ana@okafor.example\r\nli@okafor.example")
+    answers = {"answers.topic": "Pricing", "answers.team": "", "checks.agree": "on", "answers.phone": "+4930123456"}
+    answer = await client.post("/mara/asking?lang=de&utm_source=x", data={**typed, **answers})
+
+    assert answer.status_code == 303
+    assert re.fullmatch(r"/manage/[\w-]{43}\?done=booked&lang=de&utm_source=x", answer.headers["location"])
+    row = await runtime.pool.fetchrow("select * from bookings")
+    assert row is not None
+    assert row["starts_at"] == datetime(2026, 3, 16, 10, tzinfo=UTC)
+    assert (row["invitee_name"], row["invitee_zone"], row["invitee_locale"]) == ("Jonas Okafor", "Africa/Lagos", "de")
+    assert row["notes"] == "Pricing for a team of 12"
+    assert list(row["guests"]) == ["li@okafor.example", "ana@okafor.example"]
+    assert '"agree": true' in row["answers"] or '"agree":true' in row["answers"]
+    assert "team" not in row["answers"]
+
+
+async def test_a_slot_that_was_just_taken_keeps_what_was_typed(client: httpx2.AsyncClient, intro: EventType) -> None:
+    await book(client)
+    answer = await client.post(PAGE, data=filled(name="Ana Ruiz", notes="Two\r\nlines"))
+
+    assert answer.status_code == 409
+    assert "This time was just taken" in answer.text
+    assert starts_in(answer.text) == ["2026-03-16T09:00:00Z", "2026-03-16T09:30:00Z", "2026-03-16T10:30:00Z"]
+    first = answer.text.index("2026-03-16T09:00:00Z")
+    assert "autofocus" in answer.text[first : first + 60]
+    assert answer.text.count("autofocus") == 1
+    assert 'value="Ana Ruiz"' in answer.text
+    assert ">Two\nlines</textarea>" in answer.text
+    assert "10:30" in answer.text
+
+
+async def test_a_time_that_is_none_is_treated_like_one_that_is_gone(
+    client: httpx2.AsyncClient, intro: EventType
+) -> None:
+    answer = await client.post(PAGE, data=filled("2026-03-16T10:07:00Z"))
+
+    assert answer.status_code == 400
+    assert "This time was just taken" in answer.text
+    assert len(starts_in(answer.text)) == 3
+
+
+async def test_every_fault_stands_at_its_field(client: httpx2.AsyncClient, asking: EventType) -> None:
+    answer = await client.post("/mara/asking", data=filled(name="", email="nobody"))
+    later = await client.post("/mara/asking", data={**filled(guests="nobody"), "answers.phone": "12"})
+
+    assert answer.status_code == later.status_code == 400
+    assert 'id="fault-name">Enter your name</p>' in answer.text
+    assert 'id="fault-email">Is not a valid e-mail address</p>' in answer.text
+    assert answer.text.count("autofocus") == 1
+    assert 'id="fault-guests">Is not a valid e-mail address</p>' in later.text
+    answered = await client.post("/mara/asking", data={**filled(), "answers.phone": "12", "answers.team": "Many"})
+    assert 'id="fault-answers-phone">Must begin with + and the country code' in answered.text
+    assert 'id="fault-answers-team">Must be one of Just me, Up to 10</p>' in answered.text
+    assert 'id="fault-answers-agree">Is required</p>' in answered.text
+
+
+async def test_a_form_without_a_time_shows_the_calendar(client: httpx2.AsyncClient, intro: EventType) -> None:
+    answer = await client.post(PAGE, data=filled(""))
+
+    assert answer.status_code == 400
+    assert "Choose a time" in answer.text
+    assert len(starts_in(answer.text)) > 100
+
+
+async def test_what_fills_in_every_field_books_nothing(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    answer = await client.post(PAGE, data=filled(website="https://spam.example"))
+
+    assert answer.status_code == 400
+    assert 'id="fault-website">Must be empty</p>' in answer.text
+    assert await runtime.pool.fetchval("select count(*) from bookings") == 0
+
+
+async def test_form_and_api_share_one_limit_and_the_form_says_when_to_come_back(
+    settings: Settings, clock: MovingClock, intro: EventType
+) -> None:
+    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as client:
+        body = {"eventTypeId": str(intro.id), "startTime": "2026-03-16T10:07:00Z", "inviteeName": "Li"}
+        for _ in range(5):
+            refused = await client.post("/api/bookings", json=body)
+            assert refused.status_code == 400
+        for hour in range(9, 14):
+            await book(client, start=f"2026-03-16T{hour:02d}:00:00Z")
+        answer = await client.post(PAGE, data=filled("2026-03-16T14:00:00Z", name="Ana Ruiz"))
+        by_api = await client.post("/api/bookings", json=body)
+
+    assert by_api.status_code == 429
+    assert answer.status_code == 429
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    assert "Too many bookings were sent from your network" in answer.text
+    assert re.search(r"Wait \d+ seconds?, then try again\.", answer.text)
+    assert 'value="Ana Ruiz"' in answer.text
+
+
+async def test_a_signed_in_host_books_like_anyone(
+    client: httpx2.AsyncClient, runtime: Runtime, host: User, asking: EventType
+) -> None:
+    paid = await offer(runtime, host, "paid", price=Money(8000, "EUR"))
+    assert (await sign_in(client, host.email)).status_code == 303
+    unanswered = await client.post("/mara/asking", data=filled())
+    unpaid = await client.post(f"/mara/{paid.slug}", data=filled())
+
+    assert unanswered.status_code == 400
+    assert unpaid.status_code == 503
+    assert "payments are not set up" in unpaid.text
+    assert 'value="Jonas Okafor"' in unpaid.text
+
+
+async def test_a_private_page_needs_its_token_in_every_step(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        private = await event_types.make_private(work, intro)
+        token = await event_types.get_private_token(work, private)
+    page = await client.get(PAGE, params={"token": token})
+
+    assert (await client.get(PAGE)).status_code == 404
+    assert (await client.post(PAGE, data=filled())).status_code == 404
+    assert f'<input type="hidden" name="token" value="{token}">' in page.text
+    assert f'action="{PAGE}?token={token}"' in page.text
+    assert (await client.post(f"{PAGE}?token={token}", data=filled())).status_code == 303
+
+
+async def test_another_site_can_not_send_the_form(client: httpx2.AsyncClient, intro: EventType) -> None:
+    answer = await client.post(PAGE, data=filled(), headers={"origin": "https://evil.example"})
+
+    assert answer.status_code == 403
