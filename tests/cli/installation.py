@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
@@ -138,6 +138,14 @@ class Installation:
                 continue
         return found
 
+    def command_lines(self) -> list[list[str]]:
+        """Tell how each of these processes was started, without those that end in the meantime."""
+        found = []
+        for process in self.processes():
+            with suppress(psutil.Error):
+                found.append(process.cmdline())
+        return found
+
     def postmaster(self) -> int:
         """Tell the embedded server's pid."""
         return int((self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
@@ -145,14 +153,19 @@ class Installation:
     def wait_until_gone(self, within: float = END_WITHIN) -> None:
         """Wait until no process is left."""
         deadline = time.monotonic() + within
-        while left := self.processes():
-            assert time.monotonic() < deadline, [process.cmdline() for process in left]
+        while self.processes():
+            assert time.monotonic() < deadline, self.command_lines()
             time.sleep(0.05)
+
+    def kill_all(self) -> None:
+        """Kill every process, also where one is ending by itself."""
+        for process in self.processes():
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
 
     def clean_up(self) -> None:
         """Kill whatever a failed test has left."""
-        for process in self.processes():
-            process.kill()
+        self.kill_all()
         for command in self._started:
             command.kill()
             command.wait()

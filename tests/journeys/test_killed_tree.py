@@ -49,8 +49,7 @@ async def test_what_was_at_work_when_everything_died_happens_after_the_next_star
         body = {"name": "Li", "email": "li@journey.example"}
         assert httpx2.post(f"{home.base_url}/api/v1/contacts", json=body, headers=key).status_code == 201
         assert await asyncio.to_thread(Receiver.began.wait, 30)
-        for process in home.processes():
-            process.kill()
+        home.kill_all()
         Receiver.killed.set()
 
         again = home.start("serve")
