@@ -21,7 +21,7 @@ from openslot.routing import File, Form, WhenEmpty
 URLENCODED = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 FORMS = (URLENCODED, MULTIPART)
-MOST_FIELDS = 50
+MOST_FIELDS = 500
 UNREADABLE = Text("This form could not be read. Go back, reload the page and send it again")
 CHECKED = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 

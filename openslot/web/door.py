@@ -15,6 +15,7 @@ from openslot.http.security import page_headers
 from openslot.i18n import Text
 from openslot.routing import Request, Response
 from openslot.web import words
+from openslot.web.csrf import check_csrf_token
 from openslot.web.pages import page, redirect, write_page
 
 COOKIE = "openslot_session"
@@ -58,7 +59,7 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
             media_types=FORMS,
             write=write_page,
             headers=headers,
-            check=check_same_origin,
+            check=check_form,
         ),
         # Mail programs send the form that unsubscribes, without a cookie and from anywhere; the link is the credential.
         Door(
@@ -104,10 +105,16 @@ def ask_to_sign_in(request: Request) -> Response:
     return redirect(f"/login?next={quote(wanted)}")
 
 
-def check_same_origin(exchange: Exchange) -> None:
-    """Refuse a form that another site has sent on a visitor's behalf; only browsers send these headers."""
+def check_form(exchange: Exchange) -> None:
+    """Refuse a form that one of our own pages has not sent."""
     if exchange.method in SAFE:
         return
+    check_same_origin(exchange)
+    check_csrf_token(exchange)
+
+
+def check_same_origin(exchange: Exchange) -> None:
+    """Refuse a form that another site has sent on a visitor's behalf; only browsers send these headers."""
     if exchange.headers.get("sec-fetch-site", "none") in {"cross-site", "same-site"}:
         raise Forbidden(FOREIGN)
     origin = exchange.headers.get("origin")

@@ -1,8 +1,21 @@
-"""Where a host can go: the pages in the navigation, the palette's list of pages and actions, and the shortcuts."""
+"""Where a user can go: the pages in the navigation, the palette's list of pages and actions, and the shortcuts."""
+
+from enum import StrEnum
 
 from msgspec import Struct
 
 from openslot.i18n import Text
+
+
+class NavigationGroup(StrEnum):
+    """Pages that are listed together."""
+
+    MAIN = "main"
+    """In the navigation of every page."""
+    SETTINGS = "settings"
+    """In the tabs of the settings, which the navigation shows as one item."""
+    PALETTE = "palette"
+    """Only in the palette."""
 
 
 class NavigationItem(Struct, frozen=True, kw_only=True):
@@ -12,7 +25,7 @@ class NavigationItem(Struct, frozen=True, kw_only=True):
     name: Text
     keys: str = ""
     """What to press to go there, one after the other."""
-    in_navigation: bool = False
+    group: NavigationGroup = NavigationGroup.PALETTE
 
 
 class Shortcut(Struct, frozen=True, kw_only=True):
@@ -23,16 +36,16 @@ class Shortcut(Struct, frozen=True, kw_only=True):
 
 
 PLACES = (
-    NavigationItem(path="/", name=Text("Home"), keys="g h", in_navigation=True),
-    NavigationItem(path="/bookings", name=Text("Bookings"), keys="g b", in_navigation=True),
+    NavigationItem(path="/", name=Text("Home"), keys="g h", group=NavigationGroup.MAIN),
+    NavigationItem(path="/bookings", name=Text("Bookings"), keys="g b", group=NavigationGroup.MAIN),
     NavigationItem(path="/bookings/new", name=Text("New booking"), keys="g n"),
     NavigationItem(path="/bookings?view=past", name=Text("Past bookings")),
     NavigationItem(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),
     NavigationItem(path="/bookings/export.csv", name=Text("Download upcoming bookings as CSV")),
-    NavigationItem(path="/account", name=Text("Account"), keys="g a", in_navigation=True),
+    NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
-    NavigationItem(path="/api/docs", name=Text("API documentation"), in_navigation=True),
+    NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
 )
 SHORTCUTS = (

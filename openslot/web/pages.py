@@ -2,6 +2,7 @@
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
+from markupsafe import Markup
 from msgspec import Struct
 
 from openslot.accounts.models import User
@@ -12,6 +13,7 @@ from openslot.i18n.localization import localize
 from openslot.i18n.negotiation import negotiate
 from openslot.routing import Cookie, Request, Response
 from openslot.web.assets import static_url
+from openslot.web.csrf import FIELD, csrf_token
 from openslot.web.navigation import PLACES, SHORTCUTS
 from openslot.web.zone_names import zone_name, zones_by_region
 
@@ -52,6 +54,12 @@ def _sentence(context: Context, fault: str) -> str:
     return shown[:1].upper() + shown[1:]
 
 
+@pass_context
+def _csrf_field(context: Context) -> Markup:
+    """Write the hidden field with which a form of a signed-in user begins."""
+    return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, context["csrf"])
+
+
 templates = Environment(
     loader=PackageLoader("openslot.web"),
     autoescape=True,
@@ -65,6 +73,7 @@ templates.policies["ext.i18n.trimmed"] = True
 templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
 templates.globals |= {"static": static_url, "zone_name": zone_name, "zones_by_region": zones_by_region}
 templates.globals |= {"places": PLACES, "shortcuts": SHORTCUTS}
+templates.globals["csrf_field"] = _csrf_field
 templates.filters |= {"localized": _localize, "sentence": _sentence}
 
 
@@ -81,7 +90,9 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     if not isinstance(shown, Page):
         raise TypeError(f"{exchange.path} must return a page")
     template = templates.get_template(shown.template)
-    return template.render(user=shown.user, locale=shown.locale or locale_of(exchange), **shown.values).encode()
+    token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
+    locale = shown.locale or locale_of(exchange)
+    return template.render(user=shown.user, locale=locale, csrf=token, **shown.values).encode()
 
 
 def locale_of(request: Request) -> Locale:

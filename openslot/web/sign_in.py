@@ -58,7 +58,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
 
 
 @post("/logout")
-async def log_out(work: Work) -> Response:
+async def log_out(work: Work, user: User) -> Response:
     """End the session."""
     await access.sign_out(work)
     return redirect("/login", no_session_cookie(work))

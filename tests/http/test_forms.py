@@ -197,7 +197,7 @@ def test_a_handler_that_shows_no_form_again_is_never_called_with_a_wrong_one() -
         b"name=a&name=b",
         b"name",
         b"\xff",
-        b"&".join(b"f%d=1" % n for n in range(60)),
+        b"&".join(b"f%d=1" % n for n in range(501)),
         b"place.floor=1&place.floor=2",
     ],
 )
@@ -246,7 +246,7 @@ def test_a_text_where_a_file_is_asked_for_is_told() -> None:
             "multipart/form-data; boundary=limit",
         ),
         (
-            b'--limit\r\nContent-Disposition: form-data; name="x"\r\n\r\n1\r\n' * 60 + b"--limit--\r\n",
+            b'--limit\r\nContent-Disposition: form-data; name="x"\r\n\r\n1\r\n' * 501 + b"--limit--\r\n",
             "multipart/form-data; boundary=limit",
         ),
     ],

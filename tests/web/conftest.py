@@ -1,5 +1,7 @@
 """What tests of pages ask for: a client with a session, and a link to set the platform up."""
 
+import re
+
 import httpx2
 import pytest
 
@@ -15,11 +17,24 @@ async def sign_in(client: httpx2.AsyncClient, email: str, password: str = PASSWO
     return await client.post("/login", data={"email": email, "password": password}, timeout=60)
 
 
+async def carry_csrf_token(client: httpx2.AsyncClient) -> None:
+    """Let every form that a signed-in client sends carry the token of its session."""
+    client.headers["x-csrf-token"] = read_csrf_token((await client.get("/account")).text)
+
+
+def read_csrf_token(page: str) -> str:
+    """Return the token that the forms of a page carry."""
+    found = re.search(r'name="csrf" value="([0-9a-f]{32})"', page)
+    assert found is not None
+    return found[1]
+
+
 @pytest.fixture
 async def member(client: httpx2.AsyncClient, user: User) -> httpx2.AsyncClient:
     """Sign a client in as the host."""
     answer = await sign_in(client, user.email)
     assert answer.status_code == 303
+    await carry_csrf_token(client)
     return client
 
 

@@ -17,6 +17,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.languages import LANGUAGES
 from tests.conftest import PASSWORD
+from tests.web.conftest import carry_csrf_token
 
 LOCALES = Path(openslot.__file__).parent / "i18n/locales"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -121,6 +122,7 @@ async def test_what_a_member_sees_follows_the_members_own_language(
         made = [(await access.create_api_key(work, user, name=name))[1] for name in ("Qxz", "Xqz")]
         token = await access.begin_session(work, user, user_agent="")
     client.headers |= {"accept-language": "de" if language != "de" else "fr", "cookie": f"openslot_session={token}"}
+    await carry_csrf_token(client)
     english = english_texts(language)
     statuses = []
     async for answer in member_pages(client, [str(key.id) for key in made]):

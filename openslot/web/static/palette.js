@@ -62,7 +62,8 @@ for (const link of document.querySelectorAll("[data-palette]")) {
   });
 }
 
-const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]") !== null;
+// A field of a dialog that was just closed may keep the focus until the next frame.
+const isTyping = (target) => target.closest("input, textarea, select, [contenteditable]")?.checkVisibility() ?? false;
 
 document.addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {

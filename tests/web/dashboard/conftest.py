@@ -18,9 +18,11 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, Actor
 from openslot.core.config import Networks, Settings
+from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
+from openslot.web.csrf import csrf_token
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import MONDAY, MovingClock
@@ -83,7 +85,8 @@ async def open_session(runtime: Runtime, user: User) -> dict[str, str]:
     assert row is not None
     async with runtime.transaction(OPERATOR) as work:
         signed_in = await access.let_in(work, user, password_hash=row["password_hash"], user_agent="test")
-    return {"cookie": f"openslot_session={signed_in.session}"}
+    session_id = await runtime.pool.fetchval("select id from sessions where hash = $1", fingerprint(signed_in.session))
+    return {"cookie": f"openslot_session={signed_in.session}", "x-csrf-token": csrf_token(runtime, session_id)}
 
 
 @pytest.fixture

@@ -1,0 +1,74 @@
+"""Forms of a signed-in user are refused without the token of their session."""
+
+import re
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import openslot.web
+from openslot.accounts.models import User
+from openslot.http.doors import get_user
+from openslot.http.handlers import read_handler
+from openslot.routing.declarations import find_declaration
+from openslot.web.routes import PAGES
+from tests.conftest import PASSWORD
+from tests.web.conftest import read_csrf_token, sign_in
+
+ID = "018f0000-0000-7000-8000-000000000000"
+TEMPLATES = Path(openslot.web.__file__).parent / "templates"
+# Forms that work without a session.
+PUBLIC = {"invite.html", "login.html", "setup.html", "unsubscribe.html"}
+
+
+def protected_posts() -> list[str]:
+    """List the paths of all forms that act for the signed-in user."""
+    found = []
+    for run in PAGES.handlers:
+        declaration = find_declaration(run)
+        assert declaration is not None
+        handler = read_handler(run, declaration, declaration.path)
+        if declaration.method == "POST" and ("user", get_user) in handler.given:
+            found.append(declaration.path)
+    return found
+
+
+@pytest.mark.parametrize("path", protected_posts())
+async def test_a_form_without_the_token_of_the_session_is_refused(member: httpx2.AsyncClient, path: str) -> None:
+    target = re.sub(r"\{[^}]+\}", ID, path)
+    right = member.headers.pop("x-csrf-token")
+    for token in ("", "00" * 16, right[:-2], right.replace(right[0], "é"), right + "00"):
+        answer = await member.post(target, data={"csrf": token})
+
+        assert answer.status_code == 403, token
+        assert "out of date" in answer.text
+
+
+async def test_the_token_may_come_in_a_field_or_in_a_header(member: httpx2.AsyncClient) -> None:
+    right = member.headers.pop("x-csrf-token")
+    key = {"name": "Website", "expires": "never"}
+
+    assert (await member.post("/account/keys", data=key)).status_code == 403
+    assert (await member.post("/account/keys", data={**key, "csrf": right})).status_code == 200
+    assert (await member.post("/account/keys", data=key, headers={"x-csrf-token": right})).status_code == 200
+    assert (await member.post("/account/keys", files={"csrf": (None, right)}, data=key)).status_code == 200
+
+
+async def test_the_token_of_another_session_is_refused(client: httpx2.AsyncClient, user: User) -> None:
+    await sign_in(client, user.email)
+    first = read_csrf_token((await client.get("/account")).text)
+    client.cookies.clear()
+    await client.post("/login", data={"email": user.email, "password": PASSWORD})
+    second = read_csrf_token((await client.get("/account")).text)
+
+    assert first != second
+    assert (await client.post("/logout", data={"csrf": first})).status_code == 403
+    assert (await client.post("/logout", data={"csrf": second})).status_code == 303
+
+
+@pytest.mark.parametrize("template", sorted(TEMPLATES.rglob("*.html")), ids=lambda path: path.name)
+def test_every_form_of_a_signed_in_user_carries_the_token(template: Path) -> None:
+    if template.name in PUBLIC or template.parent.name == "booking":
+        return
+    for form in re.findall(r'<form [^>]*method="post".*?</form>', template.read_text(), re.DOTALL):
+        assert "csrf_field()" in form, form
