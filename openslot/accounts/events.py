@@ -71,6 +71,13 @@ class UserSettingsChanged(UserEvent, frozen=True, kw_only=True):
     locale: str
 
 
+class UserPasswordChanged(UserEvent, frozen=True, kw_only=True):
+    """A user has replaced the password, or has chosen a new one by a link in a mail."""
+
+    type: ClassVar[str] = "user.password_changed"
+    by_link: bool
+
+
 class MemberAdded(UserEvent, frozen=True, kw_only=True):
     """A user joined an organization."""
 
@@ -130,6 +137,7 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserEnabled,
     UserChanged,
     UserSettingsChanged,
+    UserPasswordChanged,
     PlanChanged,
     MemberAdded,
     MemberRemoved,

@@ -16,6 +16,7 @@ from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_
 from openslot.web.pages import page, redirect
 
 HOME = "/"
+NOTICES = {"password": Text("Your password was changed. Sign in with the new one.")}
 # A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
 LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 
@@ -32,7 +33,8 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 async def show_login(request: Request, user: User | None) -> Response:
     """Show the sign-in form."""
     wanted = request.query.get("next", "")
-    return redirect(local_path(wanted)) if user else _show(Form(), wanted=wanted)
+    notice = NOTICES.get(request.query.get("done", ""))
+    return redirect(local_path(wanted)) if user else _show(Form(), wanted=wanted, notice=notice)
 
 
 @post("/login", transaction="none")
@@ -69,5 +71,5 @@ def local_path(wanted: str) -> str:
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
-def _show(form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response:
-    return page("login.html", None, status=status, form=form, wanted=local_path(wanted))
+def _show(form: Form[SignInForm], *, wanted: str, status: int = 200, notice: Text | None = None) -> Response:
+    return page("login.html", None, status=status, form=form, wanted=local_path(wanted), notice=notice)

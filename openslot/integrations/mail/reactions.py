@@ -1,6 +1,7 @@
 """What mail does because something happened: one mail for each participant, and notices to hosts."""
 
-from openslot.accounts.events import InvitationCreated
+from openslot.access.resets import SEND_RESET
+from openslot.accounts.events import InvitationCreated, UserPasswordChanged
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
@@ -8,6 +9,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
+from openslot.integrations.mail.account_mails import PASSWORD_CHANGED, send_reset, tell_password_changed
 from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.drafts import (
     KINDS,
@@ -84,6 +86,14 @@ MAIL_REACTIONS = (
     Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
     Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
     Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
+    Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
+    Reaction(
+        name=PASSWORD_CHANGED,
+        on=(UserPasswordChanged,),
+        run=tell_password_changed,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
     Reaction(
         name=NOTIFY,
         on=tuple(notice.event for notice in NOTICES.values()),

@@ -1,0 +1,11 @@
+"""All pages to sign up, to choose a new password, and to see where one is signed in."""
+
+from openslot.routing.declarations import Handler
+from openslot.web.sign_up.passwords import ask_for_reset, reset_password, show_forgot, show_reset
+
+SIGN_UP: list[Handler] = [
+    show_forgot,
+    ask_for_reset,
+    show_reset,
+    reset_password,
+]
