@@ -131,6 +131,25 @@ class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
     organization_id: UUID
 
 
+class SignUpRequested(Event, frozen=True, kw_only=True):
+    """Somebody has sent the sign-up form; the mail with the link is to be sent."""
+
+    type: ClassVar[str] = "sign_up.requested"
+    sign_up_id: UUID
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The sign-up."""
+        return "sign_up", self.sign_up_id
+
+
+class SignUpVerified(UserEvent, frozen=True, kw_only=True):
+    """Somebody has verified the e-mail address of a sign-up, and the account was opened."""
+
+    type: ClassVar[str] = "sign_up.verified"
+    sign_up_id: UUID
+
+
 ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserAdded,
     UserDisabled,
@@ -146,4 +165,6 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     DomainVerified,
     InvitationCreated,
     InvitationAccepted,
+    SignUpRequested,
+    SignUpVerified,
 )
