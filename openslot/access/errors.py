@@ -101,6 +101,15 @@ class SetupLinkInvalid(Forbidden):
         )
 
 
+class SessionNotFound(NotFound):
+    """No such session, or it is another's."""
+
+    code = "session_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Session not found"))
+
+
 class ResetLinkInvalid(Forbidden):
     """The link to choose a new password is used, expired or wrong."""
 

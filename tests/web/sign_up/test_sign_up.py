@@ -309,6 +309,20 @@ async def test_another_site_can_not_send_the_forms(client: httpx2.AsyncClient, r
     assert (await count(runtime, "users"), await count(runtime, "sign_ups")) == (0, 1)
 
 
+@pytest.mark.parametrize(("base_url", "prefix"), [("https://slots.example", "__Host-"), (None, "")])
+async def test_the_cookie_of_a_sign_up_is_for_this_site_and_no_script(
+    settings: Settings, clock: MovingClock, base_url: str | None, prefix: str
+) -> None:
+    async with visiting(settings, clock, base_url=base_url) as client:
+        cookie = (await send(client)).headers["set-cookie"]
+
+    name, *parts = (part.strip() for part in cookie.split(";"))
+    assert name.startswith(f"{prefix}openslot_sign_up=")
+    assert {part.lower() for part in parts} == {"httponly", "samesite=lax", "path=/", "max-age=86400"} | (
+        {"secure"} if prefix else set()
+    )
+
+
 async def test_a_mail_that_comes_too_late_is_not_sent(
     client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, read_mail: ReadMail
 ) -> None:
