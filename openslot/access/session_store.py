@@ -23,9 +23,7 @@ async def list_sessions(db: Db, user_id: UUID, *, this: UUID | None, now: dateti
 
 async def delete_own_session(db: Db, user_id: UUID, session_id: UUID) -> bool:
     """End one of a user's sessions; False where the user has none with that id."""
-    found = await db.fetchval(
-        "delete from sessions where id = $1 and user_id = $2 returning id", session_id, user_id
-    )
+    found = await db.fetchval("delete from sessions where id = $1 and user_id = $2 returning id", session_id, user_id)
     return found is not None
 
 

@@ -29,9 +29,7 @@ def is_same_browser(sign_up: SignUp, browser: str) -> bool:
     return bool(browser) and fingerprint(browser) == sign_up.browser_hash
 
 
-async def verify(
-    work: Work, token: str, *, browser: str, password: str, address: str, user_agent: str
-) -> SignedIn:
+async def verify(work: Work, token: str, *, browser: str, password: str, address: str, user_agent: str) -> SignedIn:
     """Open the account of a valid link and sign its owner in; the link is used up.
 
     In another browser than the one that sent the form, the chosen password is asked for: otherwise somebody could sign

@@ -19,7 +19,7 @@ from openslot.integrations.mail.operations import DEFAULT_COLOUR, Draft, choose_
 from openslot.integrations.mail.plain import one_line
 
 PRODUCT = Brand(name="Openslot", colour=DEFAULT_COLOUR)
-PASSWORD_CHANGED = "mail.password_changed"
+TELL_CHANGE = "mail.password_changed"
 FORGOT = "/password/forgot"
 
 
@@ -106,7 +106,7 @@ def _write_managed(organization: str) -> Letter:
         heading=Text("Your organization manages your password"),
         paragraphs=(
             Text(
-                "Somebody asked for a new password. %(organization)s manages your account, so you can't change it here.",
+                "Somebody asked for a new password. %(organization)s manages your account, so you can't choose one.",
                 organization=one_line(organization),
             ),
             Text("Ask your administrator for help."),

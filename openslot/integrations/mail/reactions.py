@@ -9,7 +9,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
-from openslot.integrations.mail.account_mails import PASSWORD_CHANGED, send_reset, tell_password_changed
+from openslot.integrations.mail.account_mails import TELL_CHANGE, send_reset, tell_password_changed
 from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.drafts import (
     KINDS,
@@ -90,7 +90,7 @@ MAIL_REACTIONS = (
     Reaction(name=SIGN_UP, on=(SignUpRequested,), run=send_sign_up, delays=DELAYS, destination=mail_server),
     Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
     Reaction(
-        name=PASSWORD_CHANGED,
+        name=TELL_CHANGE,
         on=(UserPasswordChanged,),
         run=tell_password_changed,
         delays=DELAYS,

@@ -74,7 +74,9 @@ async def reset_password(request: Request, work: Work, token: str, form: Form[Re
 
 def _show(user: User, form: Form[ResetForm], *, token: str) -> Response:
     status = 400 if form.faults else 200
-    return keep_address_private(page("sign_up/reset.html", None, status=status, form=form, email=user.email, token=token))
+    return keep_address_private(
+        page("sign_up/reset.html", None, status=status, form=form, email=user.email, token=token)
+    )
 
 
 def _explain() -> Response:

@@ -8,6 +8,7 @@ from openslot.access.errors import WrongPassword
 from openslot.accounts import sign_ups
 from openslot.accounts.errors import EmailTaken, SignUpLinkInvalid
 from openslot.accounts.models import SignUp, User, UserWanted
+from openslot.analytics.funnel import count_visit
 from openslot.core.errors import Invalid
 from openslot.core.secrets import new_token
 from openslot.core.text import LINE, EmailAddress, Name
@@ -18,6 +19,7 @@ from openslot.i18n.languages import LANGUAGES
 from openslot.people import signing_up
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
+from openslot.web.booking_page.visits import is_visit, list_own_hosts
 from openslot.web.cookies import browser_of, cookies_for, sign_up_cookie, sign_up_of
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME
@@ -52,6 +54,8 @@ async def show_sign_up(request: Request, work: Work, user: User | None) -> Respo
         return redirect(HOME)
     sign_ups.check_open(work)
     is_sent = request.query.get("done") == "sent"
+    if not is_sent and is_visit(request, list_own_hosts(work, request)):
+        count_visit(work.runtime, work.now.date())
     return _show(Form(values={"language": locale_of(request).language.tag}), is_sent=is_sent)
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.access import resets
-from openslot.access.errors import ResetLinkInvalid
+from openslot.access.errors import ResetLinkInvalid, WrongSignIn
+from openslot.access.jobs import tidy_access
 from openslot.access.keys import CredentialKind
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
@@ -243,7 +244,9 @@ async def test_a_wrong_address_is_told_at_its_field(
     assert await runtime.pool.fetchval("select count(*) from effects where reaction = 'mail.reset_password'") == 0
 
 
-@pytest.mark.parametrize(("password", "says"), [("", "Choose a password"), ("short", "at least 10"), ("x" * 201, "200")])
+@pytest.mark.parametrize(
+    ("password", "says"), [("", "Choose a password"), ("short", "at least 10"), ("x" * 201, "200")]
+)
 async def test_a_weak_password_is_told_at_its_field_and_uses_nothing_up(
     client: httpx2.AsyncClient, link: str, password: str, says: str
 ) -> None:
@@ -303,7 +306,7 @@ async def test_a_sign_in_with_the_old_password_does_not_outlive_the_reset(
 ) -> None:
     work = runtime.work(PUBLIC)
     await resets.reset_password(work, link.removeprefix(LINK), new=NEW)
-    with pytest.raises(access.WrongSignIn):
+    with pytest.raises(WrongSignIn):
         await access.let_in(work, user, password_hash=password_hash, user_agent="test")
 
     assert await runtime.pool.fetchval("select count(*) from sessions") == 0
@@ -316,8 +319,6 @@ async def test_a_link_is_refused_by_the_verb_too(runtime: Runtime) -> None:
 
 
 async def test_links_are_removed_a_day_after_they_expired(runtime: Runtime, clock: MovingClock, link: str) -> None:
-    from openslot.access.jobs import tidy_access
-
     clock.now += resets.RESET_LASTS + timedelta(hours=23)
     await tidy_access(runtime.work(OPERATOR))
     assert await runtime.pool.fetchval("select count(*) from password_resets") == 1
@@ -334,5 +335,3 @@ async def test_a_change_on_the_account_page_is_told_by_mail_too(
 
     assert notice["Subject"] == "Your password was changed"
     assert "except the one where you changed it" in part(notice, "text/plain").replace("\n", " ")
-
-

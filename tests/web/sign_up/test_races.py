@@ -154,5 +154,3 @@ async def test_somebody_elses_sign_up_with_my_address_never_gets_their_password_
         stolen = await sign_in(attacker, EMAIL, OTHER)
 
     assert [by_mistake.status_code, right.status_code, stolen.status_code] == [400, 303, 401]
-
-

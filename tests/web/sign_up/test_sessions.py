@@ -111,9 +111,7 @@ async def test_an_ended_session_can_not_be_ended_again(runtime: Runtime, user: U
         await sessions.end_other_sessions(runtime.work(OPERATOR), user)
 
 
-async def test_expired_sessions_are_not_listed(
-    runtime: Runtime, user: User, clock: MovingClock
-) -> None:
+async def test_expired_sessions_are_not_listed(runtime: Runtime, user: User, clock: MovingClock) -> None:
     await open_session(runtime, user)
     assert len(await sessions.list_sessions(runtime.work(OPERATOR), user)) == 1
     clock.pass_time(days=30)
@@ -166,9 +164,7 @@ async def test_the_last_use_is_shown_to_the_hour(
     assert "Today, 13:00" in (await member.get(PATH)).text
 
 
-async def test_hostile_names_of_browsers_are_harmless(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User
-) -> None:
+async def test_hostile_names_of_browsers_are_harmless(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     elsewhere = await id_of(runtime, await open_session(runtime, user))
     for name in ('<script>alert("x")</script>', "'; drop table sessions; --", "ÿ" * 300, "%(browser)s Firefox/1 Linux"):
         await runtime.pool.execute("update sessions set user_agent = $2 where id = $1", elsewhere, name)
