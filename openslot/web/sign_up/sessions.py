@@ -6,6 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import sessions
+from openslot.access.browsers import find_browser, find_system
 from openslot.access.models import Session
 from openslot.accounts.models import User
 from openslot.core.work import Work
@@ -13,7 +14,6 @@ from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.pages import page, redirect
-from openslot.web.sign_up.browsers import name_browser
 
 PATH = "/settings/sessions"
 NOTICES = {
@@ -54,6 +54,16 @@ async def end_session(work: Work, user: User, session_id: UUID) -> Response:
     """Sign out in one browser; in this one, that leads to the sign-in."""
     await sessions.end_session(work, user, session_id)
     return redirect(f"{PATH}?done=one")
+
+
+def name_browser(user_agent: str) -> Text | str:
+    """Write `Firefox on Windows`, or what is known of it."""
+    browser, system = find_browser(user_agent), find_system(user_agent)
+    if browser and system:
+        return Text("%(browser)s on %(system)s", browser=browser, system=system)
+    if system:
+        return Text("Unknown browser on %(system)s", system=system)
+    return browser or Text("Unknown browser")
 
 
 def _row(session: Session, user: User, *, this: UUID | None, now: datetime) -> SessionRow:

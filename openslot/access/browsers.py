@@ -1,8 +1,6 @@
-"""Browsers in plain words, from the name that they give themselves."""
+"""Browsers and systems, from the name that a browser gives itself."""
 
 import re
-
-from openslot.i18n import Text
 
 # In this order: most browsers name those that they descend from too.
 BROWSERS = (
@@ -27,17 +25,16 @@ SYSTEMS = (
     ("Mac", r"\bMacintosh\b|\bMac OS X\b"),
     ("Linux", r"\bLinux\b|\bX11\b"),
 )
-UNKNOWN_BROWSER = Text("Unknown browser")
 
 
-def name_browser(user_agent: str) -> Text | str:
-    """Write `Firefox on Windows`, or what is known of it."""
-    browser, system = _find(BROWSERS, user_agent), _find(SYSTEMS, user_agent)
-    if browser and system:
-        return Text("%(browser)s on %(system)s", browser=browser, system=system)
-    if system:
-        return Text("Unknown browser on %(system)s", system=system)
-    return browser or UNKNOWN_BROWSER
+def find_browser(user_agent: str) -> str | None:
+    """Name the browser, if it is a known one."""
+    return _find(BROWSERS, user_agent)
+
+
+def find_system(user_agent: str) -> str | None:
+    """Name the system that a browser runs on, if it is a known one."""
+    return _find(SYSTEMS, user_agent)
 
 
 def _find(names: tuple[tuple[str, str], ...], user_agent: str) -> str | None:
