@@ -1,6 +1,5 @@
 """Password resets: a link by mail that works once, for an hour, and only while the password stays as it was."""
 
-import hashlib
 from datetime import timedelta
 from uuid import UUID
 
@@ -14,7 +13,7 @@ from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import User
-from openslot.core.secrets import fingerprint
+from openslot.core.secrets import SealBroken, fingerprint
 from openslot.core.work import Runtime, Work
 
 RESET_LASTS = timedelta(hours=1)
@@ -25,9 +24,9 @@ PURPOSE = "password reset"
 
 
 class ResetRequested(Struct, frozen=True, kw_only=True):
-    """What was typed in the form."""
+    """What was typed in the form, sealed: it may be the address of somebody who has no account."""
 
-    email: str
+    email: bytes
 
 
 class NoReset(Struct, frozen=True):
@@ -46,12 +45,18 @@ class Reset(Struct, frozen=True, kw_only=True):
 
 async def request_reset(work: Work, email: str) -> None:
     """Plan the mail with the link, in the same steps whether or not the address has an account."""
-    key = hashlib.sha256(email.strip().lower().encode()).hexdigest()
-    await work.plan(SEND_RESET, key, due_at=work.now, payload=ResetRequested(email=email.strip()))
+    # Two requests for one address that wait at the same time are one.
+    key = work.runtime.signer.sign(PURPOSE, email.strip().lower().encode()).hex()
+    sealed = work.runtime.cipher.seal(PURPOSE, email.strip().encode(), owner=b"")
+    await work.plan(SEND_RESET, key, due_at=work.now, payload=ResetRequested(email=sealed))
 
 
-async def begin_reset(work: Work, reset_id: UUID, email: str) -> Reset | NoReset:
+async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> Reset | NoReset:
     """Make the link of an account that may have one; with the same id, it is the same link."""
+    try:
+        email = work.runtime.cipher.open(PURPOSE, requested.email, owner=b"").decode()
+    except SealBroken:
+        return NoReset("the key that sealed the address is lost")
     user = await accounts.find_user_by_email(work, email)
     if user is None:
         return NoReset("no account has this address")

@@ -25,8 +25,10 @@ FORGOT = "/password/forgot"
 
 async def send_reset(work: Work, effect: Effect) -> Outcome:
     """Send the link to a new password, if the address has an account that may have one."""
+    if work.now - effect.created_at >= resets.RESET_LASTS:
+        return await leave_unsent(work, effect, "the link has expired")
     async with work.runtime.transaction(SYSTEM) as begun:
-        reset = await resets.begin_reset(begun, effect.id, effect.plan(ResetRequested).email)
+        reset = await resets.begin_reset(begun, effect.id, effect.plan(ResetRequested))
     if isinstance(reset, NoReset):
         return await leave_unsent(work, effect, reset.reason)
     user = reset.user

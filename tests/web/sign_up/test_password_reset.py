@@ -145,6 +145,30 @@ async def test_only_the_hash_of_a_link_is_stored(runtime: Runtime, link: str) ->
     assert token not in str(await runtime.pool.fetch("select payload, key, last_error from effects"))
 
 
+async def test_what_was_typed_is_sealed_because_it_may_be_anyones_address(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
+) -> None:
+    for email in (user.email, "nobody@lindqvist.example"):
+        await ask(client, email)
+    await read_mail(user.email)
+    kept = str([dict(row) for row in await runtime.pool.fetch("select * from effects")])
+
+    assert "lindqvist" not in kept
+    assert "no account has this address" in kept
+
+
+async def test_a_mail_that_comes_too_late_is_not_sent(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, read_mail: ReadMail
+) -> None:
+    await ask(client, user.email)
+    clock.pass_time(hours=1)
+
+    assert await read_mail(user.email) == []
+    assert await runtime.pool.fetchval("select last_error from effects where reaction = 'mail.reset_password'") == (
+        "the link has expired"
+    )
+
+
 async def test_a_change_of_the_password_makes_the_link_invalid(
     client: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
 ) -> None:

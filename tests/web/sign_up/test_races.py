@@ -5,12 +5,15 @@ import asyncio
 import httpx2
 import pytest
 
+from openslot.access import resets
+from openslot.access.errors import ResetLinkInvalid
 from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import EmailTaken
-from openslot.accounts.models import UserWanted
-from openslot.core.actor import OPERATOR, Actor, ActorKind
+from openslot.accounts.models import User, UserWanted
+from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.scim import operations as scim
@@ -56,6 +59,57 @@ async def test_of_two_sign_ups_with_one_address_one_is_opened(
     assert await count(runtime, "users") == 1
     assert await count(runtime, "sign_ups") == 0
     assert rights.count(303) >= 1
+
+
+async def wait_for_locks(runtime: Runtime, count: int) -> None:
+    """Wait until so many statements wait for a lock."""
+    waiting = """select count(*) from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database()"""
+    for _ in range(2000):
+        if await runtime.pool.fetchval(waiting) >= count:
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("nobody waits")
+
+
+async def send_reset_link(runtime: Runtime, user: User) -> str:
+    """Make a link to a new password, and return its token."""
+    reset_id = new_id()
+    async with runtime.transaction(OPERATOR) as work:
+        sealed = runtime.cipher.seal(resets.PURPOSE, user.email.encode(), owner=b"")
+        made = await resets.begin_reset(work, reset_id, resets.ResetRequested(email=sealed))
+    assert isinstance(made, resets.Reset)
+    return resets.reset_token(runtime, reset_id)
+
+
+async def test_of_two_uses_of_a_reset_link_that_have_both_begun_one_counts(runtime: Runtime, user: User) -> None:
+    token = await send_reset_link(runtime, user)
+    async with runtime.transaction(OPERATOR) as holder:
+        await holder.db.execute("select 1 from users where id = $1 for update", user.id)
+        uses = [
+            asyncio.create_task(resets.reset_password(runtime.work(PUBLIC), token, new=f"password number {n}"))
+            for n in range(2)
+        ]
+        await wait_for_locks(runtime, 2)
+    results = await asyncio.gather(*uses, return_exceptions=True)
+
+    assert sorted(type(each).__name__ for each in results) == ["ResetLinkInvalid", "User"]
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'user.password_changed'") == 1
+
+
+async def test_a_reset_that_has_begun_before_the_password_was_changed_is_refused(
+    runtime: Runtime, user: User, password_hash: str
+) -> None:
+    token = await send_reset_link(runtime, user)
+    changed = password_hash[:-4] + "AAAA"
+    async with runtime.transaction(OPERATOR) as work:
+        await accounts.set_password(work, user, changed)
+        use = asyncio.create_task(resets.reset_password(runtime.work(PUBLIC), token, new=NEW))
+        await wait_for_locks(runtime, 1)
+    with pytest.raises(ResetLinkInvalid):
+        await use
+
+    assert await runtime.pool.fetchval("select password_hash from users where id = $1", user.id) == changed
 
 
 async def test_a_sign_up_against_an_account_made_by_a_provider(
