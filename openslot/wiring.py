@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.agents.events import AGENT_EVENTS
@@ -38,6 +39,7 @@ from openslot.webhooks.store import LOGGED_EVENT
 EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
+    *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
@@ -79,4 +81,5 @@ SEALED = (
     SealedColumn("webhook_endpoints", "secret"),
     SealedColumn("webhook_endpoints", "previous_secret"),
     SealedColumn("calendar_connections", "secret"),
+    SealedColumn("authenticators", "secret"),
 )

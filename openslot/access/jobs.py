@@ -7,6 +7,7 @@ from openslot.access.keys import CredentialKind
 from openslot.access.limits import forget_old_logs
 from openslot.access.password_store import delete_old_failures
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
+from openslot.access.two_factor_store import delete_expired_pending
 from openslot.core.events import Periodic
 from openslot.core.work import Work
 from openslot.jobs.batches import BATCH, Batch, repeat, walk
@@ -20,6 +21,7 @@ async def tidy_access(work: Work) -> str:
     answers = await repeat(lambda limit: delete_old_responses(work.db, now=work.now, limit=limit))
     sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
     await repeat(lambda limit: delete_old_failures(work.db, now=work.now, limit=limit))
+    await repeat(lambda limit: delete_expired_pending(work.db, now=work.now, limit=limit))
     await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"
 

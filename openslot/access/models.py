@@ -34,6 +34,31 @@ class SignedIn(Struct, frozen=True, kw_only=True):
     device: str
 
 
+class SecondFactorNeeded(Struct, frozen=True, kw_only=True):
+    """The result of a sign-in whose second factor is missing: there is no session yet."""
+
+    user: User
+    token: str
+    """Proves the first factor for a short time."""
+
+
+class Authenticator(Struct, frozen=True, kw_only=True):
+    """A user's confirmed authenticator app."""
+
+    secret: bytes
+    """Sealed."""
+    last_step: int
+    """The newest step whose code was used."""
+
+
+class TwoFactorState(Struct, frozen=True, kw_only=True):
+    """What a user's settings say about two-factor authentication."""
+
+    has_password: bool
+    on_since: datetime | None
+    codes_left: int
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """The result of an authentication: who it is, and what the answer says about the limit."""
 

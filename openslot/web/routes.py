@@ -21,6 +21,7 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.two_factor import send_code, show_second_step
 from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
 from openslot.web.widget.demo import show_widget_demo
 from openslot.web.widget.script import widget_script
@@ -32,6 +33,8 @@ PAGES = Mount(
         show_login,
         log_in,
         log_out,
+        show_second_step,
+        send_code,
         show_account,
         change_password,
         show_keys,

@@ -12,7 +12,8 @@ from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_cookie
+from openslot.web.cookies import browser_of, device_of, no_session_cookie
+from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 
 HOME = "/"
@@ -37,14 +38,14 @@ async def show_login(request: Request, user: User | None) -> Response:
 
 @post("/login", transaction="none")
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
-    """Start a session if the password is right; no connection is held while it is checked."""
+    """Let the user in if the password is right; no connection is held while it is checked."""
     if user is not None:
         return redirect(local_path(form["next"]))
     if form.faults:
         return _show(form, wanted=form["next"], status=400)
     sent = form.get()
     try:
-        signed_in = await access.sign_in(
+        result = await access.sign_in(
             work,
             email=sent.email,
             password=sent.password,
@@ -54,7 +55,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
         )
     except WrongSignIn as refusal:
         return _show(form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
-    return redirect(local_path(sent.next), *cookies_for(work, signed_in))
+    return lead_in(work, result, local_path(sent.next))
 
 
 @post("/logout")

@@ -40,7 +40,10 @@ PLAIN = {
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
     "invitations.hash": "a fingerprint",
+    "pending_sign_ins.hash": "a fingerprint",
+    "pending_sign_ins.password_mark": "a fingerprint",
     "pgqueuer.payload": "names an effect",
+    "recovery_codes.hash": "a fingerprint",
     "scim_tokens.hash": "a fingerprint",
     "sessions.hash": "a fingerprint",
     "setup_links.hash": "a fingerprint",
@@ -271,6 +274,13 @@ async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Setting
             new_id(),
             host.id,
             await seal(work, "https://a.example/secret.ics"),
+            work.now,
+        )
+        await work.db.execute(
+            "insert into authenticators (id, user_id, secret, created_at) values ($1, $2, $3, $4)",
+            new_id(),
+            host.id,
+            await seal(work, "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"),
             work.now,
         )
     opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens

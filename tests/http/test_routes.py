@@ -11,6 +11,11 @@ OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /
 # retries of effects, which open one for each, and tools, each of which says what it needs.
 WITHOUT = {
     "/login",
+    "/login/two-factor",
+    "/settings/security/two-factor",
+    "/settings/security/two-factor/confirm",
+    "/settings/security/two-factor/off",
+    "/settings/security/recovery-codes",
     "/account/password",
     "/setup",
     "/invite/{token}",
