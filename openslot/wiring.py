@@ -27,6 +27,8 @@ from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
+from openslot.integrations.oidc.events import OIDC_EVENTS
+from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
@@ -44,6 +46,7 @@ EVENTS = (
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
+    *OIDC_EVENTS,
     *SCIM_EVENTS,
     *AGENT_EVENTS,
 )
@@ -58,6 +61,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
+    *OIDC_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,

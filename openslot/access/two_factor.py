@@ -37,10 +37,15 @@ async def get_state(work: Work, user: User) -> TwoFactorState:
     return await store.find_state(work.db, user.id)
 
 
-async def begin_setup(work: Work, user: User, *, password: str) -> None:
-    """Make a secret that only this session can see and confirm; the second factor stays off until then."""
+async def check_current_password(work: Work, user: User, password: str) -> None:
+    """Refuse someone in the user's session who does not know the password."""
     async with counted(work, by_session(work.actor.credential_id)):
         await _check_password(work, user, password)
+
+
+async def begin_setup(work: Work, user: User, *, password: str) -> None:
+    """Make a secret that only this session can see and confirm; the second factor stays off until then."""
+    await check_current_password(work, user, password)
     async with work.transaction():
         sealed = await seal(work, new_secret())
         if not await store.replace_setup(

@@ -30,10 +30,10 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/login")
-async def show_login(request: Request, user: User | None) -> Response:
+async def show_login(request: Request, work: Work, user: User | None) -> Response:
     """Show the sign-in form."""
     wanted = request.query.get("next", "")
-    return redirect(local_path(wanted)) if user else _show(Form(), wanted=wanted)
+    return redirect(local_path(wanted)) if user else _show(work, Form(), wanted=wanted)
 
 
 @post("/login", transaction="none")
@@ -42,7 +42,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
     if user is not None:
         return redirect(local_path(form["next"]))
     if form.faults:
-        return _show(form, wanted=form["next"], status=400)
+        return _show(work, form, wanted=form["next"], status=400)
     sent = form.get()
     try:
         result = await access.sign_in(
@@ -54,7 +54,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
             user_agent=browser_of(request),
         )
     except WrongSignIn as refusal:
-        return _show(form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
+        return _show(work, form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
     return lead_in(work, result, local_path(sent.next))
 
 
@@ -70,5 +70,13 @@ def local_path(wanted: str) -> str:
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
-def _show(form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response:
-    return page("login.html", None, status=status, form=form, wanted=local_path(wanted))
+def _show(work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response:
+    settings = work.runtime.settings
+    return page(
+        "login.html",
+        None,
+        status=status,
+        form=form,
+        wanted=local_path(wanted),
+        provider=settings.oidc_name if settings.oidc_issuer else None,
+    )

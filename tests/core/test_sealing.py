@@ -36,6 +36,7 @@ PLAIN = {
     "api_keys.hash": "a fingerprint",
     "data_keys.sealed_by": "names a key",
     "event_types.private_hash": "a fingerprint",
+    "finished_oidc_sign_ins.hash": "a fingerprint",
     "idempotency.body": "an answer that a process of 0.1.0 has kept",
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",

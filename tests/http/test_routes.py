@@ -16,6 +16,7 @@ WITHOUT = {
     "/settings/security/two-factor/confirm",
     "/settings/security/two-factor/off",
     "/settings/security/recovery-codes",
+    "/settings/security/provider",
     "/account/password",
     "/setup",
     "/invite/{token}",

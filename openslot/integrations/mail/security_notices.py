@@ -1,4 +1,4 @@
-"""Letters about the second factor of an account."""
+"""Letters about how a user signs in: the second factor, and the identity provider."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,9 @@ from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFa
 from openslot.accounts.events import UserEvent
 from openslot.core.events import Effect
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail.models import Letter
+from openslot.integrations.mail.models import Fact, Letter
+from openslot.integrations.mail.plain import one_line
+from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
 
 SECURITY_FOOTER = Text("You received this email because it is about the security of your account.")
 NOT_YOU = Text("If this wasn't you, change your password now and contact your administrator.")
@@ -63,9 +65,31 @@ def _write_codes_renewed(_: Effect) -> Letter:
     )
 
 
+def _write_connected(effect: Effect) -> Letter:
+    return Letter(
+        subject=Text("A new way to sign in to your account"),
+        heading=Text("A new way to sign in to your account"),
+        paragraphs=(Text("From now on you can also sign in through this service."), NOT_YOU),
+        facts=(Fact(label=Text("Service"), lines=(one_line(effect.event(IdentityConnected).issuer),)),),
+        footer=(SECURITY_FOOTER,),
+    )
+
+
+def _write_disconnected(effect: Effect) -> Letter:
+    return Letter(
+        subject=Text("A way to sign in to your account was removed"),
+        heading=Text("A way to sign in to your account was removed"),
+        paragraphs=(Text("You can no longer sign in through this service."), NOT_YOU),
+        facts=(Fact(label=Text("Service"), lines=(one_line(effect.event(IdentityDisconnected).issuer),)),),
+        footer=(SECURITY_FOOTER,),
+    )
+
+
 SECURITY_LETTERS: dict[type[UserEvent], Callable[[Effect], Letter]] = {
     TwoFactorTurnedOn: _write_turned_on,
     TwoFactorTurnedOff: _write_turned_off,
     RecoveryCodeUsed: _write_code_used,
     RecoveryCodesRenewed: _write_codes_renewed,
+    IdentityConnected: _write_connected,
+    IdentityDisconnected: _write_disconnected,
 }

@@ -18,6 +18,12 @@ class BeginTwoFactorForm(Struct, frozen=True, kw_only=True):
     current: CurrentPassword
 
 
+class ConnectProviderForm(Struct, frozen=True, kw_only=True):
+    """The password with which an account is connected to the identity provider."""
+
+    password: CurrentPassword
+
+
 class FirstCodeForm(Struct, frozen=True, kw_only=True):
     """The first code of the app."""
 

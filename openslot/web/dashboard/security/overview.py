@@ -4,9 +4,10 @@ from openslot.access import two_factor
 from openslot.accounts.models import User
 from openslot.core.work import Work
 from openslot.i18n import Text
+from openslot.integrations.oidc import operations as oidc
 from openslot.routing import Form, Request, Response, get
 from openslot.web import words
-from openslot.web.dashboard.security.forms import BeginTwoFactorForm
+from openslot.web.dashboard.security.forms import BeginTwoFactorForm, ConnectProviderForm
 from openslot.web.pages import page
 
 HERE = "/settings/security"
@@ -14,6 +15,8 @@ FEW_CODES = 3
 NOTICES = {
     "off": Text("Two-factor authentication is off. You sign in with your password alone."),
     "expired": Text("The setup has expired. Start again."),
+    "connected": Text("Your account is connected. You can sign in without your password from now on."),
+    "disconnected": Text("Your account is no longer connected. Sign in with your password."),
 }
 
 
@@ -30,9 +33,12 @@ async def security_page(
     status: int = 200,
     notice: Text | None = None,
     form: Form[BeginTwoFactorForm] | None = None,
+    provider_form: Form[ConnectProviderForm] | None = None,
 ) -> Response:
-    """Show how the account is protected, with the faults of the form that turns two-factor authentication on."""
+    """Show how the account is protected, with the faults of a form."""
     state = await two_factor.get_state(work, user)
+    connected_at = await oidc.find_connected_at(work, user)
+    settings = work.runtime.settings
     return page(
         "dashboard/security/overview.html",
         user,
@@ -43,4 +49,7 @@ async def security_page(
         on_since=words.day(state.on_since, user.zone) if state.on_since else None,
         has_few_codes=state.codes_left < FEW_CODES,
         form=form or Form(),
+        provider=settings.oidc_name if settings.oidc_issuer else None,
+        connected=words.day(connected_at, user.zone) if connected_at else None,
+        provider_form=provider_form or Form(),
     )
