@@ -40,6 +40,8 @@ class FakeProvider:
         self.sign: Callable[[dict[str, Any]], str] = self.sign_with_key
         self.answers: dict[str, Answer | None] = {}
         self.asked: list[str] = []
+        self.sends_to = ""
+        """Where the service listens, which a test's settings do not know."""
         self._codes: dict[str, dict[str, str]] = {}
 
     @property
@@ -81,6 +83,14 @@ class FakeProvider:
         self.asked.append(name)
         if name in self.answers:
             return self.answers[name]
+        return self._send_back(path) if name == "authorize" else self._serve(name, headers, body)
+
+    def _send_back(self, path: str) -> Answer:
+        """Send a real browser back at once: the person is signed in there already."""
+        back = urlsplit(self.authorize(f"http://127.0.0.1:{self.port}{path}"))
+        return 302, {"Location": f"{self.sends_to}{back.path}?{back.query}"}, b""
+
+    def _serve(self, name: str, headers: dict[str, str], body: str) -> Answer:
         match name:
             case "openid-configuration":
                 return _json(self._describe())

@@ -69,7 +69,7 @@ async def test_the_codes_can_be_downloaded_as_text(member: httpx2.AsyncClient, r
     assert found is not None
     assert found[2] == "openslot-recovery-codes.txt"
     told = base64.b64decode(html.unescape(found[1])).decode().split("\n")
-    assert told[:3] == ["Openslot recovery codes", host.email, ""]
+    assert told[:3] == ["http://127.0.0.1:8000", host.email, ""]
     assert told[3:-1] == codes_on(page)
 
 

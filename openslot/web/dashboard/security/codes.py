@@ -32,12 +32,12 @@ async def renew_codes(work: Work, user: User, form: Form[BothFactorsForm]) -> Re
         return redirect(HERE)
     except Invalid as refusal:
         return _ask(user, form.with_faults(refusal.faults))
-    return codes_page(user, codes, is_new=False)
+    return codes_page(work, user, codes, is_new=False)
 
 
-def codes_page(user: User, codes: tuple[str, ...], *, is_new: bool) -> Response:
+def codes_page(work: Work, user: User, codes: tuple[str, ...], *, is_new: bool) -> Response:
     """Show recovery codes with a link that downloads them; it holds them itself, because they are stored nowhere."""
-    file = f"Openslot recovery codes\n{user.email}\n\n" + "\n".join(codes) + "\n"
+    file = "\n".join((work.runtime.settings.public_url, user.email, "", *codes, ""))
     return page(
         "dashboard/security/codes.html",
         user,

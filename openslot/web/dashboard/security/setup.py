@@ -54,7 +54,7 @@ async def confirm_two_factor(work: Work, user: User, form: Form[FirstCodeForm]) 
             return await _show(work, user, form.with_faults(refusal.faults))
     except SetupExpired:
         return redirect(f"{HERE}?done=expired")
-    return codes_page(user, codes, is_new=True)
+    return codes_page(work, user, codes, is_new=True)
 
 
 async def _show(work: Work, user: User, form: Form[FirstCodeForm]) -> Response:
