@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.accounts.events import UserEvent
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
@@ -12,6 +13,7 @@ from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
+from openslot.integrations.mail.security_notices import SECURITY_LETTERS
 from openslot.webhooks.events import WebhookDisabled
 
 CALENDAR_FOOTER = Text("You received this email because the calendar belongs to your account.")
@@ -131,6 +133,10 @@ NOTICES = {
             event=CalendarEventsMissing,
             host_of=lambda effect: effect.event(CalendarEventsMissing).owner_id,
             write=_write_calendar_events_missing,
+        ),
+        *(
+            Notice(event=event, host_of=lambda effect: effect.event(UserEvent).user_id, write=write)
+            for event, write in SECURITY_LETTERS.items()
         ),
     )
 }
