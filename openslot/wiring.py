@@ -12,6 +12,8 @@ from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
+from openslot.contacts.jobs import CONTACT_JOBS
+from openslot.contacts.reactions import CONTACT_REACTIONS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
@@ -46,12 +48,20 @@ EVENTS = (
     *AGENT_EVENTS,
 )
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS, *AGENT_REACTIONS)
+REACTIONS = (
+    *CONTACT_REACTIONS,
+    *WEBHOOK_REACTIONS,
+    *MAIL_REACTIONS,
+    *CALENDAR_REACTIONS,
+    *SCIM_REACTIONS,
+    *AGENT_REACTIONS,
+)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
     *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,
+    *CONTACT_JOBS,
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
