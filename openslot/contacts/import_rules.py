@@ -111,12 +111,13 @@ def _read_notes(text: str) -> str:
     return _check_length(text, LONGEST_NOTES)
 
 
-def _read_tags(text: str) -> tuple[str, ...]:
+def read_tags(text: str) -> tuple[Tag, ...]:
+    """Read tags that are separated by commas, or raise a `ValueError` that says what is wrong with them."""
     try:
         cells = next(csv.reader([text.replace("\n", ",")], skipinitialspace=True, strict=True))
     except csv.Error:
         raise ValueError(NOT_ALLOWED) from None
-    tags = _unique(Tag.parse(cell) for cell in cells if cell.strip())
+    tags = _unique(Tag(cell) for cell in cells if cell.strip())
     if len(tags) > MOST_TAGS:
         raise ValueError(
             PluralText("must have at most %(count)s tag", "must have at most %(count)s tags", count=MOST_TAGS)
@@ -124,7 +125,7 @@ def _read_tags(text: str) -> tuple[str, ...]:
     return tags
 
 
-def _unique(tags: Iterable[str]) -> tuple[str, ...]:
+def _unique(tags: Iterable[Tag]) -> tuple[Tag, ...]:
     return tuple(dict.fromkeys(tags))
 
 
@@ -140,5 +141,5 @@ _READERS: dict[Field, Callable[[str], object]] = {
     Field.PHONE: _read_phone,
     Field.COMPANY: _read_company,
     Field.NOTES: _read_notes,
-    Field.TAGS: _read_tags,
+    Field.TAGS: read_tags,
 }
