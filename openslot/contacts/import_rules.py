@@ -79,13 +79,13 @@ def find_mapping_fault(columns: tuple[str, ...], header: tuple[str, ...]) -> Tex
     """Say what is wrong with a choice of columns, or None."""
     chosen = [each for each in columns if each]
     if len(columns) != len(header) or not set(chosen) <= set(Field):
-        return Text("must name one field for each column")
+        return Text("Choose what each column holds")
     if len(set(chosen)) < len(chosen):
-        return Text("must not name the same field for two columns")
+        return Text("Choose each field for one column only")
     if Field.EMAIL not in chosen:
-        return Text("must name the column with the e-mail address")
+        return Text("Choose the column with the e-mail address")
     if not {Field.NAME, Field.FIRST_NAME, Field.LAST_NAME} & set(chosen):
-        return Text("must name the column with the name")
+        return Text("Choose the column with the name")
     return None
 
 

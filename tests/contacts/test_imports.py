@@ -233,11 +233,11 @@ async def test_another_owners_contacts_and_imports_are_out_of_reach(
 async def test_an_import_is_started_once_and_with_columns_that_make_sense(runtime: Runtime, user: User) -> None:
     draft = await upload(runtime, user, "A,B\nAnn,ann@lee.example\n")
     wrong = {
-        (): "must name one field for each column",
-        ("name", "nonsense"): "must name one field for each column",
-        ("email", "email"): "must not name the same field for two columns",
-        ("name", ""): "must name the column with the e-mail address",
-        ("", "email"): "must name the column with the name",
+        (): "Choose what each column holds",
+        ("name", "nonsense"): "Choose what each column holds",
+        ("email", "email"): "Choose each field for one column only",
+        ("name", ""): "Choose the column with the e-mail address",
+        ("", "email"): "Choose the column with the name",
     }
     for columns, fault in wrong.items():
         async with runtime.transaction(SYSTEM) as work:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.core.instants import iso
 from openslot.core.moments import Span
 from openslot.core.text import NOT_ALLOWED, is_line
 from openslot.i18n import Text
@@ -54,6 +55,13 @@ class ListQuery(Struct, frozen=True, kw_only=True):
         kept = {name: str(value) for name, value in {**self.form.values, **changes}.items() if value}
         target = path or self.path
         return f"{target}?{urlencode(kept)}" if kept else target
+
+    @property
+    def days(self) -> dict[str, str]:
+        """The days as the API takes them."""
+        starts_at, ends_before = self.span.starts_at, self.span.ends_before
+        given = {"from": iso(starts_at)} if starts_at else {}
+        return {**given, "to": iso(ends_before - timedelta(seconds=1))} if ends_before else given
 
     def pager(self, total: int, rows: int) -> Pager:
         """Return which pages there are."""

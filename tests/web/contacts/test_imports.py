@@ -86,12 +86,12 @@ async def test_a_form_without_a_file_and_one_that_is_far_too_large_are_refused(m
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        (["name", "none", "none"], "must name the column with the e-mail address"),
-        (["none", "email", "none"], "must name the column with the name"),
-        (["name", "email", "email"], "must not name the same field for two columns"),
-        (["name", "email"], "must name one field for each column"),
-        (["name", "email", "owner_id"], "must name one field for each column"),
-        ([], "must name one field for each column"),
+        (["name", "none", "none"], "Choose the column with the e-mail address"),
+        (["none", "email", "none"], "Choose the column with the name"),
+        (["name", "email", "email"], "Choose each field for one column only"),
+        (["name", "email"], "Choose what each column holds"),
+        (["name", "email", "owner_id"], "Choose what each column holds"),
+        ([], "Choose what each column holds"),
     ],
 )
 async def test_columns_that_make_no_sense_are_refused_and_kept(

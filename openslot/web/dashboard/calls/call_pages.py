@@ -76,4 +76,4 @@ def _list_facts(known: KnownCall, user: User, *, now: datetime) -> Iterator[tupl
 
 def _write_curl(work: Work, user: User, query: ListQuery) -> Curl | None:
     status = {"status": query.form["status"].upper()} if query.form["status"] else {}
-    return curl(work, user, "/calls", query={**status, "page": str(query.page), "limit": str(ROWS)})
+    return curl(work, user, "/calls", query={**status, **query.days, "page": str(query.page), "limit": str(ROWS)})

@@ -32,5 +32,5 @@ async def show_conversations(request: Request, work: Work, user: User) -> Respon
         rows=[thread_row(each, user, now=work.now) for each in found],
         is_narrowed=query.is_narrowed,
         pager=query.pager(total, ROWS),
-        curl=curl(work, user, "/conversations", query={"page": str(query.page), "limit": str(ROWS)}),
+        curl=curl(work, user, "/conversations", query={**query.days, "page": str(query.page), "limit": str(ROWS)}),
     )
