@@ -165,10 +165,12 @@ async def _handle(work: Work, found: ContactImport, lines: Sequence[ImportLine])
     keys = await store.list_keys(work.db, found.id, [person["email"] for _, person in read])
     contacts = await store.lock_contacts(work.db, found.owner_id, {key for key, _ in keys})
     first_lines: dict[str, int] = {}
-    for (line, person), (key, earlier) in zip(read, keys, strict=True):
+    # Ids in the order of the file, because contacts of the same moment are listed by id.
+    ids = sorted(new_id() for _ in read)
+    for (line, person), (key, earlier), contact_id in zip(read, keys, ids, strict=True):
         first_line = earlier or first_lines.get(key)
         first_lines.setdefault(key, line.number)
-        valid = ReadLine(line=line, person=person, key=key, contact_id=new_id())
+        valid = ReadLine(line=line, person=person, key=key, contact_id=contact_id)
         contact = contacts.get(key)
         handled.append(handle_line(valid, contact=contact, first_line=first_line, found=found, now=work.now))
     return sorted(handled, key=lambda each: each.number)

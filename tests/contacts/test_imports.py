@@ -134,7 +134,11 @@ async def test_a_file_of_several_batches_finds_what_is_twice_in_it(
     done = await bring_in(runtime, user, text)
     bad = await imports.list_bad_lines(runtime.work(SYSTEM), user, done.id, limit=9)
 
+    listed, _ = await contacts.list_contacts(runtime.work(SYSTEM), user, limit=3)
+
     assert counts(done) == (26, 0, 0, 1)
+    # Newest first: the last line of the file is the newest.
+    assert [each.contact.name for each in listed] == ["New", "Person 24", "Person 23"]
     assert [(line.number, line.first_line) for line in bad] == [(27, 5)]
 
 
