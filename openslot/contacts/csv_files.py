@@ -4,6 +4,7 @@ import codecs
 import csv
 from collections.abc import Iterator
 from io import StringIO
+from itertools import islice
 
 from openslot.contacts.import_models import ContactFile, ImportLine, LineFault
 from openslot.core.errors import Invalid
@@ -35,12 +36,8 @@ def read_file(body: bytes) -> ContactFile:
     text, encoding = _decode(body)
     hint, text = _split_hint(text)
     delimiter = hint or _find_delimiter(text)
-    lines = []
-    for line in _read_lines(text, delimiter):
-        lines.append(line)
-        # One more for the names of the columns.
-        if len(lines) > MOST_LINES + 1:
-            raise _refuse(TOO_MANY_LINES)
+    # One more for the names of the columns, and one that shows that there are too many.
+    lines = list(islice(_read_lines(text, delimiter), MOST_LINES + 2))
     return _split_header(lines, encoding, delimiter, skipped=1 if hint else 0)
 
 

@@ -101,7 +101,7 @@ async def test_stored_text_stays_text(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, everything: Any, text: str
 ) -> None:
     ids = await everything(user)
-    booking = await book(email="noor@haddad.example")
+    await book(email="noor@haddad.example")
     running, draft = await start(runtime, user, FILE), await upload(runtime, user, FILE)
     await spoil(runtime, text)
     addresses = [*paths("GET", *ids), f"/contacts/imports/{draft.id}", f"/contacts/imports/{running.id}"]
@@ -124,7 +124,6 @@ async def test_stored_text_stays_text(
         assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
         assert "1337" not in page.text
     assert seen > 15
-    assert booking.id
 
 
 async def spoil(runtime: Runtime, text: str) -> None:
