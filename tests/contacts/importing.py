@@ -38,11 +38,15 @@ async def bring_in(
 
 
 async def run_imports(runtime: Runtime) -> None:
-    """Run every batch that is planned."""
-    while row := await runtime.pool.fetchrow(
-        "select id, round from effects where reaction = $1 and state = 'queued' limit 1", imports.IMPORT
-    ):
+    """Run every batch that is planned, 100 at most: none would go on for ever."""
+    for _ in range(100):
+        row = await runtime.pool.fetchrow(
+            "select id, round from effects where reaction = $1 and state = 'queued' limit 1", imports.IMPORT
+        )
+        if row is None:
+            return
         await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+    raise AssertionError("the import does not come to its end")
 
 
 async def read_import(runtime: Runtime, owner: User, import_id: UUID) -> ContactImport:
