@@ -75,8 +75,9 @@ async def test_the_same_file_again_changes_nothing(runtime: Runtime, user: User,
     before = await read_people(runtime, user)
     again = await bring_in(runtime, user, FILE.upper().replace("NAME,E-MAIL,PHONE,COMPANY", "Name,E-mail,-,-"), SKIP)
     same = await bring_in(runtime, user, FILE)
+    louder = await bring_in(runtime, user, FILE.replace("ann@lee.example", "ANN@Lee.example"))
 
-    assert counts(again) == counts(same) == (0, 0, 2, 0)
+    assert counts(again) == counts(same) == counts(louder) == (0, 0, 2, 0)
     assert await read_people(runtime, user) == before
     assert len(await events()) == 2
 
@@ -215,7 +216,7 @@ async def test_another_owners_contacts_and_imports_are_out_of_reach(
     runtime: Runtime, user: User, stranger: User, add: Add
 ) -> None:
     await add(name="Theirs", email="ann@lee.example", owner=stranger)
-    draft = await upload(runtime, stranger, FILE)
+    draft = await upload(runtime, stranger, FILE + "too,many,values,1,2,3,4\n")
     mine = await bring_in(runtime, user, FILE)
     work = runtime.work(SYSTEM)
 
@@ -224,6 +225,7 @@ async def test_another_owners_contacts_and_imports_are_out_of_reach(
     assert await imports.list_imports(work, user) == [mine]
     assert await imports.list_sample(work, user, draft.id) == []
     assert await imports.list_bad_lines(work, user, draft.id, limit=9) == []
+    assert len(await imports.list_bad_lines(work, stranger, draft.id, limit=9)) == 1
     with pytest.raises(ImportNotFound):
         await imports.get_import(work, user, draft.id)
     async with runtime.transaction(SYSTEM) as inside:
