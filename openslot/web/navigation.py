@@ -48,6 +48,7 @@ PLACES = (
     NavigationItem(path="/conversations", name=Text("Conversations"), keys="g m", group=NavigationGroup.MAIN),
     NavigationItem(path="/calls", name=Text("Calls"), keys="g p", group=NavigationGroup.MAIN),
     NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/sessions", name=Text("Sessions"), group=NavigationGroup.SETTINGS),
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
