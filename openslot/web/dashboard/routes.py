@@ -10,6 +10,9 @@ from openslot.web.dashboard.booking_changes import (
 from openslot.web.dashboard.booking_csv import export_bookings
 from openslot.web.dashboard.booking_detail import retry_step, show_booking
 from openslot.web.dashboard.bookings import show_bookings
+from openslot.web.dashboard.calls.routes import CALLS
+from openslot.web.dashboard.contacts.routes import CONTACTS
+from openslot.web.dashboard.conversations.routes import CONVERSATIONS
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
@@ -30,4 +33,7 @@ DASHBOARD: list[Handler] = [
     reschedule_as_host,
     show_help,
     *SECURITY,
+    *CONTACTS,
+    *CONVERSATIONS,
+    *CALLS,
 ]
