@@ -21,6 +21,7 @@ WITHOUT = {
     "/manage/{token}/cancel",
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
+    "/settings/profile/photo",
     "/api/admin/agent-mcp",
 }
 

@@ -20,6 +20,8 @@ class MailHost(Struct, frozen=True, kw_only=True):
     zone: str
     locale: str
     brand: Brand
+    photo: str | None = None
+    """The hash of the host's photo."""
 
 
 class MailedMeeting(Struct, frozen=True, kw_only=True):

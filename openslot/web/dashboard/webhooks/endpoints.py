@@ -104,7 +104,7 @@ def _edit_page(user: User, endpoint_id: UUID, form: Form[EndpointForm]) -> Respo
     return _form_page("dashboard/webhooks/edit.html", user, form, endpoint_id=endpoint_id)
 
 
-def _form_page(template: str, user: User, form: Form[EndpointForm], **values: object) -> Response:
+def _form_page(template: str, user: User, form: Form[EndpointForm], *, endpoint_id: UUID | None = None) -> Response:
     return page(
         template,
         user,
@@ -113,5 +113,5 @@ def _form_page(template: str, user: User, form: Form[EndpointForm], **values: ob
         form=form,
         chosen=form.sent.events if form.sent else (),
         groups=group_events(),
-        **values,
+        endpoint_id=endpoint_id,
     )

@@ -17,7 +17,7 @@ REASONS = {
 }
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class EndpointStanding(Struct, frozen=True, kw_only=True):
     """How an endpoint is doing."""
 
     name: Text
@@ -34,7 +34,7 @@ class EndpointRow(Struct, frozen=True, kw_only=True):
     id: UUID
     url: str
     description: str | None
-    standing: Standing
+    standing: EndpointStanding
     events: str
     last: Text
 
@@ -53,21 +53,21 @@ class DeliveryRow(Struct, frozen=True, kw_only=True):
     next_try: Text | None
 
 
-def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> Standing:
+def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> EndpointStanding:
     """Say whether an endpoint works, and since when it does not."""
     since = Text("since %(when)s", when=phrases.at(endpoint.state_since, user.zone, now=now))
     if endpoint.state is State.PAUSED:
-        return Standing(name=Text("Paused"), tone="warn", since=since)
+        return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
     if endpoint.state is State.DISABLED:
         given = endpoint.state_reason or ""
         reason = REASONS.get(given, given) or None
-        return Standing(
+        return EndpointStanding(
             name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
         )
     if endpoint.failing_since is not None:
         failing = Text("since %(when)s", when=phrases.at(endpoint.failing_since, user.zone, now=now))
-        return Standing(name=Text("Failing"), tone="bad", since=failing)
-    return Standing(name=Text("Working"), tone="good")
+        return EndpointStanding(name=Text("Failing"), tone="bad", since=failing)
+    return EndpointStanding(name=Text("Working"), tone="good")
 
 
 def describe_endpoint(overview: EndpointOverview, user: User, *, now: datetime) -> EndpointRow:
