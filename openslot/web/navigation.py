@@ -44,6 +44,7 @@ PLACES = (
     NavigationItem(path="/bookings/export.csv", name=Text("Download upcoming bookings as CSV")),
     NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem(path="/settings/profile", name=Text("Profile"), keys="g p", group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/notifications", name=Text("Notifications"), group=NavigationGroup.SETTINGS),
     NavigationItem(path="/settings/webhooks", name=Text("Webhooks"), keys="g w", group=NavigationGroup.SETTINGS),
     NavigationItem(path="/settings/webhooks/new", name=Text("Add a webhook endpoint")),
     NavigationItem(path="/account#keys", name=Text("API keys")),

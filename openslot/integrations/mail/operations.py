@@ -32,10 +32,12 @@ from openslot.integrations.mail.ports import Mailer, OutgoingMail
 from openslot.integrations.mail.rendering import render
 from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.mail.store import NewMail
+from openslot.integrations.mail.topics import decide_topics
 
 DEFAULT_COLOUR = "#3155d9"
 
 _read_actor = json.Decoder(Actor).decode
+_read_choices = json.Decoder(dict[str, bool]).decode
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,7 @@ async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) 
         locale=row["locale"],
         brand=brand,
         photo=row["photo"],
+        topics=decide_topics(_read_choices(row["choices"] or "{}")),
     )
 
 

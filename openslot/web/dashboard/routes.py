@@ -13,6 +13,7 @@ from openslot.web.dashboard.bookings import show_bookings
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
+from openslot.web.dashboard.notifications.routes import NOTIFICATION_PAGES
 from openslot.web.dashboard.profile.routes import PROFILE_PAGES
 from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
 
@@ -31,5 +32,6 @@ DASHBOARD: list[Handler] = [
     reschedule_as_host,
     show_help,
     *PROFILE_PAGES,
+    *NOTIFICATION_PAGES,
     *WEBHOOK_PAGES,
 ]
