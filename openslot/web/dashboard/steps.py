@@ -24,7 +24,7 @@ REASONS = {
     NO_HOST: Text("the account is deleted"),
     CANCELLED: Text("the booking is cancelled"),
     MOVED: Text("the booking was moved"),
-    UNWANTED: Text("you have switched these mails off"),
+    UNWANTED: Text("you have switched these e-mails off"),
     REPLACED: Text("a newer change took its place"),
     ANEW: Text("a newer change took its place"),
     DONE_SINCE: Text("a later change has been carried out already"),

@@ -7,7 +7,6 @@ from openslot.core.work import Work
 from openslot.routing import Response, get, post
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.webhooks.endpoints import HERE
-from openslot.web.dashboard.webhooks.snippets import SNIPPETS
 from openslot.web.pages import page, redirect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
@@ -62,7 +61,6 @@ async def rotate_secret(work: Work, user: User, endpoint_id: UUID) -> Response:
         endpoint=endpoint,
         secret=secret,
         until=until,
-        snippets=SNIPPETS,
     )
 
 

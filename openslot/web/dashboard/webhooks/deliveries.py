@@ -22,7 +22,6 @@ from openslot.web.dashboard.webhooks.rows import (
     say_next,
     say_result,
 )
-from openslot.web.dashboard.webhooks.snippets import SNIPPETS
 from openslot.web.pages import page, redirect
 from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
@@ -67,7 +66,6 @@ async def show_endpoint(request: Request, work: Work, user: User, endpoint_id: U
         earlier=query.link(path, page=query.page - 1) if query.page > 1 else None,
         later=query.link(path, page=query.page + 1) if has_more else None,
         page_number=query.page,
-        snippets=SNIPPETS,
         curl=curl(work, user, "/events", query={"type": ",".join(endpoint.events)} if endpoint.events else None),
     )
 

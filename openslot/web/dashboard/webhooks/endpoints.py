@@ -12,7 +12,6 @@ from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.webhooks.event_words import group_events
 from openslot.web.dashboard.webhooks.forms import EndpointForm, begin_form, check_endpoint_form, name_url_fault
 from openslot.web.dashboard.webhooks.rows import describe_endpoint
-from openslot.web.dashboard.webhooks.snippets import SNIPPETS
 from openslot.web.pages import page, redirect
 from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
@@ -67,7 +66,6 @@ async def add_endpoint(work: Work, user: User, form: Form[EndpointForm]) -> Resp
         endpoint=endpoint,
         secret=secret,
         until=None,
-        snippets=SNIPPETS,
     )
 
 
