@@ -146,7 +146,12 @@ class SealedToken(Struct, frozen=True):
 class HostPage(Struct, frozen=True, kw_only=True):
     """A host and what is offered to everyone."""
 
+    host_id: UUID
     name: str
     username: str
     zone: str
+    welcome: str | None
+    photo: str | None
+    """The hash of the host's photo."""
+
     event_types: tuple[EventType, ...]

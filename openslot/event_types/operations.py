@@ -119,7 +119,15 @@ async def get_host_page(work: Work, username: str) -> HostPage:
         raise HostNotFound
     offered = tuple(store.to_event_type(row) for row in rows if row["id"] is not None)
     head = rows[0]
-    return HostPage(name=head["host_name"], username=head["host_username"], zone=head["host_zone"], event_types=offered)
+    return HostPage(
+        host_id=head["host_id"],
+        name=head["host_name"],
+        username=head["host_username"],
+        zone=head["host_zone"],
+        welcome=head["welcome"],
+        photo=head["photo"],
+        event_types=offered,
+    )
 
 
 async def change_event_type(work: Work, event_type: EventType) -> EventType:

@@ -83,7 +83,8 @@ async def list_event_types(
 async def find_host_page(db: Db, username: str) -> list[Row]:
     """Look a host's page up: the host beside every public event type, or one row without any."""
     return await db.fetch(
-        f"""select u.name as host_name, u.username as host_username, u.zone as host_zone, {EVENT_TYPE_COLUMNS}
+        f"""select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
+            u.photo, {EVENT_TYPE_COLUMNS}
         from users u left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
         where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200""",
         username,

@@ -19,6 +19,7 @@ from openslot.web.calendar_file import calendar_file
 from openslot.web.dashboard.routes import DASHBOARD
 from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.oidc import begin_oidc, finish_oidc
+from openslot.web.photos import send_photo
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
 from openslot.web.sign_up.routes import SIGN_UP
@@ -55,6 +56,7 @@ PAGES = Mount(
         show_unsubscribe,
         unsubscribe,
         static_file,
+        send_photo,
         favicon,
         robots,
         llms_text,

@@ -33,6 +33,7 @@ WITHOUT = {
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
     "/conversations/{conversation_id}/reply",
+    "/settings/profile/photo",
     "/api/admin/agent-mcp",
 }
 

@@ -16,7 +16,10 @@ from openslot.web.dashboard.conversations.routes import CONVERSATIONS
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
+from openslot.web.dashboard.notifications.routes import NOTIFICATION_PAGES
+from openslot.web.dashboard.profile.routes import PROFILE_PAGES
 from openslot.web.dashboard.security.routes import SECURITY
+from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
 
 DASHBOARD: list[Handler] = [
     show_home,
@@ -36,4 +39,7 @@ DASHBOARD: list[Handler] = [
     *CONTACTS,
     *CONVERSATIONS,
     *CALLS,
+    *PROFILE_PAGES,
+    *NOTIFICATION_PAGES,
+    *WEBHOOK_PAGES,
 ]
