@@ -230,7 +230,7 @@ async def test_the_page_shows_state_link_and_what_archiving_means(
 ) -> None:
     page = (await member.get(f"/event-types/{intro.id}")).text
 
-    assert "On your page" in page
+    assert "Public" in page
     assert 'href="http://127.0.0.1:8000/mara/30min"' in page
     assert "It has no upcoming bookings." in page
     assert f"/api/v1/event-types/{intro.id}" in page

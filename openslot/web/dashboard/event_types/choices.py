@@ -10,7 +10,7 @@ LOCATIONS = {
     LocationKind.VIDEO_LINK.value: Text("Video call"),
     LocationKind.PHONE.value: Text("Phone call"),
     LocationKind.IN_PERSON.value: Text("In person"),
-    LocationKind.TEXT.value: Text("Something else"),
+    LocationKind.TEXT.value: Text("Other"),
 }
 WINDOWS = {
     "rolling": Text("A number of days ahead"),
@@ -22,7 +22,7 @@ KINDS = {
     QuestionKind.TEXT.value: Text("One line of text"),
     QuestionKind.LONG_TEXT.value: Text("Several lines of text"),
     QuestionKind.CHOICE.value: Text("One of several options"),
-    QuestionKind.CHECKBOX.value: Text("A box to tick"),
+    QuestionKind.CHECKBOX.value: Text("Checkbox"),
     QuestionKind.PHONE.value: Text("Phone number"),
     QuestionKind.EMAIL.value: Text("E-mail address"),
 }
@@ -43,10 +43,10 @@ EDITED_FIELDS = {
     "description": EditedField(name=Text("Description"), fields=("description",)),
     "colour": EditedField(name=Text("Colour"), fields=("colour",)),
     "duration_minutes": EditedField(name=Text("Duration"), fields=("duration",)),
-    "buffer_before": EditedField(name=Text("Free time before"), fields=("buffer_before",)),
-    "buffer_after": EditedField(name=Text("Free time after"), fields=("buffer_after",)),
+    "buffer_before": EditedField(name=Text("Buffer before"), fields=("buffer_before",)),
+    "buffer_after": EditedField(name=Text("Buffer after"), fields=("buffer_after",)),
     "location": EditedField(name=Text("Where"), fields=("location_kind", "location_value")),
-    "min_notice_minutes": EditedField(name=Text("Notice"), fields=("notice", "notice_unit")),
+    "min_notice_minutes": EditedField(name=Text("Minimum notice"), fields=("notice", "notice_unit")),
     "booking_window": EditedField(
         name=Text("How far ahead"), fields=("window", "window_days", "window_from", "window_to")
     ),

@@ -31,7 +31,7 @@ NOTICES = {
     "restored": Text("It can be booked again."),
     "private": Text("It has a new private link. The earlier link, if there was one, no longer works."),
     "public": Text("It is on your page now."),
-    "archive-only": Text("It was booked before, so that it can't be deleted. Archive it instead."),
+    "archive-only": Text("It has bookings, so it can't be deleted. Archive it instead."),
 }
 NO_SLUG = Text("Enter the end of the link")
 NO_SCHEDULE = Text("Choose one of your schedules")

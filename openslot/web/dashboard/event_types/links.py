@@ -32,5 +32,5 @@ def state_of(event_type: EventType) -> tuple[Text, str]:
     if not event_type.active:
         return Text("Archived"), ""
     if event_type.is_private:
-        return Text("Private link"), "warn"
-    return Text("On your page"), "good"
+        return Text("Private"), "warn"
+    return Text("Public"), "good"

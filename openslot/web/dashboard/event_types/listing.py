@@ -25,7 +25,7 @@ ROWS = 100
 NOTICES = {
     "archived": Text("It was archived and can't be booked any more. Upcoming bookings stay as they are."),
     "deleted": Text("The event type was deleted."),
-    "gone": Text("The list has changed in the meantime. Here it is as it is now."),
+    "gone": Text("The list has changed in the meantime. This is the current list."),
 }
 
 
@@ -95,7 +95,7 @@ async def move_event_type(work: Work, user: User, event_type_id: UUID, form: For
     except Invalid:
         return redirect("/event-types?done=gone")
     by = form["by"] if form["by"] in {"up", "down"} else ""
-    return redirect(f"/event-types?moved={event_type_id}&by={by}#row-{event_type_id}")
+    return redirect(f"/event-types?moved={event_type_id}&by={by}")
 
 
 def _list_rows(work: Work, user: User, entries: tuple[EventTypeOverview, ...]) -> list[EventTypeRow]:
