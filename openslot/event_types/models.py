@@ -155,3 +155,23 @@ class HostPage(Struct, frozen=True, kw_only=True):
     """The hash of the host's photo."""
 
     event_types: tuple[EventType, ...]
+
+
+class EventTypeOverview(Struct, frozen=True, kw_only=True):
+    """An event type with what its host needs to look after it."""
+
+    event_type: EventType
+    upcoming: int
+    """How many bookings are confirmed and not over."""
+
+    was_booked: bool
+    token: str | None
+    """What the private link ends with; None where it is public, or where the key of its seal is lost."""
+
+
+class OverviewPage(Struct, frozen=True, kw_only=True):
+    """Some of a host's event types, and how many there are."""
+
+    entries: tuple[EventTypeOverview, ...]
+    offered: int
+    archived: int

@@ -13,6 +13,7 @@ from openslot.web.dashboard.bookings import show_bookings
 from openslot.web.dashboard.calls.routes import CALLS
 from openslot.web.dashboard.contacts.routes import CONTACTS
 from openslot.web.dashboard.conversations.routes import CONVERSATIONS
+from openslot.web.dashboard.event_types.routes import EVENT_TYPE_PAGES
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
@@ -42,4 +43,5 @@ DASHBOARD: list[Handler] = [
     *PROFILE_PAGES,
     *NOTIFICATION_PAGES,
     *WEBHOOK_PAGES,
+    *EVENT_TYPE_PAGES,
 ]
