@@ -269,6 +269,4 @@ async def reopen_account(
 
 async def update_welcome_step(db: Db, user_id: UUID, step: int | None) -> None:
     """Write the next of the first steps, unless they are finished or skipped already."""
-    await db.execute(
-        "update users set welcome_step = $2 where id = $1 and welcome_step is not null", user_id, step
-    )
+    await db.execute("update users set welcome_step = $2 where id = $1 and welcome_step is not null", user_id, step)

@@ -60,9 +60,7 @@ def explain_starts(setting: Setting, on: date) -> tuple[StartExplained, ...]:
 def _tell_first(query: SlotQuery, start: int, cause: tuple[Code, int] | None) -> StartExplained:
     if cause is None:
         return StartExplained(at_second(start), Code.OPEN, ())
-    return StartExplained(
-        at_second(start), cause[0], (give_reason(query, cause[0], cause=cause[1], start=start),)
-    )
+    return StartExplained(at_second(start), cause[0], (give_reason(query, cause[0], cause=cause[1], start=start),))
 
 
 def _group_by_cause(query: SlotQuery, starts: list[int]) -> dict[tuple[Code, int], list[int]]:

@@ -20,6 +20,7 @@ NEVER = Reason(
     closes=0,
 )
 
+
 def give_reason(query: SlotQuery, code: Code, *, cause: int, start: int) -> Reason:
     """Put a rule that closes a start into words."""
     return _WORDS[code](query, cause, start)

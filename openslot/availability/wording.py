@@ -20,7 +20,7 @@ class WeekdayName(Localizable, frozen=True):
 
     def localize(self, locale: Locale) -> str:
         """Write it as it stands alone."""
-        return get_day_names("wide", "stand-alone", locale=locale.formats)[self.weekday]
+        return str(get_day_names("wide", "stand-alone", locale=locale.formats)[self.weekday])
 
     def __str__(self) -> str:
         """Write it in English."""
@@ -88,7 +88,9 @@ class HoursInWords(Localizable, frozen=True):
 
     def __str__(self) -> str:
         """Write every range."""
-        return ", ".join(f"{write_minute(each.start_minute)}{_TO}{write_minute(each.end_minute)}" for each in self.hours)
+        return ", ".join(
+            f"{write_minute(each.start_minute)}{_TO}{write_minute(each.end_minute)}" for each in self.hours
+        )
 
 
 class LengthOfTime(Localizable, frozen=True):

@@ -18,18 +18,14 @@ from openslot.schedules.rules import find_override, version_of
 MOST_DAYS = 366
 
 
-async def change_hours(
-    work: Work, owner: User, schedule_id: UUID, hours: WeeklyHours, *, version: str
-) -> Schedule:
+async def change_hours(work: Work, owner: User, schedule_id: UUID, hours: WeeklyHours, *, version: str) -> Schedule:
     """Save the weekly hours, unless they are not those whose version was read."""
     schedule = await _lock(work, owner, schedule_id)
     _check_version(schedule.weekly_hours, version)
     return await _save(work, replace(schedule, weekly_hours=hours))
 
 
-async def change_details(
-    work: Work, owner: User, schedule_id: UUID, *, name: str, zone: str, version: str
-) -> Schedule:
+async def change_details(work: Work, owner: User, schedule_id: UUID, *, name: str, zone: str, version: str) -> Schedule:
     """Save the name and the time zone, unless they are not those whose version was read."""
     schedule = await _lock(work, owner, schedule_id)
     _check_version((schedule.name, schedule.zone), version)

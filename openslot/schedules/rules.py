@@ -74,6 +74,23 @@ def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
     return {on: name for on, name in found.items() if on.year == year}
 
 
+@lru_cache(maxsize=1)
+def list_holiday_countries() -> tuple[str, ...]:
+    """List the countries whose public holidays are known, by their two letters."""
+    from holidays import list_supported_countries  # noqa: PLC0415
+
+    return tuple(sorted(code for code in list_supported_countries() if _COUNTRY.fullmatch(code)))
+
+
+@lru_cache(maxsize=256)
+def list_holiday_regions(country: str) -> Mapping[str, str]:
+    """Name the regions of a country that have public holidays of their own, by their codes."""
+    from holidays import country_holidays  # noqa: PLC0415
+
+    aliases = country_holidays(country).get_subdivision_aliases()
+    return {code: names[0] if names else code for code, names in aliases.items()}
+
+
 def find_schedule_faults(schedule: Schedule) -> dict[str, str]:
     """Name every invalid field of a schedule, and what is wrong with it."""
     return {
@@ -92,7 +109,11 @@ def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
     if not _COUNTRY.fullmatch(calendar.country) or not _has_holidays(HolidayCalendar(calendar.country)):
         return {"holidays.country": Text("No holidays are known for this country; use two letters such as US or DE")}
     if not _has_holidays(calendar):
-        return {"holidays.region": Text("This is not a region of %(country)s with holidays of its own", country=calendar.country)}
+        return {
+            "holidays.region": Text(
+                "This is not a region of %(country)s with holidays of its own", country=calendar.country
+            )
+        }
     return {}
 
 
@@ -113,7 +134,7 @@ def _load(calendar: HolidayCalendar, *, years: int | None = None, language: str 
 
 
 def _name_faults(schedule: Schedule) -> dict[str, str]:
-    faults = {}
+    faults: dict[str, str] = {}
     if not schedule.name.strip() or len(schedule.name) > 200:
         faults["name"] = Text("must be 1 to 200 characters")
     if find_zone(schedule.zone) is None:
@@ -144,7 +165,7 @@ def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
         yield path, Text("At most %(count)s ranges a day", count=MOST_RANGES_A_DAY)
     for index, each in enumerate(hours):
         if not 0 <= each.start_minute < MINUTES_A_DAY:
-            yield f"{path}.{index}.start", "must be from 00:00 to 23:59"
+            yield f"{path}.{index}.start", Text("must be from 00:00 to 23:59")
         if not each.start_minute < each.end_minute < each.start_minute + MINUTES_A_DAY + (each.start_minute == 0):
             yield f"{path}.{index}.end", "must be later than the start and within 24 hours of it"
 

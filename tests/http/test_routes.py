@@ -21,6 +21,7 @@ WITHOUT = {
     "/manage/{token}/cancel",
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
+    "/welcome/calendar",
     "/api/admin/agent-mcp",
 }
 

@@ -1,6 +1,7 @@
 """All pages of the dashboard."""
 
 from openslot.routing.declarations import Handler
+from openslot.web.dashboard.availability.routes import AVAILABILITY
 from openslot.web.dashboard.booking_changes import (
     cancel_as_host,
     reschedule_as_host,
@@ -13,6 +14,7 @@ from openslot.web.dashboard.bookings import show_bookings
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
+from openslot.web.dashboard.onboarding.routes import ONBOARDING
 
 DASHBOARD: list[Handler] = [
     show_home,
@@ -28,4 +30,6 @@ DASHBOARD: list[Handler] = [
     show_reschedule_form,
     reschedule_as_host,
     show_help,
+    *AVAILABILITY,
+    *ONBOARDING,
 ]
