@@ -176,7 +176,7 @@ class WeekGrid extends HTMLElement {
     if (kind !== "began-before") box.append(make("span", { class: "edge top" }));
     if (kind !== "ends-later") box.append(make("span", { class: "edge bottom" }));
     Object.assign(box, { day, range, isRest: kind === "began-before" });
-    box.style.gridColumn = String(column + 2);
+    box.style.gridColumn = `${column + 2} / ${column + 3}`;
     box.style.insetInline = "0";
     box.style.insetBlockStart = `${(from / DAY) * 100}%`;
     box.style.blockSize = `${((to - from) / DAY) * 100}%`;
