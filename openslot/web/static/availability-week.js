@@ -172,7 +172,7 @@ class WeekGrid extends HTMLElement {
   }
 
   drawBox(column, day, from, to, range, kind) {
-    const box = make("span", { class: `week-range ${kind}`, "aria-hidden": "true" }, kind === "began-before" ? "" : `${write(range[0])}–${write(range[1])}`);
+    const box = make("span", { class: `week-range ${kind}`, "aria-hidden": "true", dir: "ltr" }, kind === "began-before" ? "" : `${write(range[0])}–${write(range[1])}`);
     if (kind !== "began-before") box.append(make("span", { class: "edge top" }));
     if (kind !== "ends-later") box.append(make("span", { class: "edge bottom" }));
     Object.assign(box, { day, range, isRest: kind === "began-before" });

@@ -27,7 +27,7 @@ from openslot.web.dashboard.availability.range_fields import (
         ("12:15 p.m.", 735),
         ("24:00", 1440),
         ("٠٩:٣٠", 570),
-        ("\uff10\uff19:\uff10\uff10", 540),  # noqa: RUF001 - digits as wide keyboards type them
+        ("\uff10\uff19:\uff10\uff10", 540),
     ],
 )
 def test_clock_times_are_read_as_people_type_them(text: str, minute: int) -> None:
