@@ -2,6 +2,7 @@
 // The time fields of the form stay the truth: the grid reads them, and writes into them what was drawn.
 
 const STEP = 15, CELL = 30, DAY = 1440;
+const REMOVES = { Delete: true, Backspace: true };
 const CLOCK = /^(\d{1,2})(?:[:.h](\d{2}))? ?(?:([ap])\.?m\.?)?$/;
 
 const write = (minute) => {
@@ -173,8 +174,8 @@ class WeekGrid extends HTMLElement {
 
   drawBox(column, day, from, to, range, kind) {
     const box = make("span", { class: `week-range ${kind}`, "aria-hidden": "true", dir: "ltr" }, kind === "began-before" ? "" : `${write(range[0])}–${write(range[1])}`);
-    if (kind !== "began-before") box.append(make("span", { class: "edge top" }));
-    if (kind !== "ends-later") box.append(make("span", { class: "edge bottom" }));
+    if (kind !== "began-before") box.append(make("span", { class: "edge", "data-edge": "top" }));
+    if (kind !== "ends-later") box.append(make("span", { class: "edge", "data-edge": "bottom" }));
     Object.assign(box, { day, range, isRest: kind === "began-before" });
     box.style.gridColumn = `${column + 2} / ${column + 3}`;
     box.style.insetInline = "0";
@@ -251,7 +252,7 @@ class WeekGrid extends HTMLElement {
     else if (event.shiftKey && down) this.paint(day, minute, down);
     else if (moves[event.key]) this.go(...moves[event.key]);
     else if (event.key === " ") this.toggle(day, minute);
-    else if (event.key === "Delete" || event.key === "Backspace") this.remove(day, minute);
+    else if (REMOVES[event.key]) this.remove(day, minute);
     else return;
     event.preventDefault();
   }
@@ -345,7 +346,7 @@ class WeekGrid extends HTMLElement {
 
   begin(event, box) {
     const { day, range, isRest } = box, [start, end] = range, grabbed = this.minuteAt(event) + (isRest ? DAY : 0);
-    const edge = event.target.classList.contains("top") ? "top" : event.target.classList.contains("bottom") ? "bottom" : "";
+    const edge = event.target.dataset.edge;
     let newDay = day, changed = range;
     const to = (later) => {
       const minute = this.minuteAt(later) + (isRest ? DAY : 0);
