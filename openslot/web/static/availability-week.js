@@ -65,7 +65,8 @@ class WeekGrid extends HTMLElement {
   }
 
   build() {
-    const weekday = new Intl.DateTimeFormat(document.documentElement.lang, { weekday: "short", timeZone: "UTC" });
+    const length = matchMedia("(max-width: 44rem)").matches ? "narrow" : "short";
+    const weekday = new Intl.DateTimeFormat(document.documentElement.lang, { weekday: length, timeZone: "UTC" });
     const head = make("div", { class: "week-head", role: "row" }, make("span", { role: "columnheader" }, make("span", { class: "unseen" }, this.dataset.label)));
     this.names.forEach((name, day) => head.append(
       make("span", { role: "columnheader", "aria-label": name }, weekday.format(Date.UTC(2024, 0, 1 + day)))));
