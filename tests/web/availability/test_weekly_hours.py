@@ -102,7 +102,7 @@ async def test_a_fault_stands_at_its_field_and_nothing_is_saved(
 async def test_too_many_ranges_are_refused(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
 ) -> None:
-    hours = {}
+    hours: dict[str, str] = {}
     for place in range(25):
         hours |= {f"d0.{place}.start": f"{place * 50 // 60}:{place * 50 % 60:02d}"}
         hours |= {f"d0.{place}.end": f"{(place * 50 + 10) // 60}:{(place * 50 + 10) % 60:02d}"}
