@@ -45,6 +45,8 @@ PLACES = (
     NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
+    NavigationItem(path="/settings/calendars", name=Text("Calendars"), group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/calendars/connect", name=Text("Connect a calendar")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
 )

@@ -22,6 +22,11 @@ WITHOUT = {
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
     "/api/admin/agent-mcp",
+    # These ask a calendar's server.
+    "/settings/calendars/connect",
+    "/settings/calendars/connect/feed",
+    "/settings/calendars/{connection_id}/test",
+    "/settings/calendars/{connection_id}/password",
 }
 
 

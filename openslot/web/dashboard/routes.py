@@ -10,6 +10,7 @@ from openslot.web.dashboard.booking_changes import (
 from openslot.web.dashboard.booking_csv import export_bookings
 from openslot.web.dashboard.booking_detail import retry_step, show_booking
 from openslot.web.dashboard.bookings import show_bookings
+from openslot.web.dashboard.calendars.routes import CALENDARS
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
@@ -28,4 +29,5 @@ DASHBOARD: list[Handler] = [
     show_reschedule_form,
     reschedule_as_host,
     show_help,
+    *CALENDARS,
 ]
