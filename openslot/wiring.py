@@ -18,6 +18,8 @@ from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
+from openslot.exports.jobs import EXPORT_JOBS
+from openslot.exports.reactions import EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
@@ -27,6 +29,7 @@ from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.people.erasing import PEOPLE_JOBS
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
 from openslot.scim.reactions import SCIM_REACTIONS
@@ -46,19 +49,28 @@ EVENTS = (
     *AGENT_EVENTS,
 )
 CONSEQUENCES = ()
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS, *AGENT_REACTIONS)
+REACTIONS = (
+    *WEBHOOK_REACTIONS,
+    *MAIL_REACTIONS,
+    *CALENDAR_REACTIONS,
+    *SCIM_REACTIONS,
+    *AGENT_REACTIONS,
+    *EXPORT_REACTIONS,
+)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
     *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,
     *BOOKING_JOBS,
+    *PEOPLE_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
+    *EXPORT_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

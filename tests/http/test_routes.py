@@ -27,6 +27,7 @@ WITHOUT = {
     "/settings/calendars/connect/feed",
     "/settings/calendars/{connection_id}/test",
     "/settings/calendars/{connection_id}/password",
+    "/settings/data/delete",
 }
 
 

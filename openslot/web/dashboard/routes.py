@@ -14,6 +14,7 @@ from openslot.web.dashboard.calendars.routes import CALENDARS
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
+from openslot.web.dashboard.your_data.routes import YOUR_DATA
 
 DASHBOARD: list[Handler] = [
     show_home,
@@ -30,4 +31,5 @@ DASHBOARD: list[Handler] = [
     reschedule_as_host,
     show_help,
     *CALENDARS,
+    *YOUR_DATA,
 ]
