@@ -37,7 +37,7 @@ async def test_the_page_says_when_it_was_read_and_will_be(
 ) -> None:
     page = (await member.get(f"{LIST}/{connection.id}")).text
 
-    assert "Last read: today, 08:00" in page
+    assert "Last read: today, 08:00 ·" in page
     assert "Next: today, 08:05" in page
     assert '<span class="badge good">Connected</span>' in page
 
