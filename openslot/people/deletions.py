@@ -21,7 +21,7 @@ from openslot.people.preview_store import UpcomingMeeting
 
 # The retries of a calendar server that is down take four days.
 PATIENCE = timedelta(days=7)
-MOST_SHOWN = 100
+MOST_SHOWN = 20
 
 
 class DeletionPreview(Struct, frozen=True, kw_only=True):

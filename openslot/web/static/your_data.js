@@ -8,6 +8,7 @@ async function refresh() {
   const [now, next] = [document, fresh].map((page) => page.querySelector("#exports")?.closest("section"));
   if (!now || !next) return;
   if (!next.querySelector("progress")) {
+    document.querySelector(".notice[role=status]")?.remove();
     now.replaceWith(next);
     return;
   }

@@ -14,7 +14,7 @@ from openslot.web.dashboard.calendars.faults import SIGN_IN, advise
 KINDS = {ConnectionKind.CALDAV: Text("CalDAV account"), ConnectionKind.ICS: Text("Calendar feed, read only")}
 # The choices of the form, by the policy that is sent.
 POLICIES = {
-    "close": Text("Offer no times at once"),
+    "close": Text("Offer no times from then on"),
     "trust:6": Text("Trust what was last read for 6 hours"),
     "trust:24": Text("Trust what was last read for a day"),
     "trust:72": Text("Trust what was last read for 3 days"),
