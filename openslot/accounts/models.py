@@ -96,6 +96,32 @@ class Organization(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
+class DeletionState(StrEnum):
+    """How far the deletion of an account is."""
+
+    CANCELLING = "cancelling"
+    """Upcoming bookings are being cancelled."""
+    WAITING = "waiting"
+    """Mail, webhooks and calendar entries that follow from it are on their way."""
+    TELLING = "telling"
+    """The last mail to the owner is on its way."""
+    ERASING = "erasing"
+    DONE = "done"
+
+
+class AccountDeletion(Struct, frozen=True, kw_only=True):
+    """An account that its owner or the operator deletes."""
+
+    user_id: UUID
+    state: DeletionState
+    requested_at: datetime
+    requested_by: Actor | None
+    message: str | None
+    finish_by: datetime
+    cancelled_bookings: int = 0
+    finished_at: datetime | None = None
+
+
 class ChosenBrand(Struct, frozen=True, kw_only=True):
     """What is shown in the mail of a user or of an organization's members; None: nothing was chosen."""
 

@@ -9,7 +9,8 @@ import msgspec
 
 from openslot.accounts import activity_store, store
 from openslot.accounts.administrators import check_another_admin
-from openslot.accounts.errors import EmailTaken, UsernameTaken, UserNotFound
+from openslot.accounts.deletion_store import is_leaving
+from openslot.accounts.errors import AccountIsBeingDeleted, EmailTaken, UsernameTaken, UserNotFound
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled
 from openslot.accounts.members import add_member, remove_member
 from openslot.accounts.models import Activity, User, UserStatus, UserWanted
@@ -174,6 +175,8 @@ async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
 
 async def enable_user(work: Work, user: User) -> None:
     """Open a closed account again."""
+    if await is_leaving(work.db, user.id):
+        raise AccountIsBeingDeleted
     if await store.update_disabled(work.db, user.id, None, now=work.now):
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 

@@ -194,7 +194,7 @@ async def update_disabled(db: Db, user_id: UUID, disabled_at: datetime | None, *
     changed = await db.fetchval(
         """update users set disabled_at = $2, updated_at = $3, suspended_by = null, suspended_at = null
         where id = $1 and ((disabled_at is null) <> ($2::timestamptz is null) or disabled_at = suspended_at)
-        returning id""",
+        and ($2 is not null or deleting_since is null) returning id""",
         user_id,
         disabled_at,
         now,

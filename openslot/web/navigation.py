@@ -63,6 +63,10 @@ PLACES = (
     NavigationItem(path="/settings/webhooks/new", name=Text("Add a webhook endpoint")),
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
+    NavigationItem(path="/settings/calendars", name=Text("Calendars"), group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/calendars/connect", name=Text("Connect a calendar")),
+    NavigationItem(path="/settings/data", name=Text("Your data"), group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/data/delete", name=Text("Delete your account")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
 )

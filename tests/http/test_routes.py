@@ -38,6 +38,12 @@ WITHOUT = {
     "/event-types/{event_type_id}/preview",
     "/welcome/calendar",
     "/api/admin/agent-mcp",
+    # These ask a calendar's server.
+    "/settings/calendars/connect",
+    "/settings/calendars/connect/feed",
+    "/settings/calendars/{connection_id}/test",
+    "/settings/calendars/{connection_id}/password",
+    "/settings/data/delete",
 }
 
 

@@ -11,6 +11,7 @@ from openslot.web.dashboard.booking_changes import (
 from openslot.web.dashboard.booking_csv import export_bookings
 from openslot.web.dashboard.booking_detail import retry_step, show_booking
 from openslot.web.dashboard.bookings import show_bookings
+from openslot.web.dashboard.calendars.routes import CALENDARS
 from openslot.web.dashboard.calls.routes import CALLS
 from openslot.web.dashboard.contacts.routes import CONTACTS
 from openslot.web.dashboard.conversations.routes import CONVERSATIONS
@@ -23,6 +24,7 @@ from openslot.web.dashboard.onboarding.routes import ONBOARDING
 from openslot.web.dashboard.profile.routes import PROFILE_PAGES
 from openslot.web.dashboard.security.routes import SECURITY
 from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
+from openslot.web.dashboard.your_data.routes import YOUR_DATA
 
 DASHBOARD: list[Handler] = [
     show_home,
@@ -48,4 +50,6 @@ DASHBOARD: list[Handler] = [
     *EVENT_TYPE_PAGES,
     *AVAILABILITY,
     *ONBOARDING,
+    *CALENDARS,
+    *YOUR_DATA,
 ]
