@@ -40,6 +40,7 @@ async def test_of_many_uses_of_one_link_at_once_one_opens_the_account(
     answers = await asyncio.gather(*(client.post(link) for _ in range(5)))
 
     assert sorted(answer.status_code for answer in answers) == [303, 403, 403, 403, 403]
+    assert all("already used" in answer.text for answer in answers if answer.status_code == 403)
     assert [await count(runtime, table) for table in ("users", "sessions", "event_types")] == [1, 1, 1]
 
 
