@@ -21,6 +21,7 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.oidc import begin_oidc, finish_oidc
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
+from openslot.web.sign_up.routes import SIGN_UP
 from openslot.web.static_files import favicon, robots, static_file
 from openslot.web.two_factor import send_code, show_second_step
 from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
@@ -38,6 +39,7 @@ PAGES = Mount(
         send_code,
         begin_oidc,
         finish_oidc,
+        *SIGN_UP,
         show_account,
         change_password,
         show_keys,

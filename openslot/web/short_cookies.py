@@ -5,6 +5,7 @@ from datetime import timedelta
 from openslot.access.pending import PENDING_LASTS
 from openslot.core.work import Work
 from openslot.routing import Cookie, Request
+from openslot.web.cookies import cookie_name
 
 PENDING_COOKIE = "openslot_sign_in"
 
@@ -21,23 +22,20 @@ def pending_of(request: Request, work: Work) -> str:
 
 def short_cookie(work: Work, name: str, value: str, *, lasts: timedelta) -> Cookie:
     """Return a cookie that the browser forgets soon."""
-    return Cookie(name=_full_name(work, name), value=value, max_age=int(lasts.total_seconds()), secure=_is_secure(work))
+    settings = work.runtime.settings
+    return Cookie(
+        name=cookie_name(settings, name),
+        value=value,
+        max_age=int(lasts.total_seconds()),
+        secure=settings.public_url.startswith("https://"),
+    )
 
 
 def no_short_cookie(work: Work, name: str) -> Cookie:
     """Return the cookie that deletes a short-lived one from the browser."""
-    return Cookie(name=_full_name(work, name), value="", max_age=0, secure=_is_secure(work))
+    return short_cookie(work, name, "", lasts=timedelta())
 
 
 def short_cookie_of(request: Request, work: Work, name: str) -> str:
     """Return a short-lived cookie's value; empty if there is none."""
-    return request.cookies.get(_full_name(work, name), "")
-
-
-def _full_name(work: Work, name: str) -> str:
-    # With this prefix neither another host of the domain nor an unencrypted connection can set or replace it.
-    return f"__Host-{name}" if _is_secure(work) else name
-
-
-def _is_secure(work: Work) -> bool:
-    return work.runtime.settings.public_url.startswith("https://")
+    return request.cookies.get(cookie_name(work.runtime.settings, name), "")

@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from openslot.access import operations as access
 from openslot.access.errors import WrongSignIn
 from openslot.accounts.models import User
+from openslot.accounts.sign_ups import is_open
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
@@ -17,6 +18,7 @@ from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 
 HOME = "/"
+NOTICES = {"password": Text("Your password was changed. Sign in with the new one.")}
 # A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
 LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 
@@ -33,7 +35,8 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 async def show_login(request: Request, work: Work, user: User | None) -> Response:
     """Show the sign-in form."""
     wanted = request.query.get("next", "")
-    return redirect(local_path(wanted)) if user else _show(work, Form(), wanted=wanted)
+    notice = NOTICES.get(request.query.get("done", ""))
+    return redirect(local_path(wanted)) if user else _show(work, Form(), wanted=wanted, notice=notice)
 
 
 @post("/login", transaction="none")
@@ -70,7 +73,9 @@ def local_path(wanted: str) -> str:
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
-def _show(work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response:
+def _show(
+    work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200, notice: Text | None = None
+) -> Response:
     settings = work.runtime.settings
     return page(
         "login.html",
@@ -79,4 +84,6 @@ def _show(work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200)
         form=form,
         wanted=local_path(wanted),
         provider=settings.oidc_name if settings.oidc_issuer else None,
+        notice=notice,
+        may_sign_up=is_open(settings),
     )

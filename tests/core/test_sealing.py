@@ -41,6 +41,8 @@ PLAIN = {
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
     "invitations.hash": "a fingerprint",
+    "password_resets.hash": "a fingerprint",
+    "password_resets.password_digest": "a digest of a hash",
     "pending_sign_ins.hash": "a fingerprint",
     "pending_sign_ins.password_mark": "a fingerprint",
     "pgqueuer.payload": "names an effect",
@@ -48,6 +50,8 @@ PLAIN = {
     "scim_tokens.hash": "a fingerprint",
     "sessions.hash": "a fingerprint",
     "setup_links.hash": "a fingerprint",
+    "sign_ups.browser_hash": "a fingerprint",
+    "sign_ups.hash": "a fingerprint",
     "webhook_messages.body": "what a process of 0.1.0 has kept",
     "wrong_passwords.subject": "a fingerprint",
 }
