@@ -15,6 +15,8 @@ from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
+from openslot.contacts.jobs import CONTACT_JOBS
+from openslot.contacts.reactions import CONTACT_REACTIONS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
@@ -44,8 +46,8 @@ from openslot.webhooks.store import LOGGED_EVENT
 EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
-    *ACCESS_EVENTS,
     *EVENT_TYPE_EVENTS,
+    *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
@@ -60,12 +62,20 @@ CONSEQUENCES = (
     take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
     take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
 )
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS, *AGENT_REACTIONS)
+REACTIONS = (
+    *CONTACT_REACTIONS,
+    *WEBHOOK_REACTIONS,
+    *MAIL_REACTIONS,
+    *CALENDAR_REACTIONS,
+    *SCIM_REACTIONS,
+    *AGENT_REACTIONS,
+)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
     *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,
+    *CONTACT_JOBS,
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,

@@ -26,10 +26,10 @@ async def tidy_access(work: Work) -> str:
     answers = await repeat(lambda limit: delete_old_responses(work.db, now=work.now, limit=limit))
     sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
     await repeat(lambda limit: delete_old_failures(work.db, now=work.now, limit=limit))
-    await repeat(lambda limit: delete_expired_pending(work.db, now=work.now, limit=limit))
     # For a day they count for the limit of an account.
     await repeat(lambda limit: delete_old_resets(work.db, before=work.now - DAY, limit=limit))
     await repeat(lambda limit: delete_expired_sign_ups(work.db, now=work.now, limit=limit))
+    await repeat(lambda limit: delete_expired_pending(work.db, now=work.now, limit=limit))
     await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"
 

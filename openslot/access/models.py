@@ -34,6 +34,16 @@ class SignedIn(Struct, frozen=True, kw_only=True):
     device: str
 
 
+class Session(Struct, frozen=True, kw_only=True):
+    """A browser in which a user is signed in."""
+
+    id: UUID
+    user_agent: str
+    created_at: datetime
+    last_seen_at: datetime | None
+    """To the hour; None: not for more than an hour after it began."""
+
+
 class SecondFactorNeeded(Struct, frozen=True, kw_only=True):
     """The result of a sign-in whose second factor is missing: there is no session yet."""
 
@@ -57,16 +67,6 @@ class TwoFactorState(Struct, frozen=True, kw_only=True):
     has_password: bool
     on_since: datetime | None
     codes_left: int
-
-
-class Session(Struct, frozen=True, kw_only=True):
-    """A browser in which a user is signed in."""
-
-    id: UUID
-    user_agent: str
-    created_at: datetime
-    last_seen_at: datetime | None
-    """To the hour; None: not for more than an hour after it began."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):

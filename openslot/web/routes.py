@@ -19,6 +19,7 @@ from openslot.web.calendar_file import calendar_file
 from openslot.web.dashboard.routes import DASHBOARD
 from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.oidc import begin_oidc, finish_oidc
+from openslot.web.photos import send_photo
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
 from openslot.web.sign_up.routes import SIGN_UP
@@ -35,11 +36,11 @@ PAGES = Mount(
         show_login,
         log_in,
         log_out,
+        *SIGN_UP,
         show_second_step,
         send_code,
         begin_oidc,
         finish_oidc,
-        *SIGN_UP,
         show_account,
         change_password,
         show_keys,
@@ -55,6 +56,7 @@ PAGES = Mount(
         show_unsubscribe,
         unsubscribe,
         static_file,
+        send_photo,
         favicon,
         robots,
         llms_text,

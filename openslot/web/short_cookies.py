@@ -5,7 +5,7 @@ from datetime import timedelta
 from openslot.access.pending import PENDING_LASTS
 from openslot.core.work import Work
 from openslot.routing import Cookie, Request
-from openslot.web.cookies import cookie_name
+from openslot.web.cookies import cookie_name, write_cookie
 
 PENDING_COOKIE = "openslot_sign_in"
 
@@ -22,18 +22,12 @@ def pending_of(request: Request, work: Work) -> str:
 
 def short_cookie(work: Work, name: str, value: str, *, lasts: timedelta) -> Cookie:
     """Return a cookie that the browser forgets soon."""
-    settings = work.runtime.settings
-    return Cookie(
-        name=cookie_name(settings, name),
-        value=value,
-        max_age=int(lasts.total_seconds()),
-        secure=settings.public_url.startswith("https://"),
-    )
+    return write_cookie(work, name, value, lasts=lasts)
 
 
 def no_short_cookie(work: Work, name: str) -> Cookie:
     """Return the cookie that deletes a short-lived one from the browser."""
-    return short_cookie(work, name, "", lasts=timedelta())
+    return write_cookie(work, name, "")
 
 
 def short_cookie_of(request: Request, work: Work, name: str) -> str:

@@ -83,7 +83,7 @@ def _show(
         status=status,
         form=form,
         wanted=local_path(wanted),
-        provider=settings.oidc_name if settings.oidc_issuer else None,
         notice=notice,
         may_sign_up=is_open(settings),
+        provider=settings.oidc_name if settings.oidc_issuer else None,
     )
