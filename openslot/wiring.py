@@ -24,6 +24,8 @@ from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
+from openslot.exports.jobs import EXPORT_JOBS
+from openslot.exports.reactions import EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
@@ -35,6 +37,7 @@ from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
+from openslot.people.erasing import PEOPLE_JOBS
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
 from openslot.scim.reactions import SCIM_REACTIONS
@@ -69,6 +72,7 @@ REACTIONS = (
     *CALENDAR_REACTIONS,
     *SCIM_REACTIONS,
     *AGENT_REACTIONS,
+    *EXPORT_REACTIONS,
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
@@ -77,6 +81,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *AVAILABILITY_JOBS,
     *CONTACT_JOBS,
     *BOOKING_JOBS,
+    *PEOPLE_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
@@ -84,6 +89,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
+    *EXPORT_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 

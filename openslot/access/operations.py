@@ -194,6 +194,17 @@ async def change_password(work: Work, user: User, *, current: str, new: str, use
         return await let_in_verified(work, user, password_hash=password_hash, user_agent=user_agent)
 
 
+async def confirm_password(work: Work, user: User, password: str) -> None:
+    """Refuse unless a signed-in user knows the password; the tries are counted for the session.
+
+    No connection is held while the password is checked.
+    """
+    stored = await find_password_hash(work.db, user.id)
+    async with counted(work, by_session(work.actor.credential_id)):
+        if not await is_password(password, stored):
+            raise WrongPassword
+
+
 async def set_password(work: Work, user: User, password_hash: str) -> None:
     """Give a user a password without asking for the old one; sessions and known devices end, and no pause is left."""
     await accounts.set_password(work, user, password_hash)

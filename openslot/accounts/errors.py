@@ -127,3 +127,36 @@ class SignUpLinkInvalid(Forbidden):
 
     def __init__(self) -> None:
         super().__init__(Text("This link was already used, has expired or is incomplete"))
+
+
+class AccountIsBeingDeleted(Conflict):
+    """The account is being deleted, and nothing can be done with it any more."""
+
+    code = "account_being_deleted"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This account is being deleted"))
+
+
+class OwnsOrganization(Conflict):
+    """An organization would be left without this owner."""
+
+    code = "owns_organization"
+
+    def __init__(self, organization: str) -> None:
+        super().__init__(
+            Text(
+                "You own the organization %(name)s. Hand it over to another owner and leave it first", name=organization
+            )
+        )
+
+
+class ManagedByOrganization(Conflict):
+    """An organization manages the account, so only its administrators can remove it."""
+
+    code = "managed_by_organization"
+
+    def __init__(self, organization: str) -> None:
+        super().__init__(
+            Text("%(name)s manages your account. Ask its administrator to remove you first", name=organization)
+        )

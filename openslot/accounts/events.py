@@ -1,5 +1,6 @@
 """What happened to accounts."""
 
+from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
@@ -150,6 +151,41 @@ class SignUpVerified(UserEvent, frozen=True, kw_only=True):
     sign_up_id: UUID
 
 
+class UserDataExported(UserEvent, frozen=True, kw_only=True):
+    """The file with all data of a user, which the user has asked for, is ready."""
+
+    type: ClassVar[str] = "user.data_exported"
+    export_id: UUID
+    expires_at: datetime
+    base_url: str
+
+
+class UserDeletionBegun(UserEvent, frozen=True, kw_only=True):
+    """An account is to be deleted: it is closed, and its upcoming bookings will be cancelled."""
+
+    type: ClassVar[str] = "user.deletion_begun"
+    finish_by: datetime
+
+
+class UserDeletionEnding(UserEvent, frozen=True, kw_only=True):
+    """All that follows from the deletion of an account has happened; its data will be erased next."""
+
+    type: ClassVar[str] = "user.deletion_ending"
+    cancelled_bookings: int
+
+
+class UserDeleted(Event, frozen=True, kw_only=True):
+    """An account was deleted with all its data; only its id is known any more."""
+
+    type: ClassVar[str] = "user.deleted"
+    user_id: UUID
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The user that was."""
+        return "user", self.user_id
+
+
 ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserAdded,
     UserDisabled,
@@ -167,4 +203,8 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     InvitationAccepted,
     SignUpRequested,
     SignUpVerified,
+    UserDataExported,
+    UserDeletionBegun,
+    UserDeletionEnding,
+    UserDeleted,
 )

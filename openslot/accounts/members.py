@@ -8,7 +8,8 @@ import asyncpg
 from openslot.accounts import member_store as store
 from openslot.accounts import store as user_store
 from openslot.accounts.administrators import check_another_admin
-from openslot.accounts.errors import AlreadyMember, MemberNotFound
+from openslot.accounts.deletion_store import is_leaving
+from openslot.accounts.errors import AccountIsBeingDeleted, AlreadyMember, MemberNotFound
 from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
 from openslot.accounts.models import Member, Membership, Organization, Role, User
 from openslot.core.ids import new_id
@@ -43,6 +44,8 @@ async def add_described_member(
 async def _insert(
     work: Work, organization: Organization, user: User, *, role: Role, active: bool, member_id: UUID
 ) -> Membership:
+    if await is_leaving(work.db, user.id):
+        raise AccountIsBeingDeleted
     membership = Membership(
         id=member_id,
         organization_id=organization.id,

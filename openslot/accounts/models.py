@@ -37,6 +37,8 @@ class User(Struct, frozen=True, kw_only=True):
     updated_at: datetime
     photo: str | None = None
     """The hash of the photo; None: there is none."""
+    welcome_step: int | None = None
+    """The next of the first steps of a new user; None once they are finished or skipped."""
 
 
 class UserWanted(Struct, frozen=True, kw_only=True):
@@ -92,6 +94,32 @@ class Organization(Struct, frozen=True, kw_only=True):
     """How many members of a hundred a provider may suspend or remove within an hour."""
     created_at: datetime
     updated_at: datetime
+
+
+class DeletionState(StrEnum):
+    """How far the deletion of an account is."""
+
+    CANCELLING = "cancelling"
+    """Upcoming bookings are being cancelled."""
+    WAITING = "waiting"
+    """Mail, webhooks and calendar entries that follow from it are on their way."""
+    TELLING = "telling"
+    """The last mail to the owner is on its way."""
+    ERASING = "erasing"
+    DONE = "done"
+
+
+class AccountDeletion(Struct, frozen=True, kw_only=True):
+    """An account that its owner or the operator deletes."""
+
+    user_id: UUID
+    state: DeletionState
+    requested_at: datetime
+    requested_by: Actor | None
+    message: str | None
+    finish_by: datetime
+    cancelled_bookings: int = 0
+    finished_at: datetime | None = None
 
 
 class ChosenBrand(Struct, frozen=True, kw_only=True):

@@ -9,14 +9,15 @@ import msgspec
 
 from openslot.accounts import activity_store, store
 from openslot.accounts.administrators import check_another_admin
-from openslot.accounts.errors import EmailTaken, UsernameTaken, UserNotFound
+from openslot.accounts.deletion_store import is_leaving
+from openslot.accounts.errors import AccountIsBeingDeleted, EmailTaken, UsernameTaken, UserNotFound
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled
 from openslot.accounts.members import add_member, remove_member
 from openslot.accounts.models import Activity, User, UserStatus, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.rules import check_user
-from openslot.accounts.settings import change_settings
+from openslot.accounts.settings import change_settings, finish_welcome, set_welcome_step
 from openslot.core.db import Db
 from openslot.core.moments import Span
 from openslot.core.work import Work
@@ -33,6 +34,7 @@ __all__ = [
     "disable_user",
     "enable_user",
     "find_user_by_email",
+    "finish_welcome",
     "get_organization",
     "get_user",
     "get_user_by_email",
@@ -47,6 +49,7 @@ __all__ = [
     "replace_password",
     "set_admin",
     "set_password",
+    "set_welcome_step",
 ]
 
 
@@ -172,6 +175,8 @@ async def disable_user(work: Work, user: User, *, reason: str | None) -> bool:
 
 async def enable_user(work: Work, user: User) -> None:
     """Open a closed account again."""
+    if await is_leaving(work.db, user.id):
+        raise AccountIsBeingDeleted
     if await store.update_disabled(work.db, user.id, None, now=work.now):
         await work.record(UserEnabled(user_id=user.id, email=user.email))
 

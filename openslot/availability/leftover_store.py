@@ -40,3 +40,14 @@ async def delete_seats(db: Db, before: datetime, *, limit: int) -> int:
 async def delete_sessions(db: Db, before: datetime, *, limit: int) -> int:
     """Remove sessions that were never booked, or whose bookings have all moved to another one."""
     return count_of(await db.execute(DELETE_SESSIONS, before, limit, SESSIONS_WITHIN))
+
+
+async def delete_of_host(db: Db, host_no: int, limit: int) -> int:
+    """Remove some claims and busy spans of a host whose account is deleted and who has no bookings any more."""
+    # A plain comparison of the number would read the whole table: the index is on the range.
+    own = "int8range(host_no, host_no, '[]') = int8range($1, $1, '[]')"
+    removed = 0
+    for table in ("claims", "busy_spans"):
+        statement = f"delete from {table} where id = any(array(select id from {table} where {own} limit $2))"
+        removed += count_of(await db.execute(statement, host_no, limit))
+    return removed

@@ -168,6 +168,14 @@ async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
     return len(upcoming)
 
 
+async def cancel_some_upcoming(work: Work, host: User, *, reason: str, limit: int) -> int:
+    """Cancel some of a host's upcoming bookings, and tell how many; none if there are none left."""
+    upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
+    for booking_id in upcoming[:limit]:
+        await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
+    return len(upcoming[:limit])
+
+
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:
     """List the upcoming confirmed bookings whose time is not claimed for them: there must be none."""
     return await store.list_without_time(db, now=now)
@@ -206,3 +214,8 @@ def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
         raise Invalid(details=faults)
     if claimed.event_type.price is not None and must_answer:
         raise PaymentUnavailable
+
+
+async def erase_some(work: Work, host_id: UUID, limit: int) -> int:
+    """Delete some bookings of a host whose account is deleted, and tell how many; nobody is notified."""
+    return await store.delete_some(work.db, host_id, limit)

@@ -365,3 +365,14 @@ def _values(booking: Booking) -> tuple[object, ...]:
     values["payment"] = msgspec.json.encode(booking.payment).decode() if booking.payment else None
     values["guests"] = list(booking.guests)
     return tuple(values.values())
+
+
+async def delete_some(db: Db, host_id: UUID, limit: int) -> int:
+    """Delete some bookings of a host whose account is deleted."""
+    return count_of(
+        await db.execute(
+            "delete from bookings where id = any(array(select id from bookings where host_id = $1 limit $2))",
+            host_id,
+            limit,
+        )
+    )

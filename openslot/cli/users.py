@@ -13,12 +13,13 @@ from openslot.access import operations as access
 from openslot.access import two_factor
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import User, UserWanted
+from openslot.accounts.models import DeletionState, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.secrets import new_token
 from openslot.core.work import Work
+from openslot.people import deletions
 from openslot.people import operations as people
 
 app = typer.Typer(help="Accounts.", no_args_is_help=True, add_completion=False)
@@ -39,6 +40,17 @@ class ShownUser(Struct, frozen=True, kw_only=True, rename="camel"):
     admin: bool
     disabled: bool
     created_at: datetime
+
+
+class DeletionRow(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A deletion that is not done as scripts see it."""
+
+    user_id: UUID
+    state: DeletionState
+    requested_at: datetime
+    finish_by: datetime
+    cancelled_bookings: int
+    unfinished_effects: int
 
 
 @app.command("list")
@@ -141,6 +153,54 @@ def enable_user(email: Email, as_json: AsJson = False) -> None:
         return await accounts.get_user(work, user.id)
 
     _show(with_work(do), as_json=as_json)
+
+
+@app.command("delete")
+def delete_user(
+    email: Email,
+    message: Annotated[str | None, typer.Option(help="What invitees of cancelled bookings are told")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an account: it is closed at once, its bookings are cancelled with notice, and then it is erased."""
+    if not yes:
+        typer.confirm(f"Delete the account {email} with all its data? This can't be undone.", abort=True, err=True)
+
+    async def do(work: Work) -> UUID:
+        user = await accounts.get_user_by_email(work, email)
+        await deletions.delete_account(work, user, message=message)
+        return user.id
+
+    user_id = with_work(do)
+    if as_json:
+        print_json({"userId": user_id, "state": "cancelling"})
+        return
+    console.print("The account is closed and will be deleted. `openslot user deletions` shows how far it is.")
+
+
+@app.command("deletions")
+def list_deletions(as_json: AsJson = False) -> None:
+    """List the accounts that are being deleted, and what is waited for."""
+    found = [
+        DeletionRow(
+            user_id=each.deletion.user_id,
+            state=each.deletion.state,
+            requested_at=each.deletion.requested_at,
+            finish_by=each.deletion.finish_by,
+            cancelled_bookings=each.deletion.cancelled_bookings,
+            unfinished_effects=each.unfinished,
+        )
+        for each in with_work(deletions.list_deletions)
+    ]
+    if as_json:
+        print_json({"deletions": found})
+        return
+    rows = [
+        (each.user_id, each.state, each.requested_at, each.cancelled_bookings, each.unfinished_effects, each.finish_by)
+        for each in found
+    ]
+    columns = ("User", "State", "Requested", "Cancelled bookings", "Unfinished effects", "Waits until")
+    print_table(columns, rows, nothing="No account is being deleted.")
 
 
 @app.command("admin")

@@ -123,3 +123,8 @@ async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
     """Forget a contact for good; bookings keep the invitee's name and e-mail address."""
     if not await store.delete_contact(work.db, owner.id, contact_id):
         raise ContactNotFound
+
+
+async def erase_some(work: Work, owner_id: UUID, limit: int) -> int:
+    """Delete some contacts of an owner whose account is deleted, and tell how many; nobody is notified."""
+    return await store.delete_some(work.db, owner_id, limit)

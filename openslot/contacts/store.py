@@ -7,7 +7,7 @@ import msgspec
 
 from openslot.contacts.folding import cover, fold, fold_contact
 from openslot.contacts.models import Contact, CountedContact, KnownContact, Meeting
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 
 MOST_MEETINGS = 100
 
@@ -184,4 +184,15 @@ def _columns(contact: Contact) -> tuple[object, ...]:
         contact.tags,
         fold_contact(name=contact.name, email=contact.email, company=contact.company),
         contact.updated_at,
+    )
+
+
+async def delete_some(db: Db, owner_id: UUID, limit: int) -> int:
+    """Delete some contacts of an owner whose account is deleted."""
+    return count_of(
+        await db.execute(
+            "delete from contacts where id = any(array(select id from contacts where owner_id = $1 limit $2))",
+            owner_id,
+            limit,
+        )
     )

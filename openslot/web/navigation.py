@@ -38,6 +38,10 @@ class Shortcut(Struct, frozen=True, kw_only=True):
 PLACES = (
     NavigationItem(path="/", name=Text("Home"), keys="g h", group=NavigationGroup.MAIN),
     NavigationItem(path="/bookings", name=Text("Bookings"), keys="g b", group=NavigationGroup.MAIN),
+    NavigationItem(path="/availability", name=Text("Availability"), keys="g v", group=NavigationGroup.MAIN),
+    NavigationItem(path="/availability/away", name=Text("Out of office")),
+    NavigationItem(path="/availability/why", name=Text("Why is a time not offered?")),
+    NavigationItem(path="/welcome", name=Text("First steps")),
     NavigationItem(path="/bookings/new", name=Text("New booking"), keys="g n"),
     NavigationItem(path="/bookings?view=past", name=Text("Past bookings")),
     NavigationItem(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),
@@ -59,6 +63,10 @@ PLACES = (
     NavigationItem(path="/settings/webhooks/new", name=Text("Add a webhook endpoint")),
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
+    NavigationItem(path="/settings/calendars", name=Text("Calendars"), group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/calendars/connect", name=Text("Connect a calendar")),
+    NavigationItem(path="/settings/data", name=Text("Your data"), group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/data/delete", name=Text("Delete your account")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
 )

@@ -36,7 +36,14 @@ WITHOUT = {
     "/settings/profile/photo",
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",
+    "/welcome/calendar",
     "/api/admin/agent-mcp",
+    # These ask a calendar's server.
+    "/settings/calendars/connect",
+    "/settings/calendars/connect/feed",
+    "/settings/calendars/{connection_id}/test",
+    "/settings/calendars/{connection_id}/password",
+    "/settings/data/delete",
 }
 
 

@@ -1,6 +1,6 @@
 """A user's own bookings as a feed for calendar programs, behind a secret link that can be renewed and revoked."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
@@ -23,6 +23,11 @@ async def renew_feed(work: Work, owner: User) -> str:
     token = new_token()
     await store.upsert_feed(work.db, owner.id, fingerprint(token), now=work.now)
     return f"{work.runtime.settings.public_url}/feed/{token}.ics"
+
+
+async def find_feed(work: Work, owner: User) -> datetime | None:
+    """Tell when a user's secret link was made; None if there is none."""
+    return await store.find_feed(work.db, owner.id)
 
 
 async def revoke_feed(work: Work, owner: User) -> bool:

@@ -83,6 +83,23 @@ async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> 
     return found[0] if found else None
 
 
+async def find_secret(db: Db, ref: ConnectionRef) -> bytes | None:
+    """Read how a connection is opened, sealed."""
+    found: bytes | None = await db.fetchval(f"select c.secret from calendar_connections c where {OWN}", *_both(ref))
+    return found
+
+
+async def update_secret(db: Db, connection_id: UUID, secret: bytes) -> None:
+    """Write how a connection is opened, sealed."""
+    await db.execute("update calendar_connections set secret = $2 where id = $1", connection_id, secret)
+
+
+async def find_feed(db: Db, user_id: UUID) -> datetime | None:
+    """Tell when a user's secret link was made; None where there is none."""
+    found: datetime | None = await db.fetchval("select created_at from calendar_feeds where user_id = $1", user_id)
+    return found
+
+
 async def delete_connection(db: Db, connection_id: UUID) -> None:
     """Remove a connection with all that belongs to it."""
     await db.execute("delete from calendar_connections where id = $1", connection_id)
@@ -229,6 +246,10 @@ async def _with_calendars(db: Db, rows: Sequence[Row]) -> list[CalendarConnectio
         )
         for row in rows
     ]
+
+
+def _both(ref: ConnectionRef) -> tuple[UUID, UUID | None]:
+    return ref.id, ref.owner_id
 
 
 def _plain(row: Row) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], ma
     event.add("description", _describe(booking, event_type, manage_url))
     if booking.location.value:
         event.add("location", booking.location.value)
-    event.add("url", vUri(manage_url))
+    if manage_url:
+        event.add("url", vUri(manage_url))
     event.add("organizer", _write_person(*host), encode=False)
     event.add("attendee", _write_person(booking.invitee_name, booking.invitee_email, status="ACCEPTED"), encode=False)
     for guest in booking.guests:

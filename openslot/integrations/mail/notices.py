@@ -5,12 +5,12 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts.events import UserEvent
+from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding, UserEvent
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
 from openslot.integrations.mail.meetings import MailHost
-from openslot.integrations.mail.models import Fact, Letter, MailKind, Recipient, RecipientRole
+from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.integrations.mail.security_notices import SECURITY_LETTERS
@@ -18,6 +18,8 @@ from openslot.integrations.mail.topics import MailTopic
 from openslot.webhooks.events import WebhookDisabled
 
 CALENDAR_FOOTER = Text("You received this email because the calendar belongs to your account.")
+
+ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
 
 
 class Notice(Struct, frozen=True, kw_only=True):
@@ -99,6 +101,48 @@ def _write_calendar_events_missing(effect: Effect) -> Letter:
     )
 
 
+def _write_data_exported(effect: Effect) -> Letter:
+    event = effect.event(UserDataExported)
+    return Letter(
+        subject=Text("Your data is ready to download"),
+        heading=Text("Your data is ready to download"),
+        paragraphs=(
+            Text("You asked for a copy of all data that Openslot keeps about you."),
+            Text("You can download it for seven days. You need to sign in."),
+        ),
+        button=Link(label=Text("Go to your data"), url=f"{event.base_url}/settings/data"),
+        footer=(ACCOUNT_FOOTER,),
+    )
+
+
+def _write_deletion_begun(effect: Effect) -> Letter:
+    effect.event(UserDeletionBegun)
+    return Letter(
+        subject=Text("Your account is being deleted"),
+        heading=Text("Your account is being deleted"),
+        paragraphs=(
+            Text("Your booking page is closed and you are signed out everywhere."),
+            Text("Your upcoming bookings are being cancelled, and everyone who booked is told by e-mail."),
+            Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
+        ),
+        footer=(ACCOUNT_FOOTER,),
+    )
+
+
+def _write_deletion_ending(effect: Effect) -> Letter:
+    event = effect.event(UserDeletionEnding)
+    return Letter(
+        subject=Text("Your account is deleted"),
+        heading=Text("Your account is deleted"),
+        paragraphs=(
+            Text("Everyone who had booked a meeting with you was told. Your data is deleted now."),
+            Text("This is the last e-mail that you receive from us."),
+        ),
+        facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
+        footer=(ACCOUNT_FOOTER,),
+    )
+
+
 def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) -> Draft:
     """Write a notice to the person that it is about."""
     return Draft(
@@ -117,6 +161,21 @@ def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) 
 NOTICES = {
     notice.event.type: notice
     for notice in (
+        Notice(
+            event=UserDataExported,
+            host_of=lambda effect: effect.event(UserDataExported).user_id,
+            write=_write_data_exported,
+        ),
+        Notice(
+            event=UserDeletionBegun,
+            host_of=lambda effect: effect.event(UserDeletionBegun).user_id,
+            write=_write_deletion_begun,
+        ),
+        Notice(
+            event=UserDeletionEnding,
+            host_of=lambda effect: effect.event(UserDeletionEnding).user_id,
+            write=_write_deletion_ending,
+        ),
         Notice(
             event=WebhookDisabled,
             host_of=lambda effect: effect.event(WebhookDisabled).owner_id,

@@ -8,6 +8,7 @@ from io import StringIO
 from openslot.accounts.models import User
 from openslot.bookings import agenda
 from openslot.bookings.models import AgendaEntry, Status
+from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.i18n import Text
@@ -35,8 +36,6 @@ COLUMNS = (
     Text("Reason for cancelling"),
 )
 STATUSES = {Status.CONFIRMED: Text("Confirmed"), Status.CANCELLED: Text("Cancelled")}
-# A spreadsheet takes a cell that begins with one of these for a formula.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 @get("/bookings/export.csv")
@@ -62,11 +61,6 @@ def write_csv(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
     writer.writerows([make_safe(cell) for cell in _cells(entry, user, locale)] for entry in entries)
     # Without the mark, spreadsheets read the file in another encoding.
     return f"{BOM}{text.getvalue()}".encode()
-
-
-def make_safe(cell: str) -> str:
-    """Keep a spreadsheet from taking a cell for a formula."""
-    return f"'{cell}" if cell.lstrip(" \u00a0").startswith(FORMULAS) else cell
 
 
 def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:

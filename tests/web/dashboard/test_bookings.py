@@ -9,8 +9,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
+from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Runtime
-from openslot.web.dashboard.booking_csv import make_safe
 from tests.bookings.conftest import MovingClock, offer
 from tests.web.dashboard.conftest import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 

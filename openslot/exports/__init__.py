@@ -1,0 +1,1 @@
+"""Everything that is kept about a user, as one file for that user."""

@@ -1,0 +1,33 @@
+"""What exports refuse."""
+
+from openslot.core.errors import Conflict, NotFound, TooMany
+from openslot.i18n import Text
+
+
+class ExportNotFound(NotFound):
+    """No such export, or it is another's, not ready, or deleted already."""
+
+    code = "export_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This export does not exist or was deleted"))
+
+
+class ExportUnderWay(Conflict):
+    """The user's last export is not finished."""
+
+    code = "export_under_way"
+
+    def __init__(self) -> None:
+        super().__init__(Text("An export is being made already. Wait until it is ready"))
+
+
+class TooManyExports(TooMany):
+    """The user has asked for as many exports as one may in a day."""
+
+    code = "too_many_exports"
+
+    def __init__(self, most: int, *, retry_after: int) -> None:
+        super().__init__(
+            Text("You can request %(most)s exports a day. Try again tomorrow", most=most), retry_after=retry_after
+        )

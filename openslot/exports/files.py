@@ -1,0 +1,188 @@
+"""The files of an export, and the tables that are not in it with the reason why."""
+
+from openslot.exports import queries
+from openslot.exports.models import ExportFile
+from openslot.exports.writers import as_csv, as_list, as_object, write_calendar, write_emails, write_event_types
+
+BOOKING_COLUMNS = (
+    "startTime",
+    "endTime",
+    "status",
+    "eventType.name",
+    "inviteeName",
+    "inviteeEmail",
+    "inviteeTimezone",
+    "location.value",
+    "guests",
+    "notes",
+    "cancelReason",
+    "cancelledBy",
+    "createdAt",
+    "id",
+)
+CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetingCount", "createdAt", "id")
+
+FILES = (
+    ExportFile(
+        name="account.json",
+        about="Your account: name, e-mail address, username, plan, time zone and language.",
+        tables=("users",),
+        write=as_object(queries.ACCOUNT),
+    ),
+    ExportFile(
+        name="settings.json",
+        about="Your brand, reminders, feature flags that were set for you, and since when your bookings have a feed.",
+        tables=("brands", "reminder_settings", "flag_overrides", "calendar_feeds"),
+        write=as_object(queries.SETTINGS),
+    ),
+    ExportFile(
+        name="organizations.json",
+        about="The organizations that you belong to, your role, and what their directory says about you.",
+        tables=("memberships", "member_profiles", "held_departures"),
+        write=as_list(queries.ORGANIZATIONS),
+    ),
+    ExportFile(
+        name="invitations.json",
+        about="Invitations that you received.",
+        tables=("invitations",),
+        write=as_list(queries.INVITATIONS),
+    ),
+    ExportFile(
+        name="sessions.json",
+        about="The devices on which you are signed in.",
+        tables=("sessions",),
+        write=as_list(queries.SESSIONS),
+    ),
+    ExportFile(
+        name="api-keys.json",
+        about="Your API keys, without the keys themselves.",
+        tables=("api_keys",),
+        write=as_list(queries.KEYS),
+    ),
+    ExportFile(
+        name="schedules.json",
+        about="Your working hours, date overrides and public holidays.",
+        tables=("schedules",),
+        write=as_list(queries.SCHEDULES),
+    ),
+    ExportFile(
+        name="out-of-office.json",
+        about="The times in which you are away.",
+        tables=("out_of_office",),
+        write=as_list(queries.AWAY),
+    ),
+    ExportFile(
+        name="event-types.json",
+        about="What can be booked with you, as the REST API shows it.",
+        tables=("event_types",),
+        write=write_event_types,
+    ),
+    ExportFile(
+        name="bookings.json",
+        about="All your bookings, as the REST API shows them, without the links that can change them.",
+        tables=("bookings",),
+        write=as_list(queries.BOOKINGS),
+    ),
+    ExportFile(
+        name="bookings.csv",
+        about="The same as a table for a spreadsheet. Times are in UTC.",
+        tables=("bookings",),
+        write=as_csv(queries.BOOKINGS, BOOKING_COLUMNS),
+    ),
+    ExportFile(
+        name="bookings.ics",
+        about="The same for a calendar program, cancelled bookings included.",
+        tables=("bookings",),
+        write=write_calendar,
+    ),
+    ExportFile(
+        name="booking-history.json",
+        about="What happened to bookings so long ago that activity.json no longer has it.",
+        tables=("booking_history",),
+        write=as_list(queries.HISTORY),
+    ),
+    ExportFile(
+        name="contacts.json",
+        about="Your contacts, as the REST API shows them.",
+        tables=("contacts",),
+        write=as_list(queries.CONTACTS),
+    ),
+    ExportFile(
+        name="contacts.csv",
+        about="The same as a table for a spreadsheet.",
+        tables=("contacts",),
+        write=as_csv(queries.CONTACTS, CONTACT_COLUMNS),
+    ),
+    ExportFile(
+        name="conversations.json",
+        about="Your conversations by SMS and WhatsApp.",
+        tables=("conversations",),
+        write=as_list(queries.CONVERSATIONS),
+    ),
+    ExportFile(
+        name="messages.json",
+        about="The messages of these conversations.",
+        tables=("messages",),
+        write=as_list(queries.MESSAGES),
+    ),
+    ExportFile(
+        name="calls.json",
+        about="Calls that the voice agent has answered or made for you.",
+        tables=("calls",),
+        write=as_list(queries.CALLS),
+    ),
+    ExportFile(
+        name="webhooks.json",
+        about="Your webhook endpoints, without their secrets.",
+        tables=("webhook_endpoints",),
+        write=as_list(queries.WEBHOOKS),
+    ),
+    ExportFile(
+        name="webhook-deliveries.json",
+        about="What was sent to these endpoints, and how it went.",
+        tables=("webhook_deliveries",),
+        write=as_list(queries.DELIVERIES),
+    ),
+    ExportFile(
+        name="calendars.json",
+        about="Your connected calendars, without passwords and addresses.",
+        tables=("calendar_connections", "calendars"),
+        write=as_list(queries.CALENDARS),
+    ),
+    ExportFile(
+        name="emails.json",
+        about="E-mails about you and your bookings that Openslot has sent; their text where it was kept.",
+        tables=("mail_messages",),
+        write=write_emails,
+    ),
+    ExportFile(
+        name="page-views.json",
+        about="How often your booking pages were opened, by day and source.",
+        tables=("page_views",),
+        write=as_list(queries.PAGE_VIEWS),
+    ),
+    ExportFile(
+        name="activity.json",
+        about="What happened in your account, and who caused it.",
+        tables=("events",),
+        write=as_list(queries.ACTIVITY),
+    ),
+)
+
+# Tables with data of a user that are in no file, each with the reason.
+NOT_EXPORTED = {
+    "account_deletions": "exists only while the account is being deleted, when nobody can sign in to export it",
+    "booking_counts": "totals of bookings.json, kept for speed",
+    "busy_sources": "which calendars close times; calendars.json says it",
+    "busy_spans": "times that were read from the user's own calendars and are read again every five minutes",
+    "calendar_events": "where bookings were written in the user's own calendar",
+    "calendar_objects": "a cache of the user's own calendar, without titles, notes and guests",
+    "claim_seats": "the seats of bookings.json in the engine that offers times",
+    "claims": "the times of bookings.json in the engine that offers times, and holds of ten minutes",
+    "data_export_pieces": "the export itself",
+    "data_exports": "the export itself",
+    "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
+    "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
+    "event_feeds": "the last of these numbers",
+    "webhook_messages": "copies of bookings.json and contacts.json as they were sent to webhook endpoints",
+}

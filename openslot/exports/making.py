@@ -1,0 +1,120 @@
+"""Makes the file of an export: read from one snapshot, compressed, sealed and kept piece by piece."""
+
+import asyncio
+from datetime import timedelta
+from uuid import UUID
+
+import asyncpg
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.events import UserDataExported
+from openslot.accounts.models import User
+from openslot.core.actor import SYSTEM
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime, Work
+from openslot.exports import store
+from openslot.exports.files import FILES
+from openslot.exports.models import ExportFile
+from openslot.exports.zipping import ZipPieces
+
+PURPOSE = "export"
+KEPT_FOR = timedelta(days=7)
+MOST_BYTES = 2 * 1024**3
+
+
+class ExportTooLarge(Exception):  # noqa: N818 - the export is given up, the program works
+    """The file would be larger than is kept."""
+
+
+class AttemptLost(Exception):  # noqa: N818 - another attempt goes on
+    """Another attempt writes the export, or it was deleted."""
+
+
+class PieceWriter:
+    """Keeps the pieces of one attempt in the database."""
+
+    def __init__(self, work: Work, export_id: UUID, attempt: UUID) -> None:
+        self.work, self.export_id, self.attempt = work, export_id, attempt
+        self.zip = ZipPieces(written_at=work.now)
+        self.size = self.no = 0
+
+    async def write_file(self, file: ExportFile, user: User, connection: asyncpg.Connection) -> None:
+        """Write one file."""
+        with self.zip.open(file.name) as out:
+            async for piece in file.write(self.work, user, connection):
+                await asyncio.to_thread(out.write, piece)
+                await self._keep_full_pieces()
+
+    async def close(self) -> None:
+        """Write the explanation and the end of the ZIP file."""
+        with self.zip.open("README.txt") as out:
+            out.write(write_readme(self.work).encode())
+        await self._keep(self.zip.close())
+
+    async def _keep_full_pieces(self) -> None:
+        while (piece := self.zip.take()) is not None:
+            await self._keep(piece)
+
+    async def _keep(self, piece: bytes) -> None:
+        self.size += len(piece)
+        if self.size > MOST_BYTES:
+            raise ExportTooLarge
+        sealed = self.work.runtime.cipher.seal(PURPOSE, piece, owner=name_piece(self.export_id, self.no))
+        if not await store.insert_piece(self.work.db, self.export_id, self.attempt, self.no, sealed):
+            raise AttemptLost
+        self.no += 1
+
+
+async def make_export(runtime: Runtime, export_id: UUID) -> None:
+    """Make an export from the start, whatever an earlier attempt has left, and tell its user."""
+    attempt = new_id()
+    async with runtime.transaction(SYSTEM) as work:
+        if not await store.begin_attempt(work.db, export_id, attempt):
+            return
+    work = runtime.work(SYSTEM)
+    export = await store.find_export(work.db, export_id)
+    if export is None:
+        return
+    user = await accounts.get_user(work, export.user_id)
+    writer = PieceWriter(work, export_id, attempt)
+    async with runtime.pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+        for done, file in enumerate(FILES, 1):
+            await writer.write_file(file, user, connection)
+            await store.update_progress(work.db, export_id, attempt, files_done=done)
+    await writer.close()
+    await _finish(runtime, writer, user)
+
+
+async def _finish(runtime: Runtime, writer: PieceWriter, user: User) -> None:
+    async with runtime.transaction(SYSTEM) as work:
+        expires_at = work.now + KEPT_FOR
+        if not await store.finish_export(
+            work.db, writer.export_id, writer.attempt, size=writer.size, now=work.now, expires_at=expires_at
+        ):
+            raise AttemptLost
+        await work.record(
+            UserDataExported(
+                user_id=user.id,
+                email=user.email,
+                export_id=writer.export_id,
+                expires_at=expires_at,
+                base_url=runtime.settings.public_url,
+            )
+        )
+
+
+def name_piece(export_id: UUID, no: int) -> bytes:
+    """Name a piece, so that none can be opened in place of another."""
+    return export_id.bytes + no.to_bytes(4)
+
+
+def write_readme(work: Work) -> str:
+    """Write the explanation of each file."""
+    files = "\n\n".join(f"{file.name}\n    {file.about}" for file in FILES)
+    return (
+        f"Your data in Openslot, as of {work.now:%d %B %Y, %H:%M} UTC.\n\n"
+        "JSON files have the names and formats of the REST API. All times are in UTC. CSV files can be opened with a\n"
+        "spreadsheet; a cell that a spreadsheet could take for a formula begins with an apostrophe.\n\n"
+        "Passwords, keys, secrets and secret links are not included.\n\n"
+        f"{files}\n"
+    )

@@ -1,0 +1,43 @@
+"""What exports do because a user asked for one."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import structlog
+
+from openslot.accounts.errors import UserNotFound
+from openslot.core.actor import SYSTEM
+from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Skipped
+from openslot.core.work import Work
+from openslot.exports import store
+from openslot.exports.making import AttemptLost, ExportTooLarge, make_export
+from openslot.exports.operations import MAKE
+
+DELAYS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800))
+
+log = structlog.get_logger()
+
+
+async def make(work: Work, effect: Effect) -> Outcome:
+    """Make the file of an export; after the last try it counts as failed, and the user can ask for another."""
+    export_id = UUID(effect.plan(str))
+    try:
+        await make_export(work.runtime, export_id)
+    except (AttemptLost, UserNotFound) as fault:
+        return Skipped(type(fault).__name__)
+    except ExportTooLarge:
+        await _fail(work, export_id)
+        raise GiveUp("the file would be larger than 2 GiB") from None
+    except Exception:
+        if effect.attempts > len(DELAYS):
+            await _fail(work, export_id)
+        raise
+    return Done()
+
+
+async def _fail(work: Work, export_id: UUID) -> None:
+    async with work.runtime.transaction(SYSTEM) as failing:
+        await store.fail_export(failing.db, export_id, now=failing.now)
+
+
+EXPORT_REACTIONS = (Reaction(name=MAKE, run=make, delays=DELAYS),)

@@ -1,0 +1,39 @@
+"""What went wrong with a calendar's server, said at the field that can mend it, and what to do."""
+
+from openslot.core.errors import Refusal
+from openslot.i18n import Text
+from openslot.integrations.calendars.errors import (
+    CalendarForbidden,
+    CalendarGone,
+    CalendarSignInFailed,
+    CalendarUnreadable,
+)
+
+SIGN_IN = str(CalendarSignInFailed())
+
+
+def find_server_fault(refusal: Refusal) -> tuple[str, Text]:
+    """Name the field of the form for a calendar server that is to be corrected, and its fault."""
+    if isinstance(refusal, CalendarSignInFailed):
+        return "password", Text("was refused, or the user name is wrong. Many providers need an app password here")
+    if isinstance(refusal, CalendarForbidden):
+        return "username", Text("has no access to calendars on this server")
+    if isinstance(refusal, CalendarGone | CalendarUnreadable):
+        return "address", Text("leads to no calendars (%(reason)s)", reason=refusal.message)
+    return "address", Text("can't be used (%(reason)s)", reason=refusal.message)
+
+
+def find_feed_fault(refusal: Refusal) -> Text:
+    """Say what is wrong with the address of a feed."""
+    if isinstance(refusal, CalendarSignInFailed):
+        return Text("needs a password. Use the secret address of the calendar, which needs none")
+    if isinstance(refusal, CalendarGone | CalendarUnreadable):
+        return Text("leads to no calendar (%(reason)s)", reason=refusal.message)
+    return Text("can't be used (%(reason)s)", reason=refusal.message)
+
+
+def advise(error: str) -> Text:
+    """Say what to do about the error that a connection was last read with."""
+    if error == SIGN_IN:
+        return Text("Enter the new password below. Many providers need an app password.")
+    return Text("It is tried again by itself. If this does not pass, test the connection, or connect it again.")

@@ -1,0 +1,1 @@
+"""Pages of the settings: export of all data, and deletion of the account."""

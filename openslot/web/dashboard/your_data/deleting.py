@@ -1,0 +1,100 @@
+"""Pages: delete the account."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.core.errors import Conflict, Invalid
+from openslot.core.text import LINE, Reason
+from openslot.core.work import Work
+from openslot.i18n import PluralText, Text
+from openslot.people import deletions
+from openslot.people.deletions import MOST_SHOWN, DeletionPreview
+from openslot.routing import Form, Response, get, post
+from openslot.web.cookies import no_session_cookie
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.your_data.confirming import confirm_owner
+from openslot.web.dashboard.your_data.exporting import HERE
+from openslot.web.pages import page
+
+FIELDS = {"current": "password"}
+
+
+class DeleteAccountForm(Struct, frozen=True, kw_only=True):
+    """The proof that it is the owner, and what invitees are told."""
+
+    password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
+    email: Annotated[str, Meta(pattern=LINE, max_length=254)] = ""
+    message: Reason = ""
+
+
+@get("/settings/data/delete")
+async def show_delete(work: Work, user: User) -> Response:
+    """Show what the deletion would do, and ask for the password."""
+    return await _show(work, user, Form())
+
+
+@post("/settings/data/delete", transaction="none")
+async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountForm]) -> Response:
+    """Delete the account if its owner is sure; the password is checked without a connection."""
+    if form.faults:
+        return await _show(work, user, form)
+    sent = form.get()
+    has_password = await accounts.has_password(work, user)
+    try:
+        await confirm_owner(work, user, has_password=has_password, password=sent.password, email=sent.email)
+        async with work.transaction():
+            await deletions.delete_account(work, user, message=sent.message.strip())
+    except Invalid as refusal:
+        faults = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
+        return await _show(work, user, form.with_faults(faults))
+    except Conflict as refusal:
+        return await _show(work, user, form.with_faults({"form": refusal.sentence}), status=refusal.status)
+    return replace(page("goodbye.html", None), cookies=(no_session_cookie(work),))
+
+
+async def _show(work: Work, user: User, form: Form[DeleteAccountForm], *, status: int = 400) -> Response:
+    preview = await deletions.preview_deletion(work, user)
+    return page(
+        "dashboard/your_data/delete.html",
+        user,
+        status=status if form.faults else 200,
+        here=HERE,
+        form=form,
+        has_password=await accounts.has_password(work, user),
+        upcoming=[
+            (
+                each.invitee_name,
+                each.event_type_name,
+                phrases.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
+            )
+            for each in preview.upcoming
+        ],
+        more=max(preview.counts["upcoming"] - MOST_SHOWN, 0),
+        belongings=list_belongings(preview),
+        count=preview.counts["upcoming"],
+    )
+
+
+def list_belongings(preview: DeletionPreview) -> list[Text]:
+    """Say how many there are of what would be deleted, leaving out what there is none of."""
+    counts = preview.counts
+    said = {
+        "bookings": PluralText(
+            "%(count)s booking, past ones included", "%(count)s bookings, past ones included", count=counts["bookings"]
+        ),
+        "event_types": PluralText(
+            "%(count)s event type with its page", "%(count)s event types with their pages", count=counts["event_types"]
+        ),
+        "contacts": PluralText("%(count)s contact", "%(count)s contacts", count=counts["contacts"]),
+        "conversations": PluralText("%(count)s conversation", "%(count)s conversations", count=counts["conversations"]),
+        "keys": PluralText("%(count)s API key", "%(count)s API keys", count=counts["keys"]),
+        "webhooks": PluralText("%(count)s webhook endpoint", "%(count)s webhook endpoints", count=counts["webhooks"]),
+        "calendars": PluralText(
+            "%(count)s connected calendar", "%(count)s connected calendars", count=counts["calendars"]
+        ),
+    }
+    return [text for name, text in said.items() if counts[name]]

@@ -1,0 +1,1 @@
+"""Exports of all data of a user."""

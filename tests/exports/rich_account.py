@@ -1,0 +1,116 @@
+"""A user of whom every table has something, with a mark in everything that is secret."""
+
+from uuid import UUID
+
+from openslot.access import operations as access
+from openslot.accounts import members
+from openslot.accounts import operations as accounts
+from openslot.accounts.invitations import invite
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.availability.models import BySlug
+from openslot.bookings import operations as bookings
+from openslot.bookings.models import Booking, BookingWanted, Invitee
+from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime
+from openslot.integrations.calendars import feeds
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import EndpointWanted
+from tests.bookings.conftest import MONDAY
+
+SECRET = "this-is-a-secret"
+KINDS = {f"${place}": "timestamptz" if place == 4 else "uuid" for place in range(1, 9)}
+TEN = MONDAY.replace(hour=10)
+# One row each, for tables whose verbs need another service or much time: $1 is the user, $2 a new id, $3 a booking,
+# $4 the time, $5 an event, $6 a connection, $7 a calendar, $8 an endpoint, $9 a secret.
+ROWS = (
+    """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at, lease)
+    values ($6, $1, 'caldav', 'dav.example', 'mara at dav.example', $9, $4, $4, $2)""",
+    """insert into calendars (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
+    values ($7, $6, $1, 'https://dav.example/secret-path', 'Work', true, true, true)""",
+    "insert into calendar_objects values ($7, 'a.ics', 'e', 'u', false, false, 'text')",
+    """insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at)
+    values ($3, $7, 'b.ics', 'e', 0, $4, $4 + interval '1 hour')""",
+    "insert into busy_sources (id, host_no, name) select $7, no, 'Work' from users where id = $1",
+    """insert into busy_spans (host_no, source, uid, during, source_id)
+    select no, 'Work', 'u', tstzrange($4, $4 + interval '1 hour'), $7 from users where id = $1""",
+    "insert into out_of_office values ($2, $1, $4, $4 + interval '1 day', 'Away', $4)",
+    """insert into conversations (id, owner_id, contact_phone, channel, last_message_at, created_at, updated_at)
+    values ($2, $1, '+493012345678', 'sms', $4, $4, $4)""",
+    """insert into messages (id, conversation_id, content, direction, status, at, created_at)
+    select gen_random_uuid(), id, 'Could we meet later?', 'inbound', 'received', $4, $4 from conversations
+    where owner_id = $1""",
+    """insert into calls (id, owner_id, direction, caller_phone, agent_name, started_at, ended_at, status, created_at,
+    updated_at) values ($2, $1, 'inbound', '+493012345678', 'Reception', $4, $4, 'completed', $4, $4)""",
+    "insert into brands (id, user_id, name, updated_at) values ($2, $1, 'Lindqvist Studio', $4)",
+    "insert into reminder_settings values ($2, $1, null, '{60}', $4)",
+    "insert into flag_overrides values ('mail_reminders', $1, false, $4)",
+    "insert into page_views (host_id, on_day, source, views) values ($1, $4::date, 'direct', 3)",
+    "insert into booking_history values ($3, 1, 'booking.created', $4, '{\"kind\": \"public\"}')",
+    """insert into webhook_deliveries (id, endpoint_id, event_id, effect_id, attempt, at, url, request_headers, status,
+    answer, duration_ms) values ($2, $8, $5, $2, 1, $4, 'https://hooks.example/x',
+    '{"webhook-signature": "this-is-a-secret"}', 200, $9, 12)""",
+    "insert into webhook_messages (event_id, sealed, kept_since) values ($5, $9, $4) on conflict do nothing",
+    """insert into mail_messages (id, kind, role, host_id, booking_id, recipient, subject, is_public, status,
+    created_at, sent_at) values ($2, 'notice', 'host', $1, null, 'mara', 'A notice', false, 'sent', $4, $4)""",
+    """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role)
+    select organization_id, $1, $4, false, id, role from memberships where user_id = $1""",
+    """insert into claim_seats (id, claim_id, created_at) select $2, claim_id, $4 from bookings where id = $3""",
+    """insert into effects (id, reaction, key, state, next_try_at, tenant_id, created_at)
+    values ($2, 'calendars.read', $6::text, 'queued', $4, $1, $4)""",
+)
+
+
+async def furnish(runtime: Runtime, user: User) -> Booking:
+    """Give a user something of everything, and return the booking."""
+    async with runtime.transaction(PUBLIC) as work:
+        invitee = Invitee(name="Jonas Okafor", email="jonas@okafor.example", zone="Africa/Lagos")
+        wanted = BookingWanted(
+            which=BySlug(user.id, "30min"),
+            starts_at=TEN,
+            invitee=invitee,
+            notes="=HYPERLINK(1)",
+            guests=("li@okafor.example",),
+        )
+        booking = await bookings.create_booking(work, wanted)
+    async with runtime.transaction(OPERATOR) as work:
+        await access.create_api_key(work, user, name="Website")
+        await access.begin_session(work, user, user_agent="Firefox on Linux")
+        endpoint, _ = await webhooks.add_endpoint(work, user, EndpointWanted(url="http://127.0.0.1:9/hook"))
+        await feeds.renew_feed(work, user)
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        # A member that has yet to accept is not managed by the organization.
+        profile = {"userName": "mara@lindqvist.example"}
+        await members.add_described_member(work, organization, user, profile=profile, said_active=True, pending=True)
+        await invite(work, organization, user)
+    event_id = await runtime.pool.fetchval("select id from events where type = 'booking.created'")
+    ids: list[UUID] = [new_id() for _ in range(2)]
+    given = dict(zip(KINDS, (user.id, None, booking.id, runtime.clock(), event_id, *ids, endpoint.id), strict=True))
+    for row in ROWS:
+        given["$2"] = new_id()
+        await insert(runtime, row, {**given, "$9": SECRET.encode()})
+    return booking
+
+
+async def insert(runtime: Runtime, row: str, given: dict[str, object]) -> None:
+    """Insert a row with those of the values that it names."""
+    used = [name for name in given if name in row]
+    for place, name in enumerate(used, 1):
+        row = row.replace(name, f"@{place}::{KINDS.get(name, 'bytea')}")
+    await runtime.pool.execute(row.replace("@", "$"), *(given[name] for name in used))
+
+
+async def list_personal_tables(runtime: Runtime) -> set[str]:
+    """List the tables that belong to a user: by a column that names one, or by a reference to such a table."""
+    rows = await runtime.pool.fetch(
+        """with recursive personal(oid) as (
+            select c.oid from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+            where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and (
+                c.relname = 'users' or a.attname in ('user_id', 'host_id', 'owner_id', 'host_no', 'tenant_id'))
+            union
+            select k.conrelid from pg_constraint k join personal p on p.oid = k.confrelid
+            where k.contype = 'f' and k.confdeltype = 'c'
+        ) select distinct oid::regclass::text as name from personal"""
+    )
+    return {row["name"] for row in rows}

@@ -1,0 +1,322 @@
+"""An export holds everything that is kept about a user, and nothing that is secret."""
+
+import asyncio
+import csv
+import io
+import json
+import tracemalloc
+import zipfile
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import httpx2
+import icalendar
+import pytest
+
+from openslot.access import operations as access
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.secrets import SealBroken
+from openslot.core.work import Runtime
+from openslot.exports import making, store
+from openslot.exports import operations as exports
+from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
+from openslot.exports.files import FILES, NOT_EXPORTED
+from openslot.exports.jobs import delete_expired
+from openslot.exports.making import AttemptLost, make_export
+from openslot.exports.models import ExportState
+from openslot.integrations.mail import operations as mail
+from tests.bookings.conftest import MovingClock
+from tests.exports.rich_account import SECRET, furnish, list_personal_tables
+from tests.web.dashboard.conftest import Book
+from tests.web.dashboard.test_bookings import copy_booking
+from tests.webhooks.conftest import work_off
+
+DAY = timedelta(days=1)
+
+
+async def request(runtime: Runtime, user: User) -> UUID:
+    async with runtime.transaction(OPERATOR) as work:
+        return await exports.request_export(work, user)
+
+
+async def read(runtime: Runtime, user: User, export_id: UUID) -> bytes:
+    work = runtime.work(OPERATOR)
+    export = await exports.get_ready_export(work, user, export_id)
+    body = b"".join([piece async for piece in exports.read_file(work, export)])
+    assert len(body) == export.size
+    return body
+
+
+async def export(runtime: Runtime, user: User) -> zipfile.ZipFile:
+    export_id = await request(runtime, user)
+    await make_export(runtime, export_id)
+    return zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id)))
+
+
+def load(file: zipfile.ZipFile, name: str) -> Any:
+    return json.loads(file.read(name))
+
+
+async def test_every_table_of_a_user_is_exported_or_has_a_reason_not_to_be(runtime: Runtime) -> None:
+    exported = {table for file in FILES for table in file.tables}
+
+    assert exported & NOT_EXPORTED.keys() == set()
+    assert exported | NOT_EXPORTED.keys() == await list_personal_tables(runtime)
+    assert all(len(reason) > 10 for reason in NOT_EXPORTED.values())
+
+
+async def test_everything_of_a_user_is_in_the_file_and_readable(
+    runtime: Runtime, user: User, clock: MovingClock
+) -> None:
+    await furnish(runtime, user)
+    await work_off(runtime, clock)
+
+    file = await export(runtime, user)
+
+    assert file.testzip() is None
+    assert file.namelist() == [*(each.name for each in FILES), "README.txt"]
+    readme = file.read("README.txt").decode()
+    for each in FILES:
+        assert each.name in readme
+        if each.name.endswith(".json"):
+            assert load(file, each.name), each.name
+    assert load(file, "account.json")["email"] == user.email
+    assert load(file, "messages.json")[0]["content"] == "Could we meet later?"
+    assert {"user.added", "booking.created"} <= {each["type"] for each in load(file, "activity.json")}
+    (text,) = [each["text"] for each in load(file, "emails.json") if "text" in each]
+    assert "has booked a meeting with you" in text
+
+
+async def test_no_secret_is_in_the_file(runtime: Runtime, user: User, clock: MovingClock, password_hash: str) -> None:
+    booking = await furnish(runtime, user)
+    await work_off(runtime, clock)
+    file = await export(runtime, user)
+    text = "\n".join(file.read(name).decode() for name in file.namelist())
+    hashes = [
+        *await runtime.pool.fetch("select hash from api_keys union all select hash from sessions"),
+        *await runtime.pool.fetch("select token_hash from calendar_feeds union all select hash from invitations"),
+    ]
+
+    for secret in (SECRET, SECRET.encode().hex(), password_hash, "/manage/", "whsec_", "secret-path", "$argon2"):
+        assert secret not in text, secret
+    assert len(hashes) >= 4
+    for row in hashes:
+        assert bytes(row[0]).hex() not in text
+    assert str(booking.id) in text
+
+
+async def test_bookings_contacts_and_event_types_have_the_shape_of_the_rest_api(
+    runtime: Runtime, user: User, client: httpx2.AsyncClient
+) -> None:
+    booking = await furnish(runtime, user)
+    async with runtime.transaction(OPERATOR) as work:
+        key, _ = await access.create_api_key(work, user, name="test")
+    assert user.plan is Plan.PRO
+    headers = {"authorization": f"Bearer {key}"}
+    file = await export(runtime, user)
+
+    async def ask(path: str) -> Any:
+        answer = await client.get(f"/api/v1{path}", headers=headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    shown = await ask(f"/bookings/{booking.id}")
+    assert load(file, "bookings.json") == [
+        {name: value for name, value in shown.items() if name not in {"manageUrl", "emailLogs"}}
+    ]
+    assert load(file, "contacts.json") == (await ask("/contacts"))["data"]
+    (listed,) = (await ask("/event-types"))["data"]
+    assert load(file, "event-types.json") == [await ask(f"/event-types/{listed['id']}")]
+    assert load(file, "calls.json") == (await ask("/calls"))["data"]
+
+
+async def test_tables_and_the_calendar_can_be_opened(runtime: Runtime, user: User) -> None:
+    booking = await furnish(runtime, user)
+    file = await export(runtime, user)
+
+    (row,) = csv.DictReader(io.StringIO(file.read("bookings.csv").decode("utf-8-sig")))
+    assert (row["inviteeName"], row["eventType.name"], row["guests"]) == (
+        "Jonas Okafor",
+        "30 minute meeting",
+        "li@okafor.example",
+    )
+    assert row["notes"] == "'=HYPERLINK(1)"
+    (contact,) = csv.DictReader(io.StringIO(file.read("contacts.csv").decode("utf-8-sig")))
+    assert contact["email"] == "jonas@okafor.example"
+    calendar = icalendar.Calendar.from_ical(file.read("bookings.ics"))
+    assert [str(event["uid"]) for event in calendar.walk("VEVENT")] == [booking.uid]
+
+
+async def test_an_empty_account_gives_a_whole_file(runtime: Runtime, user: User) -> None:
+    file = await export(runtime, user)
+
+    assert load(file, "bookings.json") == []
+    assert not icalendar.Calendar.from_ical(file.read("bookings.ics")).walk("VEVENT")
+    assert len(file.read("bookings.csv").splitlines()) == 1
+
+
+async def test_nothing_of_another_user_is_in_the_file(
+    runtime: Runtime, user: User, stranger: User, clock: MovingClock, book: Book
+) -> None:
+    await furnish(runtime, user)
+    await book(host=stranger, name="Somebody Else", email="else@where.example")
+    await work_off(runtime, clock)
+
+    file = await export(runtime, stranger)
+
+    text = "\n".join(file.read(name).decode() for name in file.namelist())
+    assert "Somebody Else" in text
+    for foreign in ("Jonas", "mara", "Lindqvist", str(user.id)):
+        assert foreign not in text
+
+
+async def test_memory_stays_small_however_much_there_is(
+    runtime: Runtime, user: User, book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    booking = await book(notes="x" * 1000)
+    await copy_booking(runtime, str(booking.id), 5_000)
+    monkeypatch.setattr("openslot.exports.zipping.PIECE", 64 * 1024)
+    export_id = await request(runtime, user)
+    tracemalloc.start()
+    await make_export(runtime, export_id)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    # The bookings alone are 10 MB; a batch of 500 is 1 MB.
+    assert most < 8 * 1024 * 1024
+    assert await runtime.pool.fetchval("select count(*) from data_export_pieces") > 3
+    file = zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id)))
+    assert len(load(file, "bookings.json")) == 5_001
+
+
+async def test_one_at_a_time_and_three_a_day(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    first = await request(runtime, user)
+    with pytest.raises(ExportUnderWay):
+        await request(runtime, user)
+    await make_export(runtime, first)
+    for _ in range(2):
+        clock.now += timedelta(minutes=1)
+        await make_export(runtime, await request(runtime, user))
+    with pytest.raises(TooManyExports):
+        await request(runtime, user)
+    clock.now += DAY
+
+    assert await request(runtime, user)
+
+
+async def test_two_requests_at_once_make_one_export(runtime: Runtime, user: User) -> None:
+    results = await asyncio.gather(*(request(runtime, user) for _ in range(5)), return_exceptions=True)
+
+    assert sorted(type(each).__name__ for each in results) == ["ExportUnderWay"] * 4 + ["UUID"]
+    assert await runtime.pool.fetchval("select count(*) from data_exports") == 1
+
+
+async def test_the_worker_makes_it_and_mails_a_link(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    await request(runtime, user)
+    await work_off(runtime, clock)
+
+    (made,) = await exports.list_exports(runtime.work(OPERATOR), user)
+    assert (made.state, made.files_done) == (ExportState.READY, len(FILES))
+    work = runtime.work(OPERATOR)
+    (sent,) = await mail.list_mail(work, recipient=user.email, booking_id=None, limit=5)
+    assert sent.subject == "Your data is ready to download"
+    _, content = await mail.get_mail(work, sent.id)
+    assert b"/settings/data" in (content or b"")
+    assert str(made.id).encode() not in (content or b"")
+
+
+async def test_a_worker_that_dies_leaves_nothing_that_the_next_one_keeps(
+    runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_id = await request(runtime, user)
+    with monkeypatch.context() as patch:
+        patch.setattr("openslot.exports.zipping.PIECE", 100)
+        patch.setattr(making.PieceWriter, "close", _die)
+        with pytest.raises(KeyboardInterrupt):
+            await make_export(runtime, export_id)
+    assert await runtime.pool.fetchval("select count(*) from data_export_pieces") > 1
+
+    await make_export(runtime, export_id)
+
+    assert zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id))).testzip() is None
+    assert await runtime.pool.fetchval("select count(*) from data_export_pieces") == 1
+
+
+async def test_an_attempt_that_was_overtaken_writes_nothing(
+    runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_id = await request(runtime, user)
+    original = making.PieceWriter.close
+
+    async def overtaken(self: making.PieceWriter) -> None:
+        monkeypatch.setattr(making.PieceWriter, "close", original)
+        await make_export(runtime, export_id)
+        await original(self)
+
+    monkeypatch.setattr(making.PieceWriter, "close", overtaken)
+    with pytest.raises(AttemptLost):
+        await make_export(runtime, export_id)
+
+    assert zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id))).testzip() is None
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'user.data_exported'") == 1
+
+
+async def test_a_file_that_grows_too_large_is_given_up(
+    runtime: Runtime, user: User, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "MOST_BYTES", 10)
+    await request(runtime, user)
+    await work_off(runtime, clock)
+
+    (made,) = await exports.list_exports(runtime.work(OPERATOR), user)
+    assert made.state is ExportState.FAILED
+    assert await runtime.pool.fetchval("select count(*) from data_export_pieces") == 0
+    monkeypatch.undo()
+    assert await request(runtime, user)
+
+
+async def test_after_its_time_the_file_is_gone(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    export_id = await request(runtime, user)
+    await make_export(runtime, export_id)
+    clock.now += timedelta(days=7)
+    with pytest.raises(ExportNotFound):
+        await read(runtime, user, export_id)
+
+    await delete_expired(runtime.work(OPERATOR))
+
+    assert await runtime.pool.fetchval("select count(*) from data_export_pieces") == 0
+    clock.now += timedelta(days=3)
+    await delete_expired(runtime.work(OPERATOR))
+    assert await runtime.pool.fetchval("select count(*) from data_exports") == 0
+
+
+async def test_a_new_export_replaces_the_file_of_the_last(runtime: Runtime, user: User, clock: MovingClock) -> None:
+    first = await request(runtime, user)
+    await make_export(runtime, first)
+    clock.now += timedelta(hours=1)
+    second = await request(runtime, user)
+    await make_export(runtime, second)
+
+    with pytest.raises(ExportNotFound):
+        await read(runtime, user, first)
+    assert await read(runtime, user, second)
+
+
+async def test_pieces_are_sealed_and_none_fits_in_anothers_place(runtime: Runtime, user: User) -> None:
+    export_id = await request(runtime, user)
+    await make_export(runtime, export_id)
+    sealed = await store.find_piece(runtime.pool, export_id, 0)
+    assert sealed is not None
+    assert b"account.json" not in sealed
+    await runtime.pool.execute("insert into data_export_pieces select export_id, 1, sealed from data_export_pieces")
+    await runtime.pool.execute("update data_exports set size = size * 2")
+
+    with pytest.raises(SealBroken):
+        await read(runtime, user, export_id)
+
+
+async def _die(_: making.PieceWriter) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,104 @@
+"""Of a deleted account nothing personal remains, in any table, and the audit chain stays whole."""
+
+from pathlib import Path
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.exports import operations as exports
+from openslot.people.remains import REMAINS
+from tests.bookings.conftest import MovingClock
+from tests.exports.rich_account import furnish, list_personal_tables
+from tests.people.deletions.conftest import Delete, find_state, settle
+from tests.web.dashboard.conftest import ELEVEN, Book
+from tests.webhooks.conftest import work_off
+
+DOCS = Path(__file__).parents[3] / "docs" / "your-data.md"
+# What the log of a directory and of agents has of a person goes with its own retention.
+ALLOWED = {"account_deletions", "events", "agent_calls"}
+
+
+async def list_tables(runtime: Runtime) -> set[str]:
+    rows = await runtime.pool.fetch("select tablename from pg_tables where schemaname = 'public'")
+    return {row["tablename"] for row in rows}
+
+
+async def find_tables_with(runtime: Runtime, needle: str) -> set[str]:
+    return {
+        table
+        for table in await list_tables(runtime)
+        if await runtime.pool.fetchval(
+            f"select exists (select from {table} t where strpos(lower(t::text), $1) > 0)", needle.lower()
+        )
+    }
+
+
+async def test_every_table_is_erased_or_has_a_reason_to_remain(runtime: Runtime) -> None:
+    personal = await list_personal_tables(runtime) - {"account_deletions", "events"}
+
+    assert personal & REMAINS.keys() == set()
+    assert personal | REMAINS.keys() == await list_tables(runtime)
+
+
+async def test_nothing_personal_remains(
+    runtime: Runtime, user: User, stranger: User, clock: MovingClock, book: Book, delete: Delete
+) -> None:
+    await furnish(runtime, user)
+    await book(host=stranger, name="Somebody Else", email="else@where.example")
+    async with runtime.transaction(OPERATOR) as work:
+        await exports.request_export(work, user)
+    # The export is made as well, so that its pieces are there.
+    await runtime.pool.execute("delete from effects where reaction = 'calendars.read'")
+    await work_off(runtime, clock)
+    for table in await list_personal_tables(runtime) - {"account_deletions"}:
+        assert await runtime.pool.fetchval(f"select count(*) from {table}") > 0, table
+
+    await delete(message="Goodbye, Jonas")
+    await settle(runtime, clock)
+    # One endpoint of the account never answers; after the time limit that does not matter.
+    clock.now = clock.now.replace(day=clock.now.day + 8)
+    await settle(runtime, clock)
+    clock.now = clock.now.replace(day=clock.now.day + 1)
+    await settle(runtime, clock)
+
+    assert await find_state(runtime, user) == "done"
+    for needle in ("lindqvist", "jonas", "okafor", "goodbye"):
+        assert await find_tables_with(runtime, needle) == set(), needle
+    assert await find_tables_with(runtime, str(user.id)) <= ALLOWED
+    rows = await runtime.pool.fetch("select type from events where fact::text like $1", f"%{user.id}%")
+    assert [row["type"] for row in rows] == ["user.deleted"]
+
+
+async def test_others_keep_what_is_theirs(
+    runtime: Runtime, user: User, stranger: User, clock: MovingClock, book: Book, delete: Delete
+) -> None:
+    # Both hosts know the same invitee, and the deleted one was herself an invitee of the other.
+    await book()
+    await book(host=stranger)
+    await book(ELEVEN, host=stranger, name="Mara Lindqvist", email="mara@lindqvist.example")
+    await work_off(runtime, clock)
+    before = await runtime.pool.fetchval("select count(*) from events where tenant_id = $1", stranger.id)
+
+    await delete()
+    await settle(runtime, clock)
+
+    rows = await runtime.pool.fetch("select host_id, status from bookings")
+    assert [tuple(row.values()) for row in rows] == [(stranger.id, "CONFIRMED")] * 2
+    assert await runtime.pool.fetchval("select count(*) from contacts where owner_id = $1", stranger.id) == 2
+    assert await runtime.pool.fetchval("select count(*) from events where tenant_id = $1", stranger.id) == before
+    assert await runtime.pool.fetchval("select count(*) from mail_messages where host_id = $1", stranger.id) > 0
+
+
+def test_the_documentation_names_all_that_remains() -> None:
+    text = DOCS.read_text("utf-8")
+
+    for table in (
+        "account_deletions",
+        "agent_calls",
+        "agent_emails",
+        "approvals",
+        "marketing_recipients",
+        "scim_requests",
+        "idempotency",
+    ):
+        assert f"`{table}`" in text, table

@@ -1,0 +1,1 @@
+"""Calendars in the settings."""

@@ -1,0 +1,154 @@
+"""A calendar is connected by a form, each fault stands at its field, and no password is ever shown."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.integrations.calendars.sync import sync_connection
+from tests.integrations.calendars.conftest import open_starts
+from tests.integrations.calendars.feeds import publishing
+from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
+from tests.web.dashboard.conftest import ZONE
+from tests.web.dashboard.test_safety import CORPUS
+
+CONNECT = "/settings/calendars/connect"
+EVENT = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:-//T//T//EN
+BEGIN:VEVENT
+UID:dentist
+DTSTAMP:20260301T000000Z
+DTSTART:20260316T100000Z
+DTEND:20260316T110000Z
+SUMMARY:Dentist
+END:VEVENT
+END:VCALENDAR
+"""
+
+
+def account(url: str, **changes: str) -> dict[str, str]:
+    return {"server": "other", "address": url, "username": USER, "password": PASSWORD, **changes}
+
+
+async def test_a_connected_account_closes_its_times(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, radicale: Radicale, work_calendar: str
+) -> None:
+    await radicale.put(f"{work_calendar}dentist.ics", EVENT.replace("\n", "\r\n"))
+
+    answer = await member.post(CONNECT, data=account(work_calendar))
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/settings/calendars?done=connected")
+    page = (await member.get(answer.headers["location"])).text
+    assert "The calendar is connected" in page
+    assert f"{USER} at 127.0.0.1:{radicale.port}" in page
+    assert PASSWORD not in page
+    connection_id = await runtime.pool.fetchval("select id from calendar_connections")
+    assert await sync_connection(runtime, connection_id) is None
+    starts = await open_starts(runtime, user)
+    assert "09:30" in starts
+    assert "10:00" not in starts
+    assert "10:30" not in starts
+    page = (await member.get("/settings/calendars")).text
+    assert "Last read: today, 08:00 ·" in page
+    assert user.zone == ZONE
+
+
+async def test_a_wrong_password_is_told_at_its_field_and_nothing_is_kept(
+    member: httpx2.AsyncClient, runtime: Runtime, work_calendar: str
+) -> None:
+    answer = await member.post(CONNECT, data=account(work_calendar, password="wrong-secret"))
+
+    assert answer.status_code == 400
+    assert '<p class="fault" id="fault-password">Was refused, or the user name is wrong.' in answer.text
+    assert f'value="{work_calendar}"' in answer.text
+    assert "wrong-secret" not in answer.text
+    assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"address": ""}, "address", "Enter the address of the server"),
+        ({"username": ""}, "username", "Enter your user name"),
+        ({"username": "a\nb"}, "username", ""),
+        ({"password": ""}, "password", "Enter the password"),
+        ({"server": "x"}, "server", "Must be one of"),
+        ({"address": "http://127.0.0.1:9/"}, "address", "Can&#39;t be used"),
+        ({"address": "ftp://dav.example/"}, "address", "Can&#39;t be used"),
+        ({"address": "http://10.0.0.1/"}, "address", "Can&#39;t be used"),
+        ({"address": "x" * 1001}, "address", "Must"),
+        ({"address": "日本語\u202e.example"}, "address", "Can&#39;t be used"),
+    ],
+)
+async def test_every_fault_stands_at_its_field(
+    member: httpx2.AsyncClient, runtime: Runtime, changes: dict[str, str], field: str, words: str
+) -> None:
+    answer = await member.post(CONNECT, data=account("http://127.0.0.1:9/", **changes))
+
+    assert answer.status_code == 400
+    assert f'id="fault-{field}">{words}' in answer.text
+    assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
+
+
+async def test_an_address_without_calendars_is_told_at_the_address(
+    member: httpx2.AsyncClient, runtime: Runtime
+) -> None:
+    async with publishing("no calendar at all") as feed:
+        answer = await member.post(f"{CONNECT}/feed", data={"url": feed.url})
+
+    assert answer.status_code == 400
+    assert 'id="fault-url">Leads to no calendar' in answer.text
+    assert f'value="{feed.url}"' in answer.text
+    assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
+
+
+async def test_a_feed_is_connected_by_its_address_alone(member: httpx2.AsyncClient, runtime: Runtime) -> None:
+    async with publishing(EVENT) as feed:
+        answer = await member.post(f"{CONNECT}/feed", data={"url": feed.url})
+
+        assert answer.headers["location"] == "/settings/calendars?done=connected"
+        page = (await member.get("/settings/calendars")).text
+    assert "Calendar feed, read only" in page
+    assert "secret-9f3a" not in page
+
+
+async def test_the_21st_connection_is_refused_with_a_sentence(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    async with publishing(EVENT) as feed:
+        for _ in range(20):
+            assert (await member.post(f"{CONNECT}/feed", data={"url": feed.url})).status_code == 303
+        answer = await member.post(f"{CONNECT}/feed", data={"url": feed.url})
+
+    assert answer.status_code == 400
+    assert "disconnect one first" in answer.text
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_what_was_typed_stays_text(member: httpx2.AsyncClient, text: str) -> None:
+    for sent in (account(text, username=text), account(text, username="x", server=text)):
+        answer = await member.post(CONNECT, data=sent)
+
+        assert answer.status_code == 400
+        assert "<xss-probe" not in answer.text
+    assert "<xss-probe" not in (await member.post(f"{CONNECT}/feed", data={"url": text})).text
+
+
+async def test_no_connection_to_the_database_is_held_while_a_server_is_asked(
+    member: httpx2.AsyncClient, runtime: Runtime
+) -> None:
+    async with publishing(EVENT) as feed:
+        feed.is_open.clear()
+        sending = asyncio.create_task(member.post(f"{CONNECT}/feed", data={"url": feed.url}))
+        while not feed.requests:
+            await asyncio.sleep(0.01)
+        open_transactions = await runtime.pool.fetchval(
+            """select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+            and state like 'idle in transaction%'"""
+        )
+        feed.is_open.set()
+        assert (await sending).status_code == 303
+    assert open_transactions == 0

@@ -1,0 +1,1 @@
+"""Export and deletion in the settings."""

@@ -1,0 +1,122 @@
+"""The page shows what a deletion would do, asks who it is, and closes everything at once."""
+
+import httpx2
+import pytest
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from tests.conftest import PASSWORD
+from tests.web.dashboard.conftest import ELEVEN, Book
+from tests.web.dashboard.test_safety import CORPUS
+
+PAGE = "/settings/data/delete"
+
+
+async def find_message(runtime: Runtime) -> tuple[str | None] | None:
+    row = await runtime.pool.fetchrow("select message from account_deletions")
+    return (row["message"],) if row else None
+
+
+async def test_the_page_names_what_would_be_cancelled(member: httpx2.AsyncClient, book: Book) -> None:
+    await book()
+    await book(ELEVEN, name="Priya Raman", email="priya@raman.example")
+
+    page = (await member.get(PAGE)).text
+
+    assert "2 upcoming bookings are cancelled." in page
+    assert "Priya Raman" in page
+    assert "Monday 16 March, 11:00" in page
+    assert "1 event type with its page" in page
+    assert "2 contacts" in page
+    assert "API key" not in page.partition("What happens when")[2].partition("<nav")[0].partition("palette")[0]
+
+
+async def test_the_right_password_deletes_and_signs_out(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book
+) -> None:
+    await book()
+    answer = await member.post(PAGE, data={"password": PASSWORD, "message": "  I am retiring.  "})
+
+    assert answer.status_code == 200
+    assert "Your account is being deleted" in answer.text
+    assert "Max-Age=0" in answer.headers["set-cookie"]
+    assert await find_message(runtime) == ("I am retiring.",)
+    assert (await member.get("/settings/data")).headers["location"].startswith("/login")
+    assert (await member.get("/mara")).status_code == 404
+
+
+@pytest.mark.parametrize("password", ["", "wrong", "correct horse batterx", "x" * 201, "a\nb"])
+async def test_a_wrong_password_is_told_at_its_field_and_deletes_nothing(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, password: str
+) -> None:
+    answer = await member.post(PAGE, data={"password": password, "email": user.email, "message": "Bye"})
+
+    assert answer.status_code == 400
+    assert 'id="fault-password"' in answer.text
+    assert await find_message(runtime) is None
+    assert (await member.get("/mara")).status_code == 200
+
+
+async def test_guessing_is_limited(member: httpx2.AsyncClient, runtime: Runtime) -> None:
+    answers = [await member.post(PAGE, data={"password": f"guess {place}"}) for place in range(12)]
+
+    assert answers[-1].status_code == 429
+    assert (await member.post(PAGE, data={"password": PASSWORD})).status_code == 429
+    assert await find_message(runtime) is None
+
+
+async def test_without_a_password_the_address_is_typed(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await runtime.pool.execute("update users set password_hash = null where id = $1", user.id)
+    page = (await member.get(PAGE)).text
+    assert "Type your e-mail address to confirm" in page
+    assert 'name="password"' not in page
+    for wrong in ("", "omar@haddad.example"):
+        answer = await member.post(PAGE, data={"email": wrong, "password": PASSWORD})
+
+        assert answer.status_code == 400
+        assert 'id="fault-email">Must be the e-mail address of this account' in answer.text
+    assert await find_message(runtime) is None
+
+    assert (await member.post(PAGE, data={"email": "Mara@Lindqvist.example "})).status_code == 200
+    assert await find_message(runtime) == (None,)
+
+
+async def test_a_managed_member_reads_what_to_do(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await accounts.add_member(work, organization, user)
+
+    answer = await member.post(PAGE, data={"password": PASSWORD})
+
+    assert answer.status_code == 409
+    assert "Harbor manages your account. Ask its administrator to remove you first." in answer.text
+    assert await find_message(runtime) is None
+
+
+async def test_a_message_that_is_too_long_is_kept_in_the_form(
+    member: httpx2.AsyncClient, runtime: Runtime, book: Book
+) -> None:
+    await book()
+    answer = await member.post(PAGE, data={"password": PASSWORD, "message": "long " * 101})
+
+    assert answer.status_code == 400
+    assert 'id="fault-message"' in answer.text
+    assert "long long" in answer.text
+    assert await find_message(runtime) is None
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_stored_and_typed_text_stays_text(
+    member: httpx2.AsyncClient, runtime: Runtime, book: Book, text: str
+) -> None:
+    await book()
+    await runtime.pool.execute("update bookings set invitee_name = $1", text)
+    await runtime.pool.execute("update event_types set name = $1", text)
+    for page in (await member.get(PAGE), await member.post(PAGE, data={"message": text, "password": "no"})):
+        assert "xss-probe" in page.text
+        assert "<xss-probe" not in page.text
