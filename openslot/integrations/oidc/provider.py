@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ LIMITS = RequestLimits(connect_within=timedelta(seconds=5), within=timedelta(sec
 KEPT_SECONDS = 600.0
 # A key that is not known may be new; an attacker's token must not make us ask again and again.
 READ_AGAIN_SECONDS = 30.0
+TRY_AGAIN_SECONDS = 5.0
 UNREADABLE = (httpx2.HTTPError, OutboundRefused, msgspec.MsgspecError, UnicodeDecodeError)
 
 
@@ -41,6 +43,19 @@ class ProviderCache:
         self.lock = asyncio.Lock()
         self.metadata: tuple[float, ProviderMetadata] | None = None
         self.keys: tuple[float, tuple[Key, ...]] | None = None
+        self.failure: tuple[float, str] | None = None
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[None]:
+        """Let one reader at a time ask the provider; if it has just failed, the others do not wait for it again."""
+        async with self.lock:
+            if self.failure is not None and time.monotonic() - self.failure[0] < TRY_AGAIN_SECONDS:
+                raise OidcUnreachable(self.failure[1])
+            try:
+                yield
+            except OidcUnreachable as refusal:
+                self.failure = (time.monotonic(), refusal.reason)
+                raise
 
 
 def find_provider(settings: Settings) -> Provider | None:
@@ -66,7 +81,7 @@ def get_provider(settings: Settings) -> Provider:
 async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata:
     """Return what the provider says about itself, at most ten minutes old."""
     cache = runtime.one(ProviderCache)
-    async with cache.lock:
+    async with cache.reading():
         if cache.metadata is None or time.monotonic() - cache.metadata[0] > KEPT_SECONDS:
             cache.metadata = (time.monotonic(), await read_metadata(runtime.outbound, provider))
         return cache.metadata[1]
@@ -75,7 +90,7 @@ async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata
 async def get_keys(runtime: Runtime, metadata: ProviderMetadata, *, read_again: bool = False) -> "tuple[Key, ...]":
     """Return the provider's keys, at most ten minutes old, or as new as possible."""
     cache = runtime.one(ProviderCache)
-    async with cache.lock:
+    async with cache.reading():
         age = time.monotonic() - cache.keys[0] if cache.keys else KEPT_SECONDS + 1
         if cache.keys is None or age > (READ_AGAIN_SECONDS if read_again else KEPT_SECONDS):
             cache.keys = (time.monotonic(), await read_keys_of(runtime.outbound, metadata))

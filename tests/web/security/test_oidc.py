@@ -453,6 +453,16 @@ async def test_a_provider_that_does_not_answer_as_it_should_is_told_as_unreachab
     assert "1/" not in provider.asked
 
 
+async def test_a_provider_that_has_just_failed_is_not_waited_for_again(
+    client: httpx2.AsyncClient, provider: FakeProvider
+) -> None:
+    provider.answers["openid-configuration"] = BROKEN["an error"]
+    codes = [(await client.get(START)).status_code for _ in range(3)]
+
+    assert codes == [503] * 3
+    assert provider.asked == ["openid-configuration"]
+
+
 @pytest.mark.parametrize(
     "told",
     [
