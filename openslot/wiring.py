@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.agents.events import AGENT_EVENTS
@@ -31,6 +32,8 @@ from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
+from openslot.integrations.oidc.events import OIDC_EVENTS
+from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
@@ -44,10 +47,12 @@ EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
     *EVENT_TYPE_EVENTS,
+    *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
+    *OIDC_EVENTS,
     *SCIM_EVENTS,
     *AGENT_EVENTS,
 )
@@ -75,6 +80,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
+    *OIDC_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
@@ -98,4 +104,5 @@ SEALED = (
     SealedColumn("webhook_endpoints", "secret"),
     SealedColumn("webhook_endpoints", "previous_secret"),
     SealedColumn("calendar_connections", "secret"),
+    SealedColumn("authenticators", "secret"),
 )

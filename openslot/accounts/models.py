@@ -35,6 +35,8 @@ class User(Struct, frozen=True, kw_only=True):
     disabled_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    photo: str | None = None
+    """The hash of the photo; None: there is none."""
 
 
 class UserWanted(Struct, frozen=True, kw_only=True):

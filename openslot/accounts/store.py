@@ -12,7 +12,7 @@ from openslot.core.ids import new_id
 # Every row that becomes a `User` brings the plans that decide which one counts.
 USER_COLUMNS = """
 u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
-u.is_admin, u.disabled_at, u.created_at, u.updated_at,
+u.is_admin, u.disabled_at, u.created_at, u.updated_at, u.photo,
 array(select o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '') from memberships m
       join organizations o on o.id = m.organization_id where m.user_id = u.id and m.active) as organization_plans"""
 
@@ -39,6 +39,7 @@ def to_user(row: Row, *, now: datetime) -> User:
         disabled_at=row["disabled_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        photo=row["photo"],
     )
 
 

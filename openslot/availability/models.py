@@ -46,6 +46,12 @@ class ByBooking(Struct, frozen=True):
 EventTypeRef = BySlug | ByPage | ById | ByBooking
 
 
+class Drafted(Struct, frozen=True):
+    """An event type as it would be if it were saved, which can be looked at and not be booked."""
+
+    event_type: EventType
+
+
 class Claim(Struct, frozen=True):
     """Time of the host that is taken, buffers included, in whole seconds since 1970."""
 

@@ -11,6 +11,7 @@ from openslot.availability.models import (
     ByPage,
     DayExplained,
     Days,
+    Drafted,
     EventTypeRef,
     MonthOfSlots,
     NearestSlots,
@@ -53,7 +54,7 @@ async def list_open(
 
 async def list_month(
     work: Work,
-    which: EventTypeRef,
+    which: EventTypeRef | Drafted,
     *,
     zone: ZoneInfo | None = None,
     month: date | None = None,
@@ -126,14 +127,19 @@ async def _find(
     return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without)
 
 
-async def _find_around(work: Work, which: EventTypeRef, days: Days, *, without: UUID | None) -> SlotContext:
+async def _find_around(work: Work, which: EventTypeRef | Drafted, days: Days, *, without: UUID | None) -> SlotContext:
     """Read what decides about some days, whichever zone's calendar they turn out to be of."""
     first, until = datetime.combine(days.first, time.min, UTC), datetime.combine(days.last, time.max, UTC)
     return await _get(work, which, first - _DAY, until + _DAY, without=without)
 
 
 async def _get(
-    work: Work, which: EventTypeRef, asked_from: datetime, asked_until: datetime, *, without: UUID | None = None
+    work: Work,
+    which: EventTypeRef | Drafted,
+    asked_from: datetime,
+    asked_until: datetime,
+    *,
+    without: UUID | None = None,
 ) -> SlotContext:
     if isinstance(which, ByPage) and not (is_line(which.username) and is_line(which.token or "")):
         raise EventTypeNotFound

@@ -16,19 +16,19 @@ SESSION_COOKIE, DEVICE_COOKIE, SIGN_UP_COOKIE = "openslot_session", "openslot_de
 def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
     """Return the session cookie, and the cookie that marks a known device, which outlives the session."""
     return (
-        _write(work, SESSION_COOKIE, signed_in.session, lasts=SESSION_LASTS),
-        _write(work, DEVICE_COOKIE, signed_in.device, lasts=DEVICE_LASTS),
+        write_cookie(work, SESSION_COOKIE, signed_in.session, lasts=SESSION_LASTS),
+        write_cookie(work, DEVICE_COOKIE, signed_in.device, lasts=DEVICE_LASTS),
     )
 
 
 def no_session_cookie(work: Work) -> Cookie:
     """Return the cookie that deletes the session from the browser."""
-    return _write(work, SESSION_COOKIE, "")
+    return write_cookie(work, SESSION_COOKIE, "")
 
 
 def sign_up_cookie(work: Work, browser: str) -> Cookie:
     """Return the cookie by which the browser that sent the sign-up form is recognised; empty deletes it."""
-    return _write(work, SIGN_UP_COOKIE, browser, lasts=SIGN_UP_LASTS)
+    return write_cookie(work, SIGN_UP_COOKIE, browser, lasts=SIGN_UP_LASTS)
 
 
 def session_of(request: Request, settings: Settings) -> str | None:
@@ -59,7 +59,8 @@ def cookie_name(settings: Settings, name: str) -> str:
     return f"__Host-{name}" if _is_secure(settings) else name
 
 
-def _write(work: Work, name: str, value: str, *, lasts: timedelta = timedelta()) -> Cookie:
+def write_cookie(work: Work, name: str, value: str, *, lasts: timedelta = timedelta()) -> Cookie:
+    """Return a cookie of ours under its whole name; an empty value deletes it from the browser."""
     settings = work.runtime.settings
     return Cookie(
         name=cookie_name(settings, name),

@@ -13,9 +13,14 @@ from openslot.web.dashboard.bookings import show_bookings
 from openslot.web.dashboard.calls.routes import CALLS
 from openslot.web.dashboard.contacts.routes import CONTACTS
 from openslot.web.dashboard.conversations.routes import CONVERSATIONS
+from openslot.web.dashboard.event_types.routes import EVENT_TYPE_PAGES
 from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
+from openslot.web.dashboard.notifications.routes import NOTIFICATION_PAGES
+from openslot.web.dashboard.profile.routes import PROFILE_PAGES
+from openslot.web.dashboard.security.routes import SECURITY
+from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
 
 DASHBOARD: list[Handler] = [
     show_home,
@@ -31,7 +36,12 @@ DASHBOARD: list[Handler] = [
     show_reschedule_form,
     reschedule_as_host,
     show_help,
+    *SECURITY,
     *CONTACTS,
     *CONVERSATIONS,
     *CALLS,
+    *PROFILE_PAGES,
+    *NOTIFICATION_PAGES,
+    *WEBHOOK_PAGES,
+    *EVENT_TYPE_PAGES,
 ]
