@@ -245,3 +245,12 @@ class NearestSlots(Struct, frozen=True, kw_only=True):
     """In order, in whole seconds since 1970."""
 
     is_open: bool
+
+
+class WholeDayExplained(Struct, frozen=True, kw_only=True):
+    """A day of the host's calendar with every start of it, and one start that was asked for."""
+
+    found: SlotContext
+    day: DayExplained
+    starts: tuple[StartExplained, ...]
+    asked: StartExplained | None

@@ -38,6 +38,10 @@ class Shortcut(Struct, frozen=True, kw_only=True):
 PLACES = (
     NavigationItem(path="/", name=Text("Home"), keys="g h", group=NavigationGroup.MAIN),
     NavigationItem(path="/bookings", name=Text("Bookings"), keys="g b", group=NavigationGroup.MAIN),
+    NavigationItem(path="/availability", name=Text("Availability"), keys="g v", group=NavigationGroup.MAIN),
+    NavigationItem(path="/availability/away", name=Text("Out of office")),
+    NavigationItem(path="/availability/why", name=Text("Why is a time not offered?")),
+    NavigationItem(path="/welcome", name=Text("First steps")),
     NavigationItem(path="/bookings/new", name=Text("New booking"), keys="g n"),
     NavigationItem(path="/bookings?view=past", name=Text("Past bookings")),
     NavigationItem(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),

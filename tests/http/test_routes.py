@@ -36,6 +36,7 @@ WITHOUT = {
     "/settings/profile/photo",
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",
+    "/welcome/calendar",
     "/api/admin/agent-mcp",
 }
 

@@ -1,6 +1,7 @@
 """All pages of the dashboard."""
 
 from openslot.routing.declarations import Handler
+from openslot.web.dashboard.availability.routes import AVAILABILITY
 from openslot.web.dashboard.booking_changes import (
     cancel_as_host,
     reschedule_as_host,
@@ -18,6 +19,7 @@ from openslot.web.dashboard.help import show_help
 from openslot.web.dashboard.home import retry_from_home, show_home
 from openslot.web.dashboard.new_booking import book_for_someone, show_new_booking
 from openslot.web.dashboard.notifications.routes import NOTIFICATION_PAGES
+from openslot.web.dashboard.onboarding.routes import ONBOARDING
 from openslot.web.dashboard.profile.routes import PROFILE_PAGES
 from openslot.web.dashboard.security.routes import SECURITY
 from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
@@ -44,4 +46,6 @@ DASHBOARD: list[Handler] = [
     *NOTIFICATION_PAGES,
     *WEBHOOK_PAGES,
     *EVENT_TYPE_PAGES,
+    *AVAILABILITY,
+    *ONBOARDING,
 ]

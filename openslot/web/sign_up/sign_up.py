@@ -26,7 +26,7 @@ from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME
 from openslot.web.sign_up.limiting import TRAP, TRAPPED, count_form, keep_address_private
 
-FIRST_PAGE = HOME
+FIRST_PAGE = "/welcome"
 """What a new user sees first."""
 
 OTHER_BROWSER = Text("Enter the password that you chose when you signed up")
