@@ -21,7 +21,7 @@ from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.forms import begin_form
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.picking import pick_month
-from openslot.web.booking_page.view import find_colour, hours_of, initials, show, show_zone
+from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
 from openslot.web.dashboard.event_types.making import FALLBACK, find_beginning
 from openslot.web.pages import locale_of
@@ -105,10 +105,12 @@ async def _begin_blank(request: Request, work: Work, user: User) -> EventType:
 async def _show(request: Request, work: Work, user: User, event_type: EventType) -> Response:
     options = Options(locale=locale_of(request))
     picked = await pick_month(work, Drafted(event_type), options)
+    look = await find_look(work, user.id, colour=event_type.colour)
     shown = show(
         "dashboard/event_types/preview.html",
         options,
-        colour=await find_colour(work, event_type),
+        colour=look.colour,
+        photo=look.photo,
         is_personal=True,
         path="",
         host_name=user.name,
