@@ -118,6 +118,8 @@ async def _preview_page(
     member = await members.get_member(work, own.organization_id, member_id)
     is_own = member.user.id == user.id
     if member.pending or is_own or not may_decide_about(own.role, member.role) or not (removes or member.active):
+        if refusal:
+            raise refusal
         return redirect(f"{HERE}/{member_id}")
     organization = await get_organization_by_id(work, own.organization_id)
     return organization_page(
