@@ -9,9 +9,8 @@ import httpx2
 import pytest
 
 from openslot.change_log.jobs import tidy_change_log
-from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
+from openslot.change_log.models import ChangeAction, ChangeAuthor, ChangeFilter, NewChange
 from openslot.change_log.operations import list_changes, log_change
-from openslot.change_log.models import ChangeFilter
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.routing import find_declaration
@@ -119,7 +118,10 @@ async def test_filters_narrow_the_log_and_pages_turn(
     assert older is not None
     second = await owner.get(older[1].replace("&amp;", "&"))
 
-    assert [name for name in ("thing-119", "thing-070", "thing-069") if name in first.text] == ["thing-119", "thing-070"]
+    assert [name for name in ("thing-119", "thing-070", "thing-069") if name in first.text] == [
+        "thing-119",
+        "thing-070",
+    ]
     assert [name for name in ("thing-070", "thing-069", "thing-020") if name in second.text] == [
         "thing-069",
         "thing-020",

@@ -112,7 +112,9 @@ async def send(client: httpx2.AsyncClient, stage: Stage, method: str, template: 
     return await client.post(stage.path(template), data=data)
 
 
-@pytest.mark.parametrize("template", [line.partition(" ")[2] for line in TABLE if line.startswith("GET") and "{" in line])
+@pytest.mark.parametrize(
+    "template", [line.partition(" ")[2] for line in TABLE if line.startswith("GET") and "{" in line]
+)
 async def test_another_organizations_id_is_like_none(
     client: httpx2.AsyncClient,
     runtime: Runtime,
