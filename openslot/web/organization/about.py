@@ -30,7 +30,8 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
 
     name: Annotated[ShortLine, WhenEmpty(Text("Enter the name of the organization"))]
     slug: Annotated[str, Meta(pattern=LINE, max_length=50)] = ""
-    plan: Plan = Plan.FREE
+    plan: str = Plan.FREE
+    """Only administrators of the platform choose it."""
 
 
 class SwitchForm(Struct, frozen=True, kw_only=True):
@@ -80,8 +81,10 @@ async def create_organization(request: Request, work: Work, user: User, form: Fo
     if form.faults:
         return _new_page(user, form)
     sent = form.get()
+    if user.is_admin and sent.plan not in set(Plan):
+        return _new_page(user, form.with_faults({"plan": Text("Choose one of these")}))
     # Its members share the plan, so only those who give plans choose it.
-    plan = sent.plan if user.is_admin else Plan.FREE
+    plan = Plan(sent.plan) if user.is_admin else Plan.FREE
     slug = sent.slug.strip() or organizations.suggest_slug(sent.name)
     try:
         made = await organizations.add_organization(work, name=sent.name, slug=slug, plan=plan)
