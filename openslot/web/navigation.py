@@ -41,6 +41,8 @@ class NavigationItem(Struct, frozen=True, kw_only=True):
 
     path: str
     name: Text
+    label: Text | None = None
+    """A shorter name for the navigation, where the heading of the group says the rest."""
     keys: str = ""
     """What to press to go there, one after the other."""
     group: NavigationGroup = NavigationGroup.PALETTE
@@ -67,14 +69,18 @@ PLACES = (
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     *(
         NavigationItem(
-            path=path, name=name, group=NavigationGroup.ORGANIZATION, audience=NavigationAudience.ADMINISTRATORS
+            path=path,
+            name=name,
+            label=label,
+            group=NavigationGroup.ORGANIZATION,
+            audience=NavigationAudience.ADMINISTRATORS,
         )
-        for path, name in (
-            ("/organization/members", Text("Members")),
-            ("/organization/provisioning", Text("Provisioning")),
-            ("/organization/domains", Text("Domains")),
-            ("/organization/settings", Text("Organization settings")),
-            ("/organization/log", Text("Change log")),
+        for path, name, label in (
+            ("/organization/members", Text("Members"), None),
+            ("/organization/provisioning", Text("Provisioning"), None),
+            ("/organization/domains", Text("Domains"), None),
+            ("/organization/settings", Text("Organization settings"), Text("Settings")),
+            ("/organization/log", Text("Change log"), None),
         )
     ),
     NavigationItem(

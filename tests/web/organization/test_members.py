@@ -86,7 +86,7 @@ async def test_pages_of_members_turn(owner: httpx2.AsyncClient, runtime: Runtime
     names = [re.findall(r"User \d{3}", page) for page in pages]
 
     assert [len(each) for each in names] == [22, 25, 13]
-    assert sum(names, []) == [f"User {n:03}" for n in range(1, 61)]
+    assert [name for page in names for name in page] == [f"User {n:03}" for n in range(1, 61)]
     assert "Page 2 of 3" in pages[1]
 
 

@@ -139,7 +139,8 @@ async def test_the_request_log_turns_pages_over_several_tokens(
         """insert into scim_requests (token_id, at, method, path, status)
         select t.id, $1, 'GET', '/Users/' || n, 200
         from generate_series(1, 120) n
-        join (select id, row_number() over (order by id) as place from scim_tokens) t on t.place = 1 + n % 2 order by n""",
+        join (select id, row_number() over (order by id) as place from scim_tokens) t on t.place = 1 + n % 2
+        order by n""",
         runtime.clock(),
     )
     path: str | None = LOG
@@ -172,7 +173,8 @@ async def test_departures_that_wait_are_shown_and_decided(
     assert "3 departures wait for your decision" in shown.text
     held: list[UUID] = [row["user_id"] for row in await runtime.pool.fetch("select user_id from held_departures")]
     await runtime.pool.execute(
-        "insert into held_departures select organization_id, $1, held_at, false, $2, 'member' from held_departures limit 1",
+        """insert into held_departures
+        select organization_id, $1, held_at, false, $2, 'member' from held_departures limit 1""",
         harbor.member.id,
         harbor.id_of(harbor.member),
     )
