@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from openslot.accounts import member_store
 from openslot.accounts.errors import LastOwner, OwnerRequired, OwnMembershipProtected
+from openslot.accounts.members import set_role
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.organization_store import lock_organization
 from openslot.accounts.organizations import get_organization_by_id
@@ -61,7 +62,7 @@ async def change_role(work: Work, administration: Administration, member: Member
     check_may_grant(administration, role)
     if role is not Role.OWNER:
         await _check_another_owner(work, member)
-    await member_store.update_role(work.db, member.id, role, now=work.now)
+    await set_role(work, member, role)
 
 
 async def _check_another_owner(work: Work, member: Member) -> None:

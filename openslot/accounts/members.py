@@ -117,6 +117,11 @@ async def describe_member(
     await store.update_profile(work.db, member, profile=profile, said_active=said_active, now=work.now)
 
 
+async def set_role(work: Work, member: Member, role: Role) -> None:
+    """Write a member's role, whoever else has which."""
+    await store.update_role(work.db, member.id, role, now=work.now)
+
+
 async def set_active(work: Work, member: Member, *, active: bool) -> None:
     """Activate or deactivate a membership; one that is not accepted yet is never active."""
     if not member.pending:

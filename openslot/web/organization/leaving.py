@@ -33,7 +33,7 @@ class LeavingForm(Struct, frozen=True, kw_only=True):
     """The ids of the bookings that were listed, separated by spaces."""
 
 
-class ShownBooking(Struct, frozen=True, kw_only=True):
+class LeavingBooking(Struct, frozen=True, kw_only=True):
     """A booking that would be cancelled."""
 
     when: Text
@@ -47,7 +47,7 @@ class LeavingPreview(Struct, frozen=True, kw_only=True):
     member: Member
     is_cancelling: bool
     keeps_bookings: bool
-    bookings: list[ShownBooking]
+    bookings: list[LeavingBooking]
     total: int
     ids: str
 
@@ -145,7 +145,7 @@ async def preview_leaving(work: Work, user: User, member: Member, *, keeps: bool
         is_cancelling=is_cancelling,
         keeps_bookings=keeps,
         bookings=[
-            ShownBooking(
+            LeavingBooking(
                 when=phrases.day_and_hours(each.starts_at, each.ends_at, user.zone, now=work.now),
                 invitee=each.invitee_name,
                 event_type=each.event_type_name,

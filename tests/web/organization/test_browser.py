@@ -1,4 +1,4 @@
-"""An organization's pages in a real browser: from a token to the leaver's invitee, on a phone, without scripts, for axe."""
+"""An organization's pages in a real browser: by hand, on a phone, without scripts, and for axe."""
 
 import re
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ async def stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: 
     await runtime.pool.execute("update users set name = $1 where username = 'anna'", LONG)
     await runtime.pool.execute(
         """insert into scim_requests (token_id, at, method, path, status, user_name, detail)
-        values ($1, $2, 'PATCH', '/Users/01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f', 400, $3, 'A detail that explains it')""",
+        values ($1, $2, 'PATCH', '/Users/01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f', 400, $3, 'What is wrong with it')""",
         made.token,
         runtime.clock(),
         f"{LONG}@harbor.example",

@@ -86,3 +86,36 @@ async def test_a_silent_name_server_is_told(
     answer = await owner.post(f"{PAGE}/second.example/check")
 
     assert (answer.status_code, "The DNS did not answer" in answer.text) == (503, True)
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        "delete from domains where domain = 'second.example'",
+        "update memberships set role = 'member' where role = 'owner'",
+    ],
+    ids=["the domain is removed", "the owner is demoted"],
+)
+async def test_what_changes_during_the_look_up_is_respected(
+    owner: httpx2.AsyncClient,
+    runtime: Runtime,
+    harbor: Harbor,
+    resolver: FakeResolver,
+    monkeypatch: pytest.MonkeyPatch,
+    meanwhile: str,
+) -> None:
+    del harbor
+    await owner.post(PAGE, data={"domain": "second.example"})
+    proof = await runtime.pool.fetchval("select proof from domains where domain = 'second.example'")
+
+    async def answer_late(name: str) -> list[str]:
+        del name
+        await runtime.pool.execute(meanwhile)
+        return [proof]
+
+    monkeypatch.setattr(resolver, "list_txt", answer_late)
+    answer = await owner.post(f"{PAGE}/second.example/check")
+
+    assert answer.status_code == 404
+    assert await runtime.pool.fetchval("select count(*) from domains where verified_at is not null") == 2
+    assert await runtime.pool.fetchval("select count(*) from change_log") == 1

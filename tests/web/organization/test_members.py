@@ -8,14 +8,18 @@ import httpx2
 import pytest
 
 from openslot.accounts.invitations import invitation_url
-from openslot.accounts.models import Role
+from openslot.accounts.models import Role, UserWanted
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.people import operations as people
 from tests.bookings.conftest import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages
+from tests.scim.test_domains import FakeResolver
 from tests.web.conftest import read_csrf_token
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel
 from tests.web.organization.conftest import Harbor, act_as, add_user, join
+from tests.web.organization.driving import set_stage
 from tests.webhooks.conftest import work_off
 
 MEMBERS = "/organization/members"
@@ -209,6 +213,30 @@ async def test_a_withdrawn_invitation_leaves_nothing_behind(
     assert harbor.free.email in emails
     assert "new@elsewhere.example" not in emails
     assert await runtime.pool.fetchval("select count(*) from invitations") == 0
+
+
+async def test_a_withdrawn_invitation_deletes_no_account_that_was_there_before(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await people.welcome(work, UserWanted(email="olli@elsewhere.example", name="Olli"))
+    clock.now += timedelta(seconds=1)
+    await invite(owner, "olli@elsewhere.example")
+    member_id = await member_id_of(runtime, "olli@elsewhere.example")
+    assert (await owner.post(f"{MEMBERS}/{member_id}/withdraw")).status_code == 303
+
+    assert await runtime.pool.fetchval("select name from users where email = 'olli@elsewhere.example'") == "Olli"
+    assert harbor.organization.id is not None
+
+
+async def test_a_removed_member_no_longer_waits_for_a_decision(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
+) -> None:
+    stage = await set_stage(runtime, harbor, resolver, book)
+    member_id = await runtime.pool.fetchval("select id from memberships where user_id = $1", stage.held)
+    assert (await owner.post(f"{MEMBERS}/{member_id}/remove")).status_code == 303
+
+    assert await runtime.pool.fetchval("select count(*) from held_departures") == 0
 
 
 async def test_an_accepted_invitation_can_not_be_withdrawn(

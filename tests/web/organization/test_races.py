@@ -113,7 +113,7 @@ async def test_a_booking_that_is_made_during_the_removal_is_cancelled_and_told(
         lock = "select pg_advisory_xact_lock(1, $1::bigint::int)"
         async with held(runtime, lock, harbor.member.no, waiting=2):
             # The invitee comes first in the line for the host's time, the administrator second.
-            booking = asyncio.create_task(book(ELEVEN, actor=PUBLIC))
+            booking = asyncio.ensure_future(book(ELEVEN, actor=PUBLIC))
             for _ in range(500):
                 if await runtime.pool.fetchval(WAITING) >= 1:
                     break
@@ -137,8 +137,9 @@ async def test_an_invitation_is_accepted_or_withdrawn_and_never_both(
         await olga.post(MEMBERS, data={"email": harbor.free.email})
         member_id, link = await member_id_of(runtime, harbor.free.email), await link_of(runtime, harbor.free.email)
         async with held(runtime, "select from invitations for update", waiting=2):
-            tasks = [lambda: finn.post(link), lambda: olga.post(f"{MEMBERS}/{member_id}/withdraw")]
-            begun = [asyncio.create_task(task()) for task in (tasks if number % 2 else reversed(tasks))]
+            paths = [(finn, link), (olga, f"{MEMBERS}/{member_id}/withdraw")]
+            chosen = paths if number % 2 else paths[::-1]
+            begun = [asyncio.create_task(sender.post(path)) for sender, path in chosen]
         answers = await asyncio.gather(*begun)
     accepted, withdrawn = answers if number % 2 else reversed(answers)
 
