@@ -8,7 +8,7 @@ import msgspec
 
 from openslot.accounts.host_lock import LOCK_HOST
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
-from openslot.accounts.store import USER_COLUMNS, to_user
+from openslot.accounts.store import ACCOUNT_COLUMNS, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
 
 Profile = dict[str, Any]
@@ -19,18 +19,24 @@ coalesce(p.pending, false) as pending, p.profile, coalesce(p.version, 1) as vers
 m.created_at as joined_at, coalesce(p.changed_at, m.updated_at) as changed_at,
 (select d.organization_id = m.organization_id from domains d
  where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null) as owns_domain"""
-# A user's active memberships, for the statement that looks a session up.
-OWN_MEMBERSHIPS = """
-(select json_agg(json_build_object('organization_id', n.organization_id, 'organization_name', o.name, 'role', n.role)
-                 order by lower(o.name), o.id)
- from memberships n join organizations o on o.id = n.organization_id
- where n.user_id = u.id and n.active)::text as own_memberships"""
+# A user with the active memberships, for the statement that looks a session up; they are read only once.
+MEMBER_USER_COLUMNS = f"{ACCOUNT_COLUMNS}, coalesce(g.plans, '{{}}') as organization_plans, g.own_memberships"
+OWN_MEMBERSHIPS = f"""left join lateral (
+    select array_agg({ORGANIZATION_PLAN}) as plans,
+        json_agg(json_build_object(
+            'organization_id', n.organization_id, 'organization_name', o.name, 'role', n.role
+        ) order by lower(o.name), o.id)::text as own_memberships
+    from memberships n join organizations o on o.id = n.organization_id
+    where n.user_id = u.id and n.active
+) g on true"""
 SOURCE = "memberships m join users u on u.id = m.user_id left join member_profiles p on p.member_id = m.id"
 
 
 INVITED = """left join invitations i on i.organization_id = m.organization_id and i.user_id = m.user_id
 and i.used_at is null"""
 LISTED_SOURCE = f"{SOURCE} {INVITED}"
+LISTED_JOINS = f"""join memberships m on m.id = f.id join users u on u.id = m.user_id
+left join member_profiles p on p.member_id = m.id {INVITED}"""
 LISTED_COLUMNS = f"""{MEMBER_COLUMNS}, u.password_hash is not null as has_password,
 i.created_at as invited_at, i.expires_at as invited_until"""
 # The name of a stranger's account is not shown before its owner has joined.
@@ -133,25 +139,34 @@ async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: da
 async def search_members(
     db: Db, organization_id: UUID, wanted: MemberFilter, *, now: datetime, limit: int, offset: int
 ) -> tuple[list[ListedMember], int]:
-    """List members that a filter finds, by name, and how many there are."""
-    rows = await db.fetch(
-        f"""with matching as materialized (
-            select m.id, {SHOWN_NAME} as shown_name from {SOURCE}
-            where m.organization_id = $1 and ($2 = '' or m.role = $2) and ($3 = '' or {STATE} = $3)
-              and ($4 = '' or strpos(lower({SHOWN_NAME} || ' ' || u.email), lower($4)) > 0)
+    """List members that a filter finds, by when they joined, newest first, and how many there are."""
+    if wanted == MemberFilter():
+        # What the database has counted already is not counted again.
+        rows = await db.fetch(
+            f"""select coalesce((select members from member_counts where organization_id = $1), 0) as total,
+                {LISTED_COLUMNS}
+            from (select id from memberships where organization_id = $1 order by id desc limit $2 offset $3) f
+            {LISTED_JOINS} order by f.id desc""",
+            organization_id,
+            limit,
+            offset,
         )
-        select (select count(*) from matching) as total, {LISTED_COLUMNS}
-        from (select id, shown_name from matching order by lower(shown_name), id limit $5 offset $6) f
-        join memberships m on m.id = f.id join users u on u.id = m.user_id
-        left join member_profiles p on p.member_id = m.id {INVITED}
-        order by lower(f.shown_name), f.id""",
-        organization_id,
-        wanted.role,
-        wanted.state,
-        wanted.search,
-        limit,
-        offset,
-    )
+    else:
+        rows = await db.fetch(
+            f"""with matching as materialized (
+                select m.id from {SOURCE}
+                where m.organization_id = $1 and ($2 = '' or m.role = $2) and ($3 = '' or {STATE} = $3)
+                  and ($4 = '' or strpos(lower({SHOWN_NAME} || ' ' || u.email), lower($4)) > 0)
+            )
+            select (select count(*) from matching) as total, {LISTED_COLUMNS}
+            from (select id from matching order by id desc limit $5 offset $6) f {LISTED_JOINS} order by f.id desc""",
+            organization_id,
+            wanted.role,
+            wanted.state,
+            wanted.search,
+            limit,
+            offset,
+        )
     return [to_listed(row, now=now) for row in rows], rows[0]["total"] if rows else 0
 
 

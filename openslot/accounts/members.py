@@ -99,7 +99,7 @@ async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) 
 async def search_members(
     work: Work, organization_id: UUID, wanted: MemberFilter, *, page: int = 1, limit: int = 25
 ) -> tuple[list[ListedMember], int]:
-    """Read one page of the members that a filter finds, by name, and how many there are."""
+    """Read one page of the members that a filter finds, newest first, and how many there are."""
     return await store.search_members(
         work.db, organization_id, wanted, now=work.now, limit=limit, offset=(page - 1) * limit
     )

@@ -9,11 +9,13 @@ from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 
-# Every row that becomes a `User` brings the plans that decide which one counts.
-USER_COLUMNS = """
+ACCOUNT_COLUMNS = """
 u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
-u.is_admin, u.disabled_at, u.created_at, u.updated_at,
-array(select o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '') from memberships m
+u.is_admin, u.disabled_at, u.created_at, u.updated_at"""
+ORGANIZATION_PLAN = "o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '')"
+# Every row that becomes a `User` brings the plans that decide which one counts.
+USER_COLUMNS = f"""{ACCOUNT_COLUMNS},
+array(select {ORGANIZATION_PLAN} from memberships m
       join organizations o on o.id = m.organization_id where m.user_id = u.id and m.active) as organization_plans"""
 
 

@@ -80,17 +80,17 @@ async def test_pages_of_members_turn(owner: httpx2.AsyncClient, runtime: Runtime
     await runtime.pool.execute(
         """with made as (
             insert into users (id, email, name, username, plan, zone, locale, is_admin, created_at, updated_at)
-            select gen_random_uuid(), 'u' || n || '@x.example', 'User ' || lpad(n::text, 3, '0'), 'user' || n, 'FREE',
-                'UTC', 'en', false, now(), now() from generate_series(1, 60) n returning id)
+            select lpad(n::text, 32, '0')::uuid, 'u' || n || '@x.example', 'User ' || lpad(n::text, 3, '0'),
+                'user' || n, 'FREE', 'UTC', 'en', false, now(), now() from generate_series(1, 60) n returning id)
         insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
-        select gen_random_uuid(), $1, id, 'member', true, now(), now() from made""",
+        select id, $1, id, 'member', true, now(), now() from made""",
         harbor.organization.id,
     )
     pages = [(await owner.get(f"{MEMBERS}?page={number}")).text for number in (1, 2, 3)]
     names = [re.findall(r"User \d{3}", page) for page in pages]
 
     assert [len(each) for each in names] == [22, 25, 13]
-    assert [name for page in names for name in page] == [f"User {n:03}" for n in range(1, 61)]
+    assert [name for page in names for name in page] == [f"User {n:03}" for n in range(60, 0, -1)]
     assert "Page 2 of 3" in pages[1]
 
 
