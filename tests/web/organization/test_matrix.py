@@ -154,9 +154,13 @@ async def test_an_administrator_may_not_decide_about_an_owner(
     assert await count_changes(runtime) == 0
 
 
-async def test_nobody_suspends_or_removes_themselves(owner: httpx2.AsyncClient, harbor: Harbor) -> None:
-    path = f"/organization/members/{harbor.id_of(harbor.owner)}"
-    for deed in ("remove", "suspend"):
-        assert (await owner.get(f"{path}/{deed}")).headers["location"] == path
-        assert (await owner.post(f"{path}/{deed}")).status_code == 409
-    assert "Active" in (await owner.get(path)).text
+async def test_nobody_suspends_or_removes_themselves(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    for user in (harbor.owner, harbor.admin):
+        await act_as(client, runtime, user)
+        path = f"/organization/members/{harbor.id_of(user)}"
+        for deed in ("remove", "suspend"):
+            assert (await client.get(f"{path}/{deed}")).headers["location"] == path
+            assert (await client.post(f"{path}/{deed}")).status_code == 409
+        assert "Active" in (await client.get(path)).text
