@@ -8,9 +8,11 @@ from openslot.accounts.organizations import TxtResolver
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
 from openslot.agents.reactions import AGENT_REACTIONS
+from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.analytics.jobs import ANALYTICS_JOBS
+from openslot.analytics.models import FunnelStep
 from openslot.availability.jobs import AVAILABILITY_JOBS
-from openslot.bookings.events import BOOKING_EVENTS
+from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.change_log.jobs import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
@@ -19,9 +21,10 @@ from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
+from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.flags.events import FLAG_EVENTS
-from openslot.integrations.calendars.events import CALENDAR_EVENTS
+from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
 from openslot.integrations.chat.ports import Chat
@@ -41,6 +44,7 @@ from openslot.webhooks.store import LOGGED_EVENT
 EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
+    *EVENT_TYPE_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
@@ -48,7 +52,12 @@ EVENTS = (
     *SCIM_EVENTS,
     *AGENT_EVENTS,
 )
-CONSEQUENCES = ()
+CONSEQUENCES = (
+    *FUNNEL_BEGINNING,
+    take_step(FunnelStep.CALENDAR_CONNECTED, CalendarConnected),
+    take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
+    take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
+)
 REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS, *AGENT_REACTIONS)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,

@@ -101,6 +101,24 @@ class SetupLinkInvalid(Forbidden):
         )
 
 
+class SessionNotFound(NotFound):
+    """No such session, or it is another's."""
+
+    code = "session_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Session not found"))
+
+
+class ResetLinkInvalid(Forbidden):
+    """The link to choose a new password is used, expired or wrong."""
+
+    code = "reset_link_invalid"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This link was already used, has expired or is incomplete"))
+
+
 class WeakPassword(Invalid):
     """The password is too short or too long, or has control characters."""
 

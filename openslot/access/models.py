@@ -34,6 +34,16 @@ class SignedIn(Struct, frozen=True, kw_only=True):
     device: str
 
 
+class Session(Struct, frozen=True, kw_only=True):
+    """A browser in which a user is signed in."""
+
+    id: UUID
+    user_agent: str
+    created_at: datetime
+    last_seen_at: datetime | None
+    """To the hour; None: not for more than an hour after it began."""
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """The result of an authentication: who it is, and what the answer says about the limit."""
 

@@ -19,6 +19,7 @@ from openslot.access.models import Credential, SignedIn
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.access.tries import by_device, by_session, by_stranger, counted, forgive_strangers
 from openslot.accounts import operations as accounts
+from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.accounts.store import find_password_hash, find_sign_in, has_users
@@ -165,6 +166,7 @@ async def change_password(work: Work, user: User, *, current: str, new: str, use
         if work.actor.credential_id not in await store.delete_sessions_of(work.db, user.id):
             raise Unauthorized
         await forgive_strangers(work.db, user.email)
+        await work.record(UserPasswordChanged(user_id=user.id, email=user.email, by_link=False))
         return await let_in(work, user, password_hash=password_hash, user_agent=user_agent)
 
 

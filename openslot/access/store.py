@@ -164,7 +164,7 @@ async def insert_session(
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look a running session and its user up."""
     return await db.fetchrow(
-        f"""select s.id as session_id, {MEMBER_USER_COLUMNS}
+        f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS}
         from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null""",
         token_hash,

@@ -71,6 +71,13 @@ class UserSettingsChanged(UserEvent, frozen=True, kw_only=True):
     locale: str
 
 
+class UserPasswordChanged(UserEvent, frozen=True, kw_only=True):
+    """A user has replaced the password, or has chosen a new one by a link in a mail."""
+
+    type: ClassVar[str] = "user.password_changed"
+    by_link: bool
+
+
 class MemberAdded(UserEvent, frozen=True, kw_only=True):
     """A user joined an organization."""
 
@@ -124,12 +131,32 @@ class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
     organization_id: UUID
 
 
+class SignUpRequested(Event, frozen=True, kw_only=True):
+    """Somebody has sent the sign-up form; the mail with the link is to be sent."""
+
+    type: ClassVar[str] = "sign_up.requested"
+    sign_up_id: UUID
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The sign-up."""
+        return "sign_up", self.sign_up_id
+
+
+class SignUpVerified(UserEvent, frozen=True, kw_only=True):
+    """Somebody has verified the e-mail address of a sign-up, and the account was opened."""
+
+    type: ClassVar[str] = "sign_up.verified"
+    sign_up_id: UUID
+
+
 ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserAdded,
     UserDisabled,
     UserEnabled,
     UserChanged,
     UserSettingsChanged,
+    UserPasswordChanged,
     PlanChanged,
     MemberAdded,
     MemberRemoved,
@@ -138,4 +165,6 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     DomainVerified,
     InvitationCreated,
     InvitationAccepted,
+    SignUpRequested,
+    SignUpVerified,
 )

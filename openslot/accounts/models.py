@@ -216,3 +216,17 @@ class Invitation(Struct, frozen=True, kw_only=True):
     user: User
     has_password: bool
     expires_at: datetime
+
+
+class SignUp(Struct, frozen=True, kw_only=True):
+    """What somebody has typed to sign up; there is no account before the link in the mail is used."""
+
+    id: UUID
+    browser_hash: bytes
+    email: str
+    name: str
+    zone: str
+    locale: str
+    password_hash: str
+    created_at: datetime
+    expires_at: datetime

@@ -95,6 +95,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that mail and the log of mail are kept")] = (
         90
     )
+    sign_up: Annotated[
+        Literal["open", "invitation"], Meta(description="Who may make an account: `open`, anyone; `invitation`, nobody")
+    ] = "invitation"
     limit_key: Annotated[PerMinute, Meta(description="Requests a minute for one API key")] = 60
     limit_public: Annotated[PerMinute, Meta(description="Public bookings a minute from one address")] = 10
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5

@@ -20,6 +20,7 @@ from openslot.event_types.errors import (
     HostNotFound,
     PrivateLinkLost,
 )
+from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, HostPage, SealedToken
 from openslot.event_types.rules import find_event_type_faults
 from openslot.schedules import operations as schedules
@@ -30,6 +31,13 @@ TOKENS = "private tokens"
 
 async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
     """Add an event type after the existing ones."""
+    made = await add_first_event_type(work, schedule, wanted)
+    await work.record(EventTypeAdded(event_type_id=made.id, owner_id=made.owner_id, slug=made.slug))
+    return made
+
+
+async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
+    """Add the event type that an account begins with, which belongs to the opening of the account."""
     made = replace(
         wanted,
         id=new_id(),

@@ -25,7 +25,7 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
     user = await accounts.add_user(work, wanted, password_hash=password_hash)
     schedule = await schedules.add_schedule(work, user)
     first = event_types.draft(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
-    await event_types.add_event_type(work, schedule, first)
+    await event_types.add_first_event_type(work, schedule, first)
     return user
 
 

@@ -64,6 +64,7 @@ PLACES = (
     NavigationItem(path="/bookings?view=cancelled", name=Text("Cancelled bookings")),
     NavigationItem(path="/bookings/export.csv", name=Text("Download upcoming bookings as CSV")),
     NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
+    NavigationItem(path="/settings/sessions", name=Text("Sessions"), group=NavigationGroup.SETTINGS),
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),

@@ -21,6 +21,7 @@ from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.organization.routes import ORGANIZATION
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
+from openslot.web.sign_up.routes import SIGN_UP
 from openslot.web.static_files import favicon, robots, static_file
 from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
 from openslot.web.widget.demo import show_widget_demo
@@ -34,6 +35,7 @@ PAGES = Mount(
         show_login,
         log_in,
         log_out,
+        *SIGN_UP,
         show_account,
         change_password,
         show_keys,

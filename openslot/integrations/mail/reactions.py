@@ -1,6 +1,7 @@
 """What mail does because something happened: one mail for each participant, and notices to hosts."""
 
-from openslot.accounts.events import InvitationCreated
+from openslot.access.resets import SEND_RESET
+from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
@@ -8,6 +9,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
+from openslot.integrations.mail.account_mails import TELL_CHANGE, send_reset, tell_password_changed
 from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.drafts import (
     KINDS,
@@ -23,6 +25,7 @@ from openslot.integrations.mail.models import Recipient
 from openslot.integrations.mail.notices import NOTICES, write_notice
 from openslot.integrations.mail.reminders import REMIND, plan_reminders, remind
 from openslot.integrations.mail.rules import DELAYS
+from openslot.integrations.mail.sign_up_mails import SIGN_UP, send_sign_up
 
 SEND, NOTIFY = "mail.send", "mail.notify"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -84,6 +87,15 @@ MAIL_REACTIONS = (
     Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
     Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
     Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
+    Reaction(name=SIGN_UP, on=(SignUpRequested,), run=send_sign_up, delays=DELAYS, destination=mail_server),
+    Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
+    Reaction(
+        name=TELL_CHANGE,
+        on=(UserPasswordChanged,),
+        run=tell_password_changed,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
     Reaction(
         name=NOTIFY,
         on=tuple(notice.event for notice in NOTICES.values()),

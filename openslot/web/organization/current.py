@@ -12,6 +12,7 @@ from openslot.http.doors import Exchange
 from openslot.http.forms import is_form, parse_fields
 from openslot.i18n import Text
 from openslot.routing import Cookie, Request, Response
+from openslot.web.cookies import cookie_name, write_cookie
 from openslot.web.pages import page
 
 COOKIE = "openslot_organization"
@@ -45,7 +46,7 @@ def find_own(request: Request) -> OwnMembership | None:
     named = _named(request)
     if named is not None:
         return by_id.get(named)
-    chosen = by_id.get(request.cookies.get(COOKIE, ""))
+    chosen = by_id.get(_chosen(request))
     return (
         chosen
         or next((own for own in memberships if is_administrator(own.role)), None)
@@ -62,9 +63,7 @@ def entry_of(request: Request) -> Entry:
 
 def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
     """Return the cookie that remembers the chosen organization."""
-    is_secure = work.runtime.settings.public_url.startswith("https://")
-    seconds = int(LASTS.total_seconds())
-    return Cookie(name=COOKIE, value=str(own.organization_id), max_age=seconds, secure=is_secure)
+    return write_cookie(work, COOKIE, str(own.organization_id), lasts=LASTS)
 
 
 def organization_page(
@@ -87,6 +86,12 @@ def organization_page(
         notice=notice,
         **values,
     )
+
+
+def _chosen(request: Request) -> str:
+    if not isinstance(request, Exchange):
+        return ""
+    return request.cookies.get(cookie_name(request.runtime.settings, COOKIE), "")
 
 
 def _named(request: Request) -> str | None:
