@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.accounts.organizations import TxtResolver
@@ -16,6 +17,8 @@ from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.change_log.jobs import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
+from openslot.contacts.jobs import CONTACT_JOBS
+from openslot.contacts.reactions import CONTACT_REACTIONS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
@@ -32,6 +35,8 @@ from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
+from openslot.integrations.oidc.events import OIDC_EVENTS
+from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
@@ -45,10 +50,12 @@ EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
     *EVENT_TYPE_EVENTS,
+    *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
+    *OIDC_EVENTS,
     *SCIM_EVENTS,
     *AGENT_EVENTS,
 )
@@ -58,16 +65,25 @@ CONSEQUENCES = (
     take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
     take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
 )
-REACTIONS = (*WEBHOOK_REACTIONS, *MAIL_REACTIONS, *CALENDAR_REACTIONS, *SCIM_REACTIONS, *AGENT_REACTIONS)
+REACTIONS = (
+    *CONTACT_REACTIONS,
+    *WEBHOOK_REACTIONS,
+    *MAIL_REACTIONS,
+    *CALENDAR_REACTIONS,
+    *SCIM_REACTIONS,
+    *AGENT_REACTIONS,
+)
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
     *ACCESS_JOBS,
     *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,
+    *CONTACT_JOBS,
     *BOOKING_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
+    *OIDC_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
@@ -96,4 +112,5 @@ SEALED = (
     SealedColumn("webhook_endpoints", "secret"),
     SealedColumn("webhook_endpoints", "previous_secret"),
     SealedColumn("calendar_connections", "secret"),
+    SealedColumn("authenticators", "secret"),
 )

@@ -135,11 +135,14 @@ async def insert_session(
     *,
     token_hash: bytes,
     password_hash: str | None,
+    is_verified: bool,
     user_agent: str,
     now: datetime,
     expires_at: datetime,
 ) -> bool:
     """Write a session's hash; False where the account is closed, or has another password than the one that was checked.
+
+    It is False, too, where the account has a second factor that was not verified, whoever asks.
 
     The user's row is locked against a change of its password: one that waits for it will find this session and end it,
     and one that came first is seen here.
@@ -148,7 +151,9 @@ async def insert_session(
         """insert into sessions (id, user_id, hash, created_at, expires_at, user_agent)
         select $1, u.id, $3, $4, $5, $6 from (
             select id from users
-            where id = $2 and disabled_at is null and ($7::text is null or password_hash = $7) for share) u
+            where id = $2 and disabled_at is null and ($7::text is null or password_hash = $7)
+              and ($8 or not exists (select from authenticators where user_id = $2 and confirmed_at is not null))
+            for share) u
         returning id""",
         session_id,
         user_id,
@@ -157,6 +162,7 @@ async def insert_session(
         expires_at,
         user_agent,
         password_hash,
+        is_verified,
     )
     return written is not None
 

@@ -35,6 +35,10 @@ class User(Struct, frozen=True, kw_only=True):
     disabled_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    photo: str | None = None
+    """The hash of the photo; None: there is none."""
+    welcome_step: int | None = None
+    """The next of the first steps of a new user; None once they are finished or skipped."""
 
 
 class UserWanted(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.access.models import SignedIn
+from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
@@ -29,7 +29,9 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
     return user
 
 
-async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str) -> SignedIn:
+async def set_up(
+    work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str
+) -> SignedIn | SecondFactorNeeded:
     """Use up the set-up link, open the first account as an administrator, and sign its owner in."""
     check_password(password)
     password_hash = await hash_password(password)

@@ -2,7 +2,7 @@
 
 from openslot.access import operations as access
 from openslot.access.errors import WrongPassword
-from openslot.access.models import SignedIn
+from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import STRANGERS, check_password, hash_password, is_password
 from openslot.access.tries import by_stranger, counted
 from openslot.accounts import sign_ups
@@ -29,7 +29,9 @@ def is_same_browser(sign_up: SignUp, browser: str) -> bool:
     return bool(browser) and fingerprint(browser) == sign_up.browser_hash
 
 
-async def verify(work: Work, token: str, *, browser: str, password: str, address: str, user_agent: str) -> SignedIn:
+async def verify(
+    work: Work, token: str, *, browser: str, password: str, address: str, user_agent: str
+) -> SignedIn | SecondFactorNeeded:
     """Open the account of a valid link and sign its owner in; the link is used up.
 
     In another browser than the one that sent the form, the chosen password is asked for: otherwise somebody could sign

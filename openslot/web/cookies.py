@@ -60,7 +60,7 @@ def cookie_name(settings: Settings, name: str) -> str:
 
 
 def write_cookie(work: Work, name: str, value: str, *, lasts: timedelta = timedelta()) -> Cookie:
-    """Return a cookie that lasts for a time; an empty one deletes it."""
+    """Return a cookie of ours under its whole name; an empty value deletes it from the browser."""
     settings = work.runtime.settings
     return Cookie(
         name=cookie_name(settings, name),

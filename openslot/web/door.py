@@ -72,7 +72,7 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
         ),
         Door(
             name="static",
-            prefixes=("/static/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
+            prefixes=("/static/", "/photos/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
             enter=enter_freely,
             refuse=refuse_with_page,
             media_types=FORMS,

@@ -13,7 +13,8 @@ from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_cookie
+from openslot.web.cookies import browser_of, device_of, no_session_cookie
+from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 
 HOME = "/"
@@ -40,14 +41,14 @@ async def show_login(request: Request, work: Work, user: User | None) -> Respons
 
 @post("/login", transaction="none")
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
-    """Start a session if the password is right; no connection is held while it is checked."""
+    """Let the user in if the password is right; no connection is held while it is checked."""
     if user is not None:
         return redirect(local_path(form["next"]))
     if form.faults:
         return _show(work, form, wanted=form["next"], status=400)
     sent = form.get()
     try:
-        signed_in = await access.sign_in(
+        result = await access.sign_in(
             work,
             email=sent.email,
             password=sent.password,
@@ -57,7 +58,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
         )
     except WrongSignIn as refusal:
         return _show(work, form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
-    return redirect(local_path(sent.next), *cookies_for(work, signed_in))
+    return lead_in(work, result, local_path(sent.next))
 
 
 @post("/logout")
@@ -75,6 +76,7 @@ def local_path(wanted: str) -> str:
 def _show(
     work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200, notice: Text | None = None
 ) -> Response:
+    settings = work.runtime.settings
     return page(
         "login.html",
         None,
@@ -82,5 +84,6 @@ def _show(
         form=form,
         wanted=local_path(wanted),
         notice=notice,
-        may_sign_up=is_open(work.runtime.settings),
+        may_sign_up=is_open(settings),
+        provider=settings.oidc_name if settings.oidc_issuer else None,
     )

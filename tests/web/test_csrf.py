@@ -25,6 +25,7 @@ PUBLIC = {
     "reset.html",
     "setup.html",
     "signup.html",
+    "two_factor.html",
     "unsubscribe.html",
     "verify.html",
 }

@@ -20,12 +20,13 @@ from openslot.people import signing_up
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
 from openslot.web.booking_page.visits import is_visit, list_own_hosts
-from openslot.web.cookies import browser_of, cookies_for, sign_up_cookie, sign_up_of
+from openslot.web.cookies import browser_of, sign_up_cookie, sign_up_of
+from openslot.web.letting_in import lead_in
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME
 from openslot.web.sign_up.limiting import TRAP, TRAPPED, count_form, keep_address_private
 
-FIRST_PAGE = HOME
+FIRST_PAGE = "/welcome"
 """What a new user sees first."""
 
 OTHER_BROWSER = Text("Enter the password that you chose when you signed up")
@@ -96,7 +97,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         found = await sign_ups.get_sign_up(work, token)
         if form.faults:
             return _show_verify(request, work, found, form, token=token)
-        signed_in = await signing_up.verify(
+        result = await signing_up.verify(
             work,
             token,
             browser=sign_up_of(request, work),
@@ -110,7 +111,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         return _explain(is_taken=True)
     except WrongPassword:
         return _show_verify(request, work, found, form.with_faults({"password": OTHER_BROWSER}), token=token)
-    return redirect(FIRST_PAGE, *cookies_for(work, signed_in), sign_up_cookie(work, ""))
+    return lead_in(work, result, FIRST_PAGE, sign_up_cookie(work, ""))
 
 
 def _show(form: Form[SignUpForm], *, status: int = 200, is_sent: bool = False) -> Response:
