@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.accounts.organizations import TxtResolver
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
 from openslot.agents.reactions import AGENT_REACTIONS
@@ -14,6 +15,7 @@ from openslot.analytics.models import FunnelStep
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.bookings.jobs import BOOKING_JOBS
+from openslot.change_log.jobs import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.contacts.jobs import CONTACT_JOBS
 from openslot.contacts.reactions import CONTACT_REACTIONS
@@ -32,6 +34,7 @@ from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
 from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
+from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.integrations.oidc.events import OIDC_EVENTS
@@ -90,6 +93,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
     *EXPORT_JOBS,
+    *CHANGE_LOG_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 
@@ -103,7 +107,11 @@ WIRING = Wiring(
 )
 
 # The adapter of each port; a test gives fakes to `open_runtime`.
-PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver, Chat: open_chat}
+PORTS: Mapping[type, OpenAdapter] = {
+    Resolver: open_system_resolver,
+    TxtResolver: open_dns_resolver,
+    Chat: open_chat,
+}
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
 SEALED = (

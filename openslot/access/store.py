@@ -5,7 +5,7 @@ from uuid import UUID
 
 from openslot.access.keys import CredentialKind
 from openslot.access.models import Credential
-from openslot.accounts.store import USER_COLUMNS
+from openslot.accounts.member_store import MEMBER_USER_COLUMNS, OWN_MEMBERSHIPS
 from openslot.core.db import Db, Row, count_of
 
 # Where each kind is kept, and which column names its owner.
@@ -170,8 +170,8 @@ async def insert_session(
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look a running session and its user up."""
     return await db.fetchrow(
-        f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {USER_COLUMNS}
-        from sessions s join users u on u.id = s.user_id
+        f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {MEMBER_USER_COLUMNS}
+        from sessions s join users u on u.id = s.user_id {OWN_MEMBERSHIPS}
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null""",
         token_hash,
         now,

@@ -11,7 +11,7 @@ from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.deletion_store import is_leaving
 from openslot.accounts.errors import AccountIsBeingDeleted, AlreadyMember, MemberNotFound
 from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
-from openslot.accounts.models import Member, Membership, Organization, Role, User
+from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
@@ -96,6 +96,23 @@ async def list_members(work: Work, organization: Organization, *, page: int = 1,
     return await store.list_members(work.db, organization.id, now=work.now, limit=limit, offset=(page - 1) * limit)
 
 
+async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) -> ListedMember:
+    """Read one member with the state of the invitation."""
+    listed = await store.find_listed(work.db, organization_id, member_id, now=work.now)
+    if listed is None:
+        raise MemberNotFound
+    return listed
+
+
+async def search_members(
+    work: Work, organization_id: UUID, wanted: MemberFilter, *, page: int = 1, limit: int = 25
+) -> tuple[list[ListedMember], int]:
+    """Read one page of the members that a filter finds, newest first, and how many there are."""
+    return await store.search_members(
+        work.db, organization_id, wanted, now=work.now, limit=limit, offset=(page - 1) * limit
+    )
+
+
 async def list_administrators(work: Work, organization: Organization) -> list[UUID]:
     """Name the owners and administrators of an organization who can act."""
     return await store.list_administrators(work.db, organization.id)
@@ -106,6 +123,11 @@ async def describe_member(
 ) -> None:
     """Keep what a provider says about a member, as its next version."""
     await store.update_profile(work.db, member, profile=profile, said_active=said_active, now=work.now)
+
+
+async def set_role(work: Work, member: Member, role: Role) -> None:
+    """Write a member's role, whoever else has which."""
+    await store.update_role(work.db, member.id, role, now=work.now)
 
 
 async def set_active(work: Work, member: Member, *, active: bool) -> None:

@@ -9,11 +9,13 @@ from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 
-# Every row that becomes a `User` brings the plans that decide which one counts.
-USER_COLUMNS = """
+ACCOUNT_COLUMNS = """
 u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
-u.is_admin, u.disabled_at, u.created_at, u.updated_at, u.photo, u.welcome_step,
-array(select o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '') from memberships m
+u.is_admin, u.disabled_at, u.created_at, u.updated_at, u.photo, u.welcome_step"""
+ORGANIZATION_PLAN = "o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '')"
+# Every row that becomes a `User` brings the plans that decide which one counts.
+USER_COLUMNS = f"""{ACCOUNT_COLUMNS},
+array(select {ORGANIZATION_PLAN} from memberships m
       join organizations o on o.id = m.organization_id where m.user_id = u.id and m.active) as organization_plans"""
 
 
@@ -271,3 +273,19 @@ async def reopen_account(
 async def update_welcome_step(db: Db, user_id: UUID, step: int | None) -> None:
     """Write the next of the first steps, unless they are finished or skipped already."""
     await db.execute("update users set welcome_step = $2 where id = $1 and welcome_step is not null", user_id, step)
+
+
+async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -> bool:
+    """Delete an account that was opened at a given time for someone who has never used it; False if it is in use."""
+    gone = await db.fetchval(
+        """delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
+            and not exists (select from memberships m where m.user_id = u.id)
+            and not exists (select from sessions s where s.user_id = u.id)
+            and not exists (select from identities i where i.user_id = u.id)
+            and not exists (select from bookings b where b.host_id = u.id)
+            and not exists (select from contacts c where c.owner_id = u.id)
+        returning u.id""",
+        user_id,
+        opened_at,
+    )
+    return gone is not None

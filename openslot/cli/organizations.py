@@ -9,6 +9,8 @@ from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.plans import Plan
+from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
+from openslot.change_log.operations import log_change
 from openslot.cli.domains import app as domains
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
@@ -149,6 +151,40 @@ def remove_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
         print_json({"removed": email})
         return
     console.print(f"{email} is no longer a member of {slug}.")
+
+
+@member_app.command("role")
+def set_role(
+    slug: Slug,
+    email: Email,
+    role: Annotated[Role, typer.Argument(case_sensitive=False, help="owner, admin or member")],
+    as_json: AsJson = False,
+) -> None:
+    """Give a member another role, also where an organization has no owner left."""
+
+    async def do(work: Work) -> Member:
+        found = await organizations.get_organization(work, slug)
+        member = await members.get_member_by_user(work, found, await accounts.get_user_by_email(work, email))
+        await members.set_role(work, member, role)
+        await log_change(
+            work,
+            NewChange(
+                action=ChangeAction.ROLE_CHANGED,
+                author=ChangeAuthor(name="operator"),
+                subject=member.user.email,
+                subject_id=member.id,
+                organization_id=found.id,
+                before={"role": member.role},
+                after={"role": role},
+            ),
+        )
+        return await members.get_member_by_user(work, found, member.user)
+
+    made = with_work(do)
+    if as_json:
+        print_json(_shown_member(made))
+        return
+    console.print(f"{made.user.email} is {made.role} of {slug}.")
 
 
 @member_app.command("invite")

@@ -4,6 +4,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from openslot.access.models import Entry
+from openslot.accounts.models import User
+from openslot.accounts.plans import PLANS_WITH_ORGANIZATIONS
+from openslot.accounts.roles import is_administrator
 from openslot.i18n import Text
 
 
@@ -14,8 +18,22 @@ class NavigationGroup(StrEnum):
     """In the navigation of every page."""
     SETTINGS = "settings"
     """In the tabs of the settings, which the navigation shows as one item."""
+    ORGANIZATION = "organization"
+    """In the navigation, below the heading “Organization”."""
     PALETTE = "palette"
     """Only in the palette."""
+
+
+class NavigationAudience(StrEnum):
+    """Who sees a page in the navigation."""
+
+    EVERYONE = "everyone"
+    ADMINISTRATORS = "administrators"
+    """Owners and administrators of an organization."""
+    MEMBERS = "members"
+    """Those who belong to an organization and look after none."""
+    FOUNDERS = "founders"
+    """Those who belong to none and may create one."""
 
 
 class NavigationItem(Struct, frozen=True, kw_only=True):
@@ -23,9 +41,12 @@ class NavigationItem(Struct, frozen=True, kw_only=True):
 
     path: str
     name: Text
+    label: Text | None = None
+    """A shorter name for the navigation, where the heading of the group says the rest."""
     keys: str = ""
     """What to press to go there, one after the other."""
     group: NavigationGroup = NavigationGroup.PALETTE
+    audience: NavigationAudience = NavigationAudience.EVERYONE
 
 
 class Shortcut(Struct, frozen=True, kw_only=True):
@@ -68,6 +89,34 @@ PLACES = (
     NavigationItem(path="/settings/data", name=Text("Your data"), group=NavigationGroup.SETTINGS),
     NavigationItem(path="/settings/data/delete", name=Text("Delete your account")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
+    *(
+        NavigationItem(
+            path=path,
+            name=name,
+            label=label,
+            group=NavigationGroup.ORGANIZATION,
+            audience=NavigationAudience.ADMINISTRATORS,
+        )
+        for path, name, label in (
+            ("/organization/members", Text("Members"), None),
+            ("/organization/provisioning", Text("Provisioning"), None),
+            ("/organization/domains", Text("Domains"), None),
+            ("/organization/settings", Text("Organization settings"), Text("Settings")),
+            ("/organization/log", Text("Change log"), None),
+        )
+    ),
+    NavigationItem(
+        path="/organization",
+        name=Text("About your organization"),
+        group=NavigationGroup.ORGANIZATION,
+        audience=NavigationAudience.MEMBERS,
+    ),
+    NavigationItem(
+        path="/organization/new",
+        name=Text("Create an organization"),
+        group=NavigationGroup.ORGANIZATION,
+        audience=NavigationAudience.FOUNDERS,
+    ),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
 )
 SHORTCUTS = (
@@ -75,3 +124,20 @@ SHORTCUTS = (
     Shortcut(keys=("/",), name=Text("Search bookings")),
     Shortcut(keys=("?",), name=Text("Show these shortcuts")),
 )
+
+
+def may_create_organization(user: User) -> bool:
+    """Tell whether a user's plan includes organizations."""
+    return user.effective_plan in PLANS_WITH_ORGANIZATIONS
+
+
+def list_places(entry: Entry) -> list[NavigationItem]:
+    """List the pages that someone can go to."""
+    audiences = {NavigationAudience.EVERYONE}
+    if any(is_administrator(own.role) for own in entry.memberships):
+        audiences.add(NavigationAudience.ADMINISTRATORS)
+    elif entry.memberships:
+        audiences.add(NavigationAudience.MEMBERS)
+    elif entry.user is not None and may_create_organization(entry.user):
+        audiences.add(NavigationAudience.FOUNDERS)
+    return [place for place in PLACES if place.audience in audiences]

@@ -19,6 +19,7 @@ from openslot.web.calendar_file import calendar_file
 from openslot.web.dashboard.routes import DASHBOARD
 from openslot.web.invite import accept_invitation, show_invitation
 from openslot.web.oidc import begin_oidc, finish_oidc
+from openslot.web.organization.routes import ORGANIZATION
 from openslot.web.photos import send_photo
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
@@ -33,6 +34,7 @@ PAGES = Mount(
     prefix="",
     handlers=[
         *DASHBOARD,
+        *ORGANIZATION,
         show_login,
         log_in,
         log_out,

@@ -59,8 +59,8 @@ def inner_commands(name: str, found: Any) -> Iterator[tuple[str, Any]]:
 
 
 def value_of(parameter: Any) -> str:
-    if parameter.name in {"plan", "decision"}:
-        return {"plan": "PRO", "decision": "cancel"}[parameter.name]
+    if parameter.name in {"plan", "decision", "role"}:
+        return {"plan": "PRO", "decision": "cancel", "role": "owner"}[parameter.name]
     return "https://receiver.example/" if parameter.name == "url" else str(new_id())
 
 

@@ -53,6 +53,8 @@ def test_members_come_and_go(cli: Cli, user: User) -> None:
     assert (added["email"], added["role"], added["managed"]) == (user.email, "owner", True)
     (listed,) = cli("organization", "member", "list", "harbor", "--json")["members"]
     assert listed == added
+    assert cli("organization", "member", "role", "harbor", user.email, "member", "--json")["role"] == "member"
+    assert "is owner of harbor" in cli("organization", "member", "role", "harbor", user.email, "OWNER")
     with pytest.raises(Invalid, match="has a password"):
         cli("organization", "member", "invite", "harbor", user.email)
     assert cli("organization", "member", "remove", "harbor", user.email, "--json") == {"removed": user.email}
