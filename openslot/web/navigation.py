@@ -14,6 +14,8 @@ class NavigationGroup(StrEnum):
     """In the navigation of every page."""
     SETTINGS = "settings"
     """In the tabs of the settings, which the navigation shows as one item."""
+    ADMINISTRATION = "administration"
+    """Below a heading of its own, for administrators of the platform."""
     PALETTE = "palette"
     """Only in the palette."""
 
@@ -47,6 +49,11 @@ PLACES = (
     NavigationItem(path="/account#password-title", name=Text("Change password")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
+    NavigationItem(path="/admin/users", name=Text("Users"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/agents", name=Text("Agents"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/approvals", name=Text("Approvals"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/audit", name=Text("Tool audit"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/flags", name=Text("Feature flags"), group=NavigationGroup.ADMINISTRATION),
 )
 SHORTCUTS = (
     Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),
