@@ -18,7 +18,7 @@ from openslot.http.bodies import decode
 from openslot.http.doors import Exchange, get_user
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
-from openslot.routing import Declaration, Form, Given, Request, Response
+from openslot.routing import Declaration, Form, Given, Request, Response, Stream
 
 Give = Callable[[Exchange], object]
 
@@ -62,7 +62,7 @@ async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> R
             return Response(status=declaration.status)
         headers = {"content-type": declaration.media_type or exchange.door.answers_in}
         return Response(status=declaration.status, headers=headers, body=exchange.door.write(result, exchange))
-    if isinstance(result.body, bytes):
+    if isinstance(result.body, bytes | Stream):
         return result
     headers = {"content-type": declaration.media_type or exchange.door.answers_in, **result.headers}
     body = exchange.door.write(result.body, exchange)

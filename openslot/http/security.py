@@ -15,6 +15,9 @@ PAGE_POLICY = (
 # Booking pages, and no others, may be shown inside the pages of other sites.
 FRAMED_POLICY = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors *")
 
+# The page of a mail shows its HTML in a frame.
+FRAMING_POLICY = PAGE_POLICY + b"; frame-src 'self'"
+
 
 def api_headers(settings: Settings) -> RawHeaders:
     """Return the headers for responses that no browser should show, frame or store."""

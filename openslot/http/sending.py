@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from openslot.http.doors import Exchange
 from openslot.http.receiving import Message
-from openslot.routing import Response
+from openslot.routing import Response, Stream
 
 Send = Callable[[Message], Awaitable[None]]
 
@@ -18,12 +18,16 @@ ANY_ORIGIN = (
 
 async def send_response(send: Send, exchange: Exchange, response: Response) -> None:
     """Send a whole response; HEAD gets everything except the body."""
+    stream = response.body if isinstance(response.body, Stream) else None
     body = response.body if isinstance(response.body, bytes) else b""
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.headers.items()]
     headers += [(b"set-cookie", cookie.written().encode("latin-1")) for cookie in response.cookies]
     if response.status not in WITHOUT_LENGTH:
-        headers.append((b"content-length", b"%d" % len(body)))
+        headers.append((b"content-length", b"%d" % (stream.size if stream else len(body))))
     await send({"type": "http.response.start", "status": response.status, "headers": _complete(headers, exchange)})
+    if stream and exchange.method != "HEAD":
+        async for piece in stream.pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b"" if exchange.method == "HEAD" else body})
 
 

@@ -15,7 +15,7 @@ from openslot.routing.declarations import (
 from openslot.routing.forms import File, Form, WhenEmpty
 from openslot.routing.parameters import Query
 from openslot.routing.requests import Request
-from openslot.routing.responses import Cookie, ErrorBody, Response, Success
+from openslot.routing.responses import Cookie, ErrorBody, Response, Stream, Success
 
 __all__ = [
     "Cookie",
@@ -29,6 +29,7 @@ __all__ = [
     "RateLimit",
     "Request",
     "Response",
+    "Stream",
     "Success",
     "WhenEmpty",
     "delete",

@@ -1,5 +1,6 @@
 """Responses: for handlers that return more than a body, and bodies that many handlers share."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -20,8 +21,15 @@ class Cookie(Struct, frozen=True, kw_only=True):
         return "; ".join([*parts, "Secure"] if self.secure else parts)
 
 
+class Stream(Struct, frozen=True, kw_only=True):
+    """A body of known size that is sent in pieces, each made when the one before is sent."""
+
+    size: int
+    pieces: AsyncIterator[bytes]
+
+
 class Response(Struct, frozen=True, kw_only=True):
-    """A whole response: bytes are sent as they are, everything else as JSON."""
+    """A whole response: bytes and streams are sent as they are, everything else as JSON."""
 
     status: int = 200
     headers: dict[str, str] = {}

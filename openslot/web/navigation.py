@@ -54,6 +54,9 @@ PLACES = (
     NavigationItem(path="/admin/approvals", name=Text("Approvals"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/audit", name=Text("Tool audit"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/flags", name=Text("Feature flags"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/jobs", name=Text("Jobs"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/mailbox", name=Text("Mailbox"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/system", name=Text("System"), group=NavigationGroup.ADMINISTRATION),
 )
 SHORTCUTS = (
     Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),

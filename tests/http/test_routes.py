@@ -21,6 +21,10 @@ WITHOUT = {
     "/manage/{token}/cancel",
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
+    "/admin/audit/verify",
+    "/admin/jobs/effects/{effect_id}/retry",
+    "/admin/jobs/effects/retry",
+    "/admin/system/backups",
     "/api/admin/agent-mcp",
 }
 

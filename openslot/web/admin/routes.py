@@ -12,6 +12,9 @@ from openslot.web.admin.agents import change_level, change_scopes, show_agent, s
 from openslot.web.admin.approvals import approve_call, reject_call, show_approval, show_approvals
 from openslot.web.admin.audit import export_audit, show_audit, verify_audit
 from openslot.web.admin.flags import remove_flag_override, set_flag_override, show_flag, show_flags, toggle_flag
+from openslot.web.admin.jobs import retry_all_effects, retry_effect, show_jobs
+from openslot.web.admin.mailbox import save_attachment, save_mail_source, show_mail, show_mail_html, show_mailbox
+from openslot.web.admin.system import download_backup, make_backup, show_system
 from openslot.web.admin.users import (
     ask_to_disable,
     change_administrator,
@@ -53,4 +56,15 @@ ADMINISTRATION: list[Handler] = [
     toggle_flag,
     set_flag_override,
     remove_flag_override,
+    show_jobs,
+    retry_effect,
+    retry_all_effects,
+    show_mailbox,
+    show_mail,
+    show_mail_html,
+    save_mail_source,
+    save_attachment,
+    show_system,
+    make_backup,
+    download_backup,
 ]

@@ -10,15 +10,19 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.agents.agent import TestAgent
+from tests.bookings.conftest import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
 from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL
+from tests.webhooks.conftest import work_off
 
 
 @pytest.fixture
-async def places(support: TestAgent, user: User, book: Book) -> list[str]:
+async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user: User, book: Book) -> list[str]:
     """Let there be something on every page, and list all pages."""
     booking = await book()
+    await work_off(runtime, clock)
+    letter = f"/admin/mailbox/{await runtime.pool.fetchval('select id from mail_messages limit 1')}"
     await support.call("list_flags")
     waiting = await support.call("cancel_booking", bookingId=str(booking.id), reason="Ill", confirm=True)
     return [
@@ -34,6 +38,10 @@ async def places(support: TestAgent, user: User, book: Book) -> list[str]:
         "/admin/audit?from=x",
         "/admin/flags",
         "/admin/flags/api_docs",
+        "/admin/jobs",
+        "/admin/mailbox",
+        letter,
+        "/admin/system",
     ]
 
 

@@ -27,6 +27,8 @@ COSTS = {
     "/admin/audit": 2,
     "/admin/flags": 2,
     "/admin/flags/api_docs": 4,
+    "/admin/jobs": 5,
+    "/admin/mailbox": 2,
 }
 
 

@@ -75,7 +75,8 @@ async def test_the_last_administrator_stays(admin: httpx2.AsyncClient, runtime: 
     assert (closed.status_code, demoted.status_code) == (409, 409)
     row = await runtime.pool.fetchrow("select is_admin, disabled_at from users where id = $1", admin_user.id)
     assert row is not None
-    assert tuple(row) == (True, None)
+    assert row["is_admin"]
+    assert row["disabled_at"] is None
 
 
 async def test_a_second_administrator_can_be_made_and_unmade(
