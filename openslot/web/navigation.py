@@ -49,6 +49,7 @@ PLACES = (
     NavigationItem(path="/account#password-title", name=Text("Change password")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
+    NavigationItem(path="/admin/analytics", name=Text("Analytics"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/users", name=Text("Users"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/agents", name=Text("Agents"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/approvals", name=Text("Approvals"), group=NavigationGroup.ADMINISTRATION),

@@ -9,6 +9,7 @@ from openslot.web.admin.agent_keys import (
     rotate_agent_key,
 )
 from openslot.web.admin.agents import change_level, change_scopes, show_agent, show_agents
+from openslot.web.admin.analytics import show_analytics
 from openslot.web.admin.approvals import approve_call, reject_call, show_approval, show_approvals
 from openslot.web.admin.audit import export_audit, show_audit, verify_audit
 from openslot.web.admin.flags import remove_flag_override, set_flag_override, show_flag, show_flags, toggle_flag
@@ -27,6 +28,7 @@ from openslot.web.admin.users import (
 )
 
 ADMINISTRATION: list[Handler] = [
+    show_analytics,
     show_users,
     show_user_account,
     change_user_plan,

@@ -26,6 +26,7 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
     await support.call("list_flags")
     waiting = await support.call("cancel_booking", bookingId=str(booking.id), reason="Ill", confirm=True)
     return [
+        "/admin/analytics",
         "/admin/users",
         "/admin/users?q=nobody",
         f"/admin/users/{user.id}",
