@@ -51,6 +51,7 @@ PLACES = (
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
     NavigationItem(path="/admin/analytics", name=Text("Analytics"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/users", name=Text("Users"), group=NavigationGroup.ADMINISTRATION),
+    NavigationItem(path="/admin/organizations", name=Text("Organizations"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/agents", name=Text("Agents"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/approvals", name=Text("Approvals"), group=NavigationGroup.ADMINISTRATION),
     NavigationItem(path="/admin/audit", name=Text("Tool audit"), group=NavigationGroup.ADMINISTRATION),

@@ -15,6 +15,7 @@ from openslot.web.admin.audit import export_audit, show_audit, verify_audit
 from openslot.web.admin.flags import remove_flag_override, set_flag_override, show_flag, show_flags, toggle_flag
 from openslot.web.admin.jobs import retry_all_effects, retry_effect, show_jobs
 from openslot.web.admin.mailbox import save_attachment, save_mail_source, show_mail, show_mail_html, show_mailbox
+from openslot.web.admin.organizations import set_organization_plan, show_one_organization, show_organizations
 from openslot.web.admin.system import download_backup, make_backup, show_system
 from openslot.web.admin.users import (
     ask_to_disable,
@@ -37,6 +38,9 @@ ADMINISTRATION: list[Handler] = [
     ask_to_disable,
     disable_account,
     enable_account,
+    show_organizations,
+    show_one_organization,
+    set_organization_plan,
     show_agents,
     show_agent,
     change_level,

@@ -7,7 +7,11 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from openslot.accounts.models import User
+from openslot.accounts import organizations
+from openslot.accounts.members import add_member
+from openslot.accounts.models import Role, User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.agents.agent import TestAgent
 from tests.bookings.conftest import MovingClock
@@ -21,6 +25,9 @@ from tests.webhooks.conftest import work_off
 async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user: User, book: Book) -> list[str]:
     """Let there be something on every page, and list all pages."""
     booking = await book()
+    async with runtime.transaction(OPERATOR) as work:
+        studio = await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.FREE)
+        await add_member(work, studio, user, role=Role.OWNER)
     await work_off(runtime, clock)
     letter = f"/admin/mailbox/{await runtime.pool.fetchval('select id from mail_messages limit 1')}"
     await support.call("list_flags")
@@ -31,6 +38,8 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         "/admin/users?q=nobody",
         f"/admin/users/{user.id}",
         f"/admin/users/{user.id}/disable",
+        "/admin/organizations",
+        "/admin/organizations/harbor",
         "/admin/agents",
         "/admin/agents/support",
         "/admin/approvals",

@@ -5,8 +5,11 @@ from contextlib import nullcontext
 import httpx2
 import pytest
 
+from openslot.accounts import organizations
 from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
 from openslot.app import create_app
+from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
@@ -21,6 +24,8 @@ COSTS = {
     "/admin/users": 2,
     "/admin/users/{user}": 4,
     "/admin/users/{user}/disable": 3,
+    "/admin/organizations": 2,
+    "/admin/organizations/harbor": 4,
     "/admin/agents": 4,
     "/admin/agents/support": 5,
     "/admin/approvals": 3,
@@ -45,6 +50,8 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     path: str,
 ) -> None:
     await book()
+    async with runtime.transaction(OPERATOR) as work:
+        await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.FREE)
     waiting = await support.call("disable_user", userId=str(user.id), reason="Asked to", confirm=True)
     asked = path.format(user=user.id, approval=waiting["error"]["data"]["approvalId"])
     session = await open_session(runtime, admin_user)
