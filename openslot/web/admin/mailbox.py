@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
-from openslot.http.security import FRAMING_POLICY
+from openslot.http.security import FRAMING_POLICY, MAIL_POLICY
 from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail, MailStatus
@@ -26,11 +26,6 @@ STATUSES = {
     MailStatus.SENT: (Text("Sent"), "good"),
     MailStatus.FAILED: (Text("Failed"), "bad"),
 }
-# As a mail program shows it: with its own styles, without scripts or anything from elsewhere, and shut in its frame.
-FRAME_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; "
-    "form-action 'none'; sandbox"
-)
 
 
 class MailRow(Struct, frozen=True, kw_only=True):
@@ -45,8 +40,8 @@ class MailRow(Struct, frozen=True, kw_only=True):
     error: str | None
 
 
-class Attachment(Struct, frozen=True, kw_only=True):
-    """A part of a mail that its reader can save."""
+class MailFile(Struct, frozen=True, kw_only=True):
+    """A file that is attached to a mail."""
 
     no: int
     name: str
@@ -99,7 +94,7 @@ async def show_mail_html(work: Work, user: User, mail_id: UUID) -> Response:
     html = _find_text(_read(content), "html")
     if html is None:
         raise NotFound
-    headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": FRAME_POLICY}
+    headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": MAIL_POLICY.decode()}
     return Response(headers={**NOT_KEPT, **headers}, body=html.encode())
 
 
@@ -150,11 +145,11 @@ def _find_text(message: EmailMessage | None, kind: str) -> str | None:
     return str(part.get_content()) if part is not None else None
 
 
-def _attachments(message: EmailMessage | None) -> list[tuple[Attachment, bytes]]:
+def _attachments(message: EmailMessage | None) -> list[tuple[MailFile, bytes]]:
     found = []
     for no, part in enumerate(message.iter_attachments() if message else (), start=1):
         body = part.get_payload(decode=True)
         content = body if isinstance(body, bytes) else b""
         name = part.get_filename() or f"attachment-{no}"
-        found.append((Attachment(no=no, name=name, media_type=part.get_content_type(), size=len(content)), content))
+        found.append((MailFile(no=no, name=name, media_type=part.get_content_type(), size=len(content)), content))
     return found

@@ -115,7 +115,7 @@ async def change_user_plan(work: Work, user: User, user_id: UUID, form: Form[Pla
     if form.faults:
         return await _user_page(work, user, user_id, form=form, status=400)
     owner = await accounts.get_user(work, user_id)
-    await accounts.change_plan(work, owner, form.get().plan, reason="by an administrator")
+    await accounts.change_plan(work, owner, form.get().plan)
     return redirect(f"/admin/users/{user_id}?done=plan")
 
 
