@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.accounts.organizations import TxtResolver
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
 from openslot.agents.reactions import AGENT_REACTIONS
@@ -11,6 +12,7 @@ from openslot.analytics.jobs import ANALYTICS_JOBS
 from openslot.availability.jobs import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS
 from openslot.bookings.jobs import BOOKING_JOBS
+from openslot.change_log.jobs import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
@@ -24,6 +26,7 @@ from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
 from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
+from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
 from openslot.jobs.housekeeping import HOUSEKEEPING
@@ -59,6 +62,7 @@ PERIODIC: tuple[Periodic, ...] = (
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
+    *CHANGE_LOG_JOBS,
 )
 EVENT_USES = (LOGGED_EVENT,)
 
@@ -72,7 +76,11 @@ WIRING = Wiring(
 )
 
 # The adapter of each port; a test gives fakes to `open_runtime`.
-PORTS: Mapping[type, OpenAdapter] = {Resolver: open_system_resolver, Chat: open_chat}
+PORTS: Mapping[type, OpenAdapter] = {
+    Resolver: open_system_resolver,
+    TxtResolver: open_dns_resolver,
+    Chat: open_chat,
+}
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.
 SEALED = (

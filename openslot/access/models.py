@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access.limits import LimitVerdict
-from openslot.accounts.models import User
+from openslot.accounts.models import OwnMembership, User
 from openslot.core.actor import Actor
 
 
@@ -39,6 +39,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 
     actor: Actor
     user: User | None = None
+    memberships: tuple[OwnMembership, ...] = ()
+    """The user's active memberships, if there is a session."""
     headers: dict[str, str] = {}
 
 

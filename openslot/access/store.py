@@ -5,6 +5,7 @@ from uuid import UUID
 
 from openslot.access.keys import CredentialKind
 from openslot.access.models import Credential
+from openslot.accounts.member_store import OWN_MEMBERSHIPS
 from openslot.accounts.store import USER_COLUMNS
 from openslot.core.db import Db, Row, count_of
 
@@ -164,7 +165,8 @@ async def insert_session(
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look a running session and its user up."""
     return await db.fetchrow(
-        f"""select s.id as session_id, {USER_COLUMNS} from sessions s join users u on u.id = s.user_id
+        f"""select s.id as session_id, {USER_COLUMNS}, {OWN_MEMBERSHIPS}
+        from sessions s join users u on u.id = s.user_id
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null""",
         token_hash,
         now,

@@ -78,6 +78,69 @@ class LastAdministrator(Conflict):
         super().__init__(Text("This is the only administrator. Make another user an administrator first"))
 
 
+class LastOwner(Conflict):
+    """The organization would be left without an owner who can sign in."""
+
+    code = "last_owner"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This is the only owner. Make another member an owner first"))
+
+
+class OwnerRequired(Forbidden):
+    """Only an owner of the organization may do this."""
+
+    code = "owner_required"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Only an owner can do this. Ask an owner of your organization"))
+
+
+class OwnMembershipProtected(Conflict):
+    """Administrators can't suspend or remove themselves."""
+
+    code = "own_membership_protected"
+
+    def __init__(self) -> None:
+        super().__init__(Text("You can't suspend or remove yourself. Ask another administrator"))
+
+
+class OrganizationPlanNeeded(Forbidden):
+    """Organizations are created by users with the Business plan."""
+
+    code = "organization_plan_needed"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Organizations are part of the Business plan"))
+
+
+class InvitationTooSoon(Conflict):
+    """The last invitation was sent only a moment ago."""
+
+    code = "invitation_too_soon"
+
+    def __init__(self) -> None:
+        super().__init__(Text("The last invitation was sent less than 5 minutes ago. Wait, then send it again"))
+
+
+class TooManyInvitations(Conflict):
+    """The organization has sent as many invitations as it may in a day."""
+
+    code = "too_many_invitations"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Your organization has sent 500 invitations within a day. Send more tomorrow"))
+
+
+class InvitationNotPending(Conflict):
+    """The member has joined, or there is no invitation."""
+
+    code = "invitation_not_pending"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This invitation was accepted or withdrawn in the meantime"))
+
+
 class MemberNotFound(NotFound):
     """No such member of this organization."""
 

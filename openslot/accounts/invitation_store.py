@@ -66,6 +66,29 @@ async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
     return used is not None
 
 
+async def lock_invitation(db: Db, organization_id: UUID, user_id: UUID) -> datetime | None:
+    """Keep an invitation from being used until the commit, and tell when it was made; None if there is none."""
+    made_at: datetime | None = await db.fetchval(
+        "select created_at from invitations where organization_id = $1 and user_id = $2 for update",
+        organization_id,
+        user_id,
+    )
+    return made_at
+
+
+async def delete_invitation(db: Db, organization_id: UUID, user_id: UUID) -> None:
+    """Remove the invitation of a user to an organization."""
+    await db.execute("delete from invitations where organization_id = $1 and user_id = $2", organization_id, user_id)
+
+
+async def count_invitations(db: Db, organization_id: UUID, *, since: datetime) -> int:
+    """Count the invitations that an organization has sent since a given time."""
+    count: int = await db.fetchval(
+        "select count(*) from invitations where organization_id = $1 and created_at > $2", organization_id, since
+    )
+    return count
+
+
 async def delete_old_invitations(db: Db, *, before: datetime, limit: int) -> int:
     """Remove invitations that expired before."""
     tag = await db.execute(

@@ -6,14 +6,18 @@ from uuid import UUID
 
 from openslot.accounts import invitation_store as store
 from openslot.accounts import member_store
-from openslot.accounts.errors import InvitationInvalid
+from openslot.accounts import store as user_store
+from openslot.accounts.errors import InvitationInvalid, InvitationNotPending, InvitationTooSoon, TooManyInvitations
 from openslot.accounts.events import InvitationAccepted, InvitationCreated
-from openslot.accounts.models import Invitation, Organization, User
+from openslot.accounts.members import remove_member
+from openslot.accounts.models import Invitation, ListedMember, Member, Organization, User
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
 
 LASTS = timedelta(days=14)
+AGAIN_AFTER = timedelta(minutes=5)
+MOST_A_DAY = 500
 PURPOSE = "invitation"
 
 
@@ -38,6 +42,37 @@ async def invite(work: Work, organization: Organization, user: User) -> UUID:
     )
     await work.record(created)
     return invitation_id
+
+
+async def invite_again(work: Work, organization: Organization, listed: ListedMember) -> None:
+    """Send a new invitation in place of the last one, unless it was accepted or sent a moment ago."""
+    member = listed.member
+    made_at = await store.lock_invitation(work.db, organization.id, member.user.id)
+    # The owner of the account may have accepted while this waited.
+    now_listed = await member_store.find_listed(work.db, organization.id, member.id, now=work.now)
+    if now_listed is None or not now_listed.can_be_invited:
+        raise InvitationNotPending
+    if made_at is not None and now_listed.invited_at is not None and made_at > work.now - AGAIN_AFTER:
+        raise InvitationTooSoon
+    await check_may_invite(work, organization)
+    await invite(work, organization, member.user)
+
+
+async def withdraw_invitation(work: Work, organization: Organization, member: Member) -> None:
+    """Take an invitation back, unless it was accepted meanwhile; an account that was opened for it is deleted."""
+    await store.lock_invitation(work.db, organization.id, member.user.id)
+    current = await member_store.find_member(work.db, organization.id, member.id, now=work.now)
+    if current is None or not current.pending:
+        raise InvitationNotPending
+    await store.delete_invitation(work.db, organization.id, member.user.id)
+    await remove_member(work, organization, member.user)
+    await user_store.delete_unused_account(work.db, member.user.id, opened_at=member.created_at)
+
+
+async def check_may_invite(work: Work, organization: Organization) -> None:
+    """Refuse more invitations than an organization may send in a day."""
+    if await store.count_invitations(work.db, organization.id, since=work.now - timedelta(days=1)) >= MOST_A_DAY:
+        raise TooManyInvitations
 
 
 def invitation_url(runtime: Runtime, invitation_id: UUID) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.host_lock import LOCK_HOST
-from openslot.accounts.models import Member, Membership, Role
+from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
 from openslot.accounts.store import USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
 
@@ -19,7 +19,23 @@ coalesce(p.pending, false) as pending, p.profile, coalesce(p.version, 1) as vers
 m.created_at as joined_at, coalesce(p.changed_at, m.updated_at) as changed_at,
 (select d.organization_id = m.organization_id from domains d
  where d.domain = split_part(lower(u.email), '@', 2) and d.verified_at is not null) as owns_domain"""
+# A user's active memberships, for the statement that looks a session up.
+OWN_MEMBERSHIPS = """
+(select json_agg(json_build_object('organization_id', n.organization_id, 'organization_name', o.name, 'role', n.role)
+                 order by lower(o.name), o.id)
+ from memberships n join organizations o on o.id = n.organization_id
+ where n.user_id = u.id and n.active)::text as own_memberships"""
 SOURCE = "memberships m join users u on u.id = m.user_id left join member_profiles p on p.member_id = m.id"
+
+
+INVITED = """left join invitations i on i.organization_id = m.organization_id and i.user_id = m.user_id
+and i.used_at is null"""
+LISTED_SOURCE = f"{SOURCE} {INVITED}"
+LISTED_COLUMNS = f"""{MEMBER_COLUMNS}, u.password_hash is not null as has_password,
+i.created_at as invited_at, i.expires_at as invited_until"""
+# The name of a stranger's account is not shown before its owner has joined.
+SHOWN_NAME = "case when coalesce(p.pending, false) then u.email else u.name end"
+STATE = "case when coalesce(p.pending, false) then 'invited' when m.active then 'active' else 'suspended' end"
 
 
 def to_member(row: Row, *, now: datetime) -> Member:
@@ -39,6 +55,24 @@ def to_member(row: Row, *, now: datetime) -> Member:
         created_at=row["joined_at"],
         updated_at=row["changed_at"],
     )
+
+
+def to_listed(row: Row, *, now: datetime) -> ListedMember:
+    """Make a listed member of a row that has `LISTED_COLUMNS`."""
+    return ListedMember(
+        member=to_member(row, now=now),
+        has_password=row["has_password"],
+        invited_at=row["invited_at"],
+        invited_until=row["invited_until"],
+    )
+
+
+_own_memberships = msgspec.json.Decoder(tuple[OwnMembership, ...])
+
+
+def to_own_memberships(row: Row) -> tuple[OwnMembership, ...]:
+    """Read a row that has `OWN_MEMBERSHIPS`."""
+    return _own_memberships.decode(row["own_memberships"]) if row["own_memberships"] else ()
 
 
 async def lock_member(db: Db, organization_id: UUID, member_id: UUID) -> bool:
@@ -86,6 +120,41 @@ async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: i
     return [to_member(row, now=now) for row in rows]
 
 
+async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> ListedMember | None:
+    """Look a member up, with the state of the invitation."""
+    row = await db.fetchrow(
+        f"""select {LISTED_COLUMNS} from {LISTED_SOURCE} where m.organization_id = $1 and m.id = $2""",
+        organization_id,
+        member_id,
+    )
+    return to_listed(row, now=now) if row else None
+
+
+async def search_members(
+    db: Db, organization_id: UUID, wanted: MemberFilter, *, now: datetime, limit: int, offset: int
+) -> tuple[list[ListedMember], int]:
+    """List members that a filter finds, by name, and how many there are."""
+    rows = await db.fetch(
+        f"""with matching as materialized (
+            select m.id, {SHOWN_NAME} as shown_name from {SOURCE}
+            where m.organization_id = $1 and ($2 = '' or m.role = $2) and ($3 = '' or {STATE} = $3)
+              and ($4 = '' or strpos(lower({SHOWN_NAME} || ' ' || u.email), lower($4)) > 0)
+        )
+        select (select count(*) from matching) as total, {LISTED_COLUMNS}
+        from (select id, shown_name from matching order by lower(shown_name), id limit $5 offset $6) f
+        join memberships m on m.id = f.id join users u on u.id = m.user_id
+        left join member_profiles p on p.member_id = m.id {INVITED}
+        order by lower(f.shown_name), f.id""",
+        organization_id,
+        wanted.role,
+        wanted.state,
+        wanted.search,
+        limit,
+        offset,
+    )
+    return [to_listed(row, now=now) for row in rows], rows[0]["total"] if rows else 0
+
+
 async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
     """Name the active owners and administrators of an organization."""
     rows = await db.fetch(
@@ -95,6 +164,35 @@ async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
         organization_id,
     )
     return [row["id"] for row in rows]
+
+
+async def find_role(db: Db, organization_id: UUID, user_id: UUID) -> Role | None:
+    """Read the role of an active member who may sign in."""
+    role = await db.fetchval(
+        """select m.role from memberships m join users u on u.id = m.user_id
+        where m.organization_id = $1 and m.user_id = $2 and m.active and u.disabled_at is null""",
+        organization_id,
+        user_id,
+    )
+    return Role(role) if role else None
+
+
+async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
+    """Tell whether an organization has an active owner besides a user."""
+    return bool(
+        await db.fetchval(
+            """select exists (select from memberships m join users u on u.id = m.user_id
+                where m.organization_id = $1 and m.role = 'owner' and m.role in ('owner', 'admin')
+                  and m.active and u.disabled_at is null and m.user_id <> $2)""",
+            organization_id,
+            user_id,
+        )
+    )
+
+
+async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> None:
+    """Write a member's role."""
+    await db.execute("update memberships set role = $2, updated_at = $3 where id = $1", member_id, role, now)
 
 
 async def insert_membership(db: Db, membership: Membership) -> None:

@@ -10,7 +10,7 @@ from openslot.accounts import store as user_store
 from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.errors import AlreadyMember, MemberNotFound
 from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
-from openslot.accounts.models import Member, Membership, Organization, Role, User
+from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 
@@ -86,6 +86,23 @@ async def get_member_by_user(work: Work, organization: Organization, user: User)
 async def list_members(work: Work, organization: Organization, *, page: int = 1, limit: int = 1000) -> list[Member]:
     """Read one page of an organization's members, by when they joined."""
     return await store.list_members(work.db, organization.id, now=work.now, limit=limit, offset=(page - 1) * limit)
+
+
+async def get_listed_member(work: Work, organization_id: UUID, member_id: UUID) -> ListedMember:
+    """Read one member with the state of the invitation."""
+    listed = await store.find_listed(work.db, organization_id, member_id, now=work.now)
+    if listed is None:
+        raise MemberNotFound
+    return listed
+
+
+async def search_members(
+    work: Work, organization_id: UUID, wanted: MemberFilter, *, page: int = 1, limit: int = 25
+) -> tuple[list[ListedMember], int]:
+    """Read one page of the members that a filter finds, by name, and how many there are."""
+    return await store.search_members(
+        work.db, organization_id, wanted, now=work.now, limit=limit, offset=(page - 1) * limit
+    )
 
 
 async def list_administrators(work: Work, organization: Organization) -> list[UUID]:

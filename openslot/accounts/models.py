@@ -123,6 +123,14 @@ class Membership(Struct, frozen=True, kw_only=True):
     updated_at: datetime
 
 
+class OwnMembership(Struct, frozen=True, kw_only=True):
+    """One of a user's own active memberships, as every page knows it."""
+
+    organization_id: UUID
+    organization_name: str
+    role: Role
+
+
 class Member(Struct, frozen=True, kw_only=True):
     """A user's place in an organization, together with the account behind it."""
 
@@ -150,6 +158,53 @@ class Member(Struct, frozen=True, kw_only=True):
     def is_managed(self) -> bool:
         """Tell whether the organization may close the account: not a stranger's, and not another organization's."""
         return self.is_in_domain or not (self.pending or self.is_in_other_domain)
+
+
+class MemberState(StrEnum):
+    """How a member stands."""
+
+    ACTIVE = "active"
+    INVITED = "invited"
+    EXPIRED = "expired"
+    """The invitation was not accepted in time."""
+    SUSPENDED = "suspended"
+    CLOSED = "closed"
+    """The account was closed by someone else."""
+
+
+class ListedMember(Struct, frozen=True, kw_only=True):
+    """A member as administrators see one, with the state of the invitation."""
+
+    member: Member
+    has_password: bool
+    invited_at: datetime | None
+    """When the last invitation that was not accepted was sent."""
+    invited_until: datetime | None
+
+    def get_state(self, *, now: datetime) -> MemberState:
+        """Tell how the member stands."""
+        if self.member.pending:
+            is_running = self.invited_until is not None and self.invited_until > now
+            return MemberState.INVITED if is_running else MemberState.EXPIRED
+        if not self.member.active:
+            return MemberState.SUSPENDED
+        return MemberState.ACTIVE if self.member.user.disabled_at is None else MemberState.CLOSED
+
+    @property
+    def can_be_invited(self) -> bool:
+        """Whether a step is missing that an invitation asks for."""
+        member = self.member
+        return member.pending or (member.active and not self.has_password and member.user.disabled_at is None)
+
+
+class MemberFilter(Struct, frozen=True, kw_only=True):
+    """Which members are wanted."""
+
+    search: str = ""
+    """Part of a name or an e-mail address."""
+    role: str = ""
+    state: str = ""
+    """`active`, `invited` or `suspended`; empty: all."""
 
 
 class Invitation(Struct, frozen=True, kw_only=True):

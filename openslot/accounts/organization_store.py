@@ -90,6 +90,17 @@ async def update_plan(db: Db, organization_id: UUID, plan: Plan, *, until: datet
     )
 
 
+async def update_organization(db: Db, organization: Organization) -> None:
+    """Write an organization's name and slug; a unique violation where another one has the slug."""
+    await db.execute(
+        "update organizations set name = $2, slug = $3, updated_at = $4 where id = $1",
+        organization.id,
+        organization.name,
+        organization.slug,
+        organization.updated_at,
+    )
+
+
 async def update_settings(db: Db, organization: Organization) -> None:
     """Write what an organization has chosen."""
     await db.execute(
@@ -141,9 +152,12 @@ async def list_domains(db: Db, organization_id: UUID) -> list[Domain]:
     return [Domain(**row) for row in rows]
 
 
-async def update_verified(db: Db, domain_id: UUID, *, now: datetime) -> None:
-    """Write that a domain is proved; a unique violation where another organization has it."""
-    await db.execute("update domains set verified_at = coalesce(verified_at, $2) where id = $1", domain_id, now)
+async def update_verified(db: Db, domain_id: UUID, *, now: datetime) -> bool:
+    """Write that a domain is proved; False where the claim is gone, a unique violation where another one has it."""
+    found = await db.fetchval(
+        "update domains set verified_at = coalesce(verified_at, $2) where id = $1 returning id", domain_id, now
+    )
+    return found is not None
 
 
 async def delete_domain(db: Db, domain_id: UUID) -> None:

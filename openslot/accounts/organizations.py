@@ -1,6 +1,7 @@
 """The verbs of organizations and their domains."""
 
 import re
+import unicodedata
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -14,11 +15,13 @@ from openslot.accounts.events import DomainVerified
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.organization_store import CountedOrganization
 from openslot.accounts.plans import Plan
+from openslot.accounts.rules import NOT_A_NAME
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
 from openslot.core.text import is_line
 from openslot.core.work import Work
+from openslot.i18n import Text
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")
 DOMAIN = re.compile(r"(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
@@ -37,17 +40,10 @@ async def add_organization(
     work: Work, *, name: str, slug: str, plan: Plan = Plan.FREE, plan_until: datetime | None = None
 ) -> Organization:
     """Create an organization."""
-    slug = slug.strip().lower()
-    faults = {}
-    if not 1 <= len(name.strip()) <= 200 or not is_line(name):
-        faults["name"] = "must be 1 to 200 characters on one line"
-    if not SLUG.fullmatch(slug):
-        faults["slug"] = "must be 1 to 50 lower-case letters, digits and hyphens"
-    if faults:
-        raise Invalid(details=faults)
+    name, slug = _check_names(name, slug)
     organization = Organization(
         id=new_id(),
-        name=name.strip(),
+        name=name,
         slug=slug,
         plan=plan,
         plan_until=plan_until,
@@ -55,10 +51,41 @@ async def add_organization(
         updated_at=work.now,
     )
     try:
-        await store.insert_organization(work.db, organization)
+        async with work.attempt():
+            await store.insert_organization(work.db, organization)
     except asyncpg.UniqueViolationError:
         raise SlugTaken from None
     return organization
+
+
+async def change_organization(work: Work, organization: Organization, *, name: str, slug: str) -> Organization:
+    """Give an organization another name and slug."""
+    name, slug = _check_names(name, slug)
+    changed = replace(organization, name=name, slug=slug, updated_at=work.now)
+    try:
+        async with work.attempt():
+            await store.update_organization(work.db, changed)
+    except asyncpg.UniqueViolationError:
+        raise SlugTaken from None
+    return changed
+
+
+def suggest_slug(name: str) -> str:
+    """Make a slug from a name; empty if the name has nothing to make one from."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:50].strip("-")
+
+
+def _check_names(name: str, slug: str) -> tuple[str, str]:
+    name, slug = name.strip(), slug.strip().lower()
+    faults: dict[str, str] = {}
+    if not 1 <= len(name) <= 200 or not is_line(name):
+        faults["name"] = NOT_A_NAME
+    if not SLUG.fullmatch(slug):
+        faults["slug"] = Text("must be 1 to 50 lower-case letters, digits and hyphens")
+    if faults:
+        raise Invalid(details=faults)
+    return name, slug
 
 
 async def get_organization(work: Work, slug: str) -> Organization:
@@ -95,7 +122,7 @@ async def change_organization_settings(
 ) -> Organization:
     """Choose what happens to the bookings of suspended members, and how many may leave within an hour."""
     if departure_share is not None and not 0 <= departure_share <= 100:
-        raise Invalid(details={"departureShare": "must be 0 to 100"})
+        raise Invalid(details={"departureShare": Text("must be 0 to 100")})
     changed = replace(
         organization,
         keeps_bookings=organization.keeps_bookings if keeps_bookings is None else keeps_bookings,
@@ -109,7 +136,7 @@ async def add_domain(work: Work, organization: Organization, domain: str, *, ver
     """Claim a mail domain for an organization; a verified one belongs to it alone."""
     name = domain.strip().lower().rstrip(".")
     if not DOMAIN.fullmatch(name):
-        raise Invalid(details={"domain": "must be a domain, such as example.com"})
+        raise Invalid(details={"domain": Text("must be a domain, such as example.com")})
     claim = Domain(
         id=new_id(),
         organization_id=organization.id,
@@ -119,7 +146,8 @@ async def add_domain(work: Work, organization: Organization, domain: str, *, ver
         created_at=work.now,
     )
     try:
-        return await store.upsert_domain(work.db, claim)
+        async with work.attempt():
+            return await store.upsert_domain(work.db, claim)
     except asyncpg.UniqueViolationError:
         raise DomainTaken from None
 
@@ -131,26 +159,46 @@ async def list_domains(work: Work, organization: Organization) -> list[Domain]:
 
 async def remove_domain(work: Work, organization: Organization, domain: str) -> None:
     """Give up a domain: the organization no longer manages the accounts in it."""
-    await store.delete_domain(work.db, (await _get_domain(work, organization, domain)).id)
+    await store.delete_domain(work.db, (await get_domain(work, organization.id, domain)).id)
 
 
 async def verify_domain(work: Work, organization: Organization, domain: str, resolver: TxtResolver) -> Domain:
     """Look for the proof in the domain's DNS and record that it exists, holding no connection meanwhile."""
-    claim = await _get_domain(work, organization, domain)
+    claim = await get_domain(work, organization.id, domain)
+    await check_proof(claim, resolver)
+    async with work.transaction():
+        return await confirm_domain(work, claim)
+
+
+async def check_proof(claim: Domain, resolver: TxtResolver) -> None:
+    """Look for the proof of a claim in the domain's DNS, or refuse."""
     names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
     if not any([claim.proof in await resolver.list_txt(name) for name in names]):
-        raise DomainNotProved(f"No TXT record of {names[0]} is {claim.proof}")
+        raise DomainNotProved(
+            Text("No TXT record of %(name)s is %(record)s", name=record_name(claim), record=claim.proof)
+        )
+
+
+async def confirm_domain(work: Work, claim: Domain) -> Domain:
+    """Record that a domain is proved; it may have been given up or taken meanwhile."""
     try:
-        async with work.transaction():
-            await store.update_verified(work.db, claim.id, now=work.now)
-            await work.record(DomainVerified(organization_id=organization.id, domain=claim.domain))
+        async with work.attempt():
+            if not await store.update_verified(work.db, claim.id, now=work.now):
+                raise DomainNotFound
     except asyncpg.UniqueViolationError:
         raise DomainTaken from None
+    await work.record(DomainVerified(organization_id=claim.organization_id, domain=claim.domain))
     return replace(claim, verified_at=claim.verified_at or work.now)
 
 
-async def _get_domain(work: Work, organization: Organization, domain: str) -> Domain:
-    claim = await store.find_domain(work.db, organization.id, domain.strip().lower().rstrip("."))
+def record_name(claim: Domain) -> str:
+    """Name the DNS record that proves a domain."""
+    return PROOF_NAMES[0].format(domain=claim.domain)
+
+
+async def get_domain(work: Work, organization_id: UUID, domain: str) -> Domain:
+    """Read an organization's claim to a domain."""
+    claim = await store.find_domain(work.db, organization_id, domain.strip().lower().rstrip("."))
     if claim is None:
         raise DomainNotFound
     return claim

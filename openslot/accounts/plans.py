@@ -18,6 +18,7 @@ class Plan(StrEnum):
 RANK = {Plan.FREE: 0, Plan.PRO: 1, Plan.BUSINESS: 2}
 PLANS_WITH_API = frozenset({Plan.PRO, Plan.BUSINESS})
 PLANS_WITH_SCIM = frozenset({Plan.BUSINESS})
+PLANS_WITH_ORGANIZATIONS = frozenset({Plan.BUSINESS})
 
 
 class PlanOrigin(StrEnum):

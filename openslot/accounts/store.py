@@ -270,3 +270,17 @@ async def reopen_account(
         now,
     )
     return bool(opened)
+
+
+async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -> bool:
+    """Delete an account that was opened at a given time for someone who has never used it; False if it is in use."""
+    gone = await db.fetchval(
+        """delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
+            and not exists (select from memberships m where m.user_id = u.id)
+            and not exists (select from bookings b where b.host_id = u.id)
+            and not exists (select from contacts c where c.owner_id = u.id)
+        returning u.id""",
+        user_id,
+        opened_at,
+    )
+    return gone is not None

@@ -160,12 +160,12 @@ async def list_confirmed(work: Work, host: User, *, since: datetime, limit: int)
     return await store.list_confirmed(work.db, host.id, since=since, limit=limit)
 
 
-async def cancel_upcoming(work: Work, host: User, *, reason: str) -> int:
-    """Cancel all upcoming bookings of a host who leaves."""
+async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
+    """Cancel all upcoming bookings of a host who leaves, and name them."""
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
     for booking_id in upcoming:
         await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
-    return len(upcoming)
+    return upcoming
 
 
 async def list_without_time(db: Db, *, now: datetime) -> list[UUID]:

@@ -66,6 +66,8 @@ def is_host(actor: Actor) -> bool:
 
 def name_canceller(actor: Actor) -> str:
     """Tell which side cancelled a booking; a cancellation in the host's calendar is the host's."""
+    if actor.organization_id is not None:
+        return "organization"
     return "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
 
 

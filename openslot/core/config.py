@@ -137,6 +137,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_events_days: Annotated[
         int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")
     ] = 90
+    keep_changes_days: Annotated[
+        int, Meta(ge=30, le=36_500, description="Days that the log of administrators' changes is kept")
+    ] = 730
     log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What is worth a line")] = (
         "info"
     )

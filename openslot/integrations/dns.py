@@ -1,10 +1,15 @@
 """TXT records from the DNS, for proofs of ownership of a domain."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from dns import exception, rdatatype, resolver
 from dns.asyncresolver import Resolver
 from dns.rdtypes.ANY.TXT import TXT
 
+from openslot.core.config import Settings
 from openslot.core.errors import Unavailable
+from openslot.i18n import Text
 
 SECONDS = 5.0
 NOTHING = (resolver.NXDOMAIN, resolver.NoAnswer)
@@ -27,6 +32,12 @@ class DnsResolver:
         except NOTHING:
             return []
         except exception.DNSException:
-            raise Unavailable(f"The DNS did not answer for {name}; try again later") from None
+            raise Unavailable(Text("The DNS did not answer for %(name)s. Try again later", name=name)) from None
         # One record may consist of several strings, which are joined without a separator.
         return [b"".join(record.strings).decode("latin-1") for record in found if isinstance(record, TXT)]
+
+
+@asynccontextmanager
+async def open_dns_resolver(settings: Settings) -> AsyncIterator[DnsResolver]:
+    """Open a resolver that asks the system's name servers."""
+    yield DnsResolver()

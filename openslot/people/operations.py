@@ -1,5 +1,7 @@
 """The one place where someone joins, leaves or loses access, with all consequences."""
 
+from uuid import UUID
+
 from msgspec.structs import replace
 
 from openslot.access import operations as access
@@ -7,8 +9,10 @@ from openslot.access.models import SignedIn
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
+from openslot.accounts.administration import Administration, check_may_grant
 from openslot.accounts.host_lock import lock_host
-from openslot.accounts.models import Invitation, Member, Organization, User, UserWanted
+from openslot.accounts.models import Invitation, ListedMember, Member, Organization, Role, User, UserWanted
+from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.core.work import Work
@@ -36,8 +40,31 @@ async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, u
         return await access.let_in(work, user, password_hash=password_hash, user_agent=user_agent)
 
 
-async def remove_member(work: Work, organization: Organization, user: User) -> None:
-    """Remove a user from an organization: upcoming bookings are cancelled, sessions end, the account stays.
+async def invite_member(
+    work: Work, administration: Administration, *, email: str, name: str, role: Role
+) -> ListedMember:
+    """Ask someone to join an organization; whose address is in a verified domain joins at once.
+
+    Who has no account gets one, which is theirs once they have accepted.
+    """
+    check_may_grant(administration, role)
+    organization = administration.organization
+    await invitations.check_may_invite(work, organization)
+    user = await accounts.find_user_by_email(work, email)
+    in_domain = await has_domain_of(work.db, organization.id, email)
+    if user is None:
+        user = await welcome(work, UserWanted(email=email, name=name or email.partition("@")[0]))
+    member_id = await members.add_described_member(
+        work, organization, user, profile=None, said_active=True, pending=not in_domain, role=role
+    )
+    listed = await members.get_listed_member(work, organization.id, member_id)
+    if listed.can_be_invited:
+        await invitations.invite(work, organization, user)
+    return listed
+
+
+async def remove_member(work: Work, organization: Organization, user: User) -> list[UUID]:
+    """Remove a user from an organization: upcoming bookings are cancelled and named, sessions end, the account stays.
 
     If the organization does not manage the account, only the membership ends.
     """
@@ -45,20 +72,24 @@ async def remove_member(work: Work, organization: Organization, user: User) -> N
     member = await members.get_member_by_user(work, organization, user)
     await accounts.remove_member(work, organization, user)
     if not member.is_managed:
-        return
-    await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
+        return []
+    cancelled = await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
     # The user's row is locked before the sessions, in the same order as by a change of password.
     await accounts.note_left(work, user)
     await access.end_sessions(work, user)
+    return cancelled
 
 
-async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> None:
+async def suspend_member(work: Work, organization: Organization, user: User, *, keeps_bookings: bool) -> list[UUID]:
     """Close a member's sign-in, keys and page, and cancel upcoming bookings unless they are to be kept."""
     await lock_host(work.db, user.id)
     await members.close_account(work, organization, user)
+    cancelled: list[UUID] = []
     if not keeps_bookings:
-        await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
+        reason = f"{user.name} is no longer with {organization.name}"
+        cancelled = await bookings.cancel_upcoming(work, user, reason=reason)
     await access.end_sessions(work, user)
+    return cancelled
 
 
 async def reinstate_member(work: Work, organization: Organization, member: Member) -> None:
@@ -81,4 +112,4 @@ async def disable_user(work: Work, user: User, *, reason: str | None = None) -> 
         return 0
     cancelled = await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")
     await access.end_sessions(work, user)
-    return cancelled
+    return len(cancelled)

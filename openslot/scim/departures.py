@@ -1,12 +1,15 @@
 """Departures sent by a provider, with a brake: if many members leave at once, what can't be undone waits."""
 
 from datetime import timedelta
+from uuid import UUID
 
 import structlog
+from msgspec import structs
 
 from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
+from openslot.accounts.administration import Administration, check_may_decide, check_may_leave
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.organization_store import lock_organization
@@ -58,6 +61,44 @@ async def remove(work: Work, organization: Organization, member: Member) -> None
         await people.remove_member(work, organization, member.user)
 
 
+async def remove_by_hand(work: Work, administration: Administration, member: Member) -> list[UUID]:
+    """Remove a member as an administrator decides, who has seen what is cancelled; name what is."""
+    await check_may_leave(work, administration, member)
+    organization = administration.organization
+    await store.delete_held(work.db, organization.id, member.user.id)
+    return await people.remove_member(on_behalf(work, organization), organization, member.user)
+
+
+async def suspend_by_hand(work: Work, administration: Administration, member: Member) -> list[UUID]:
+    """Suspend a member as an administrator decides; name the bookings that are cancelled."""
+    await check_may_leave(work, administration, member)
+    organization = administration.organization
+    if not member.active:
+        return []
+    await members.describe_member(work, member, profile=member.profile, said_active=False)
+    await members.set_active(work, member, active=False)
+    if not member.is_managed:
+        return []
+    return await people.suspend_member(
+        on_behalf(work, organization), organization, member.user, keeps_bookings=organization.keeps_bookings
+    )
+
+
+async def reinstate_by_hand(work: Work, administration: Administration, member: Member) -> bool:
+    """Reinstate a suspended member as an administrator decides; False where nobody is suspended."""
+    check_may_decide(administration, member)
+    if member.active or member.pending:
+        return False
+    await members.describe_member(work, member, profile=member.profile, said_active=True)
+    await reinstate(work, administration.organization, member)
+    return True
+
+
+def on_behalf(work: Work, organization: Organization) -> Work:
+    """Cancel in the name of the organization, not of the host."""
+    return work.acting_as(structs.replace(work.actor, organization_id=organization.id))
+
+
 async def _is_held(work: Work, organization: Organization, member: Member, *, removed: bool) -> bool:
     """Count a departure, and hold it for an administrator if there are too many."""
     await lock_organization(work.db, organization.id)
@@ -89,12 +130,21 @@ async def list_held(work: Work, organization: Organization) -> list[HeldDepartur
     return await store.list_held(work.db, organization.id, now=work.now)
 
 
+async def get_held(work: Work, organization_id: UUID, user_id: UUID) -> HeldDeparture:
+    """Read one departure that waits."""
+    held = await store.find_held(work.db, organization_id, user_id, now=work.now)
+    if held is None:
+        raise HeldDepartureNotFound
+    return held
+
+
 async def approve(work: Work, organization: Organization, held: HeldDeparture) -> int:
     """Finish a departure: cancel the leaver's upcoming bookings and return how many there were."""
     await lock_host(work.db, held.user_id)
     await _decide(work, organization, held, approved=True)
     user = await accounts.get_user(work, held.user_id)
-    return await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
+    reason = f"{user.name} is no longer with {organization.name}"
+    return len(await bookings.cancel_upcoming(work, user, reason=reason))
 
 
 async def reject(work: Work, organization: Organization, held: HeldDeparture) -> None:

@@ -6,10 +6,13 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.core.moments import Span
+
 
 class LoggedRequest(Struct, frozen=True, kw_only=True):
     """What a provider asked for, and how it was answered."""
 
+    id: int
     at: datetime
     token_name: str
     method: str
@@ -19,6 +22,20 @@ class LoggedRequest(Struct, frozen=True, kw_only=True):
     user_name: str | None
     detail: str | None
     """Why it was refused."""
+
+
+class RequestFilter(Struct, frozen=True, kw_only=True):
+    """Which requests of an organization's providers are wanted."""
+
+    method: str = ""
+    status: str = ""
+    """`2`, `4` or `5`: the first digit; empty: all."""
+    path: str = ""
+    """Part of the path."""
+    user: str = ""
+    """Part of the user's name."""
+    token_id: UUID | None = None
+    span: Span = Span()
 
 
 class HeldDeparture(Struct, frozen=True, kw_only=True):

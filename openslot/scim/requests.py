@@ -5,8 +5,8 @@ from datetime import timedelta
 from uuid import UUID
 
 from openslot.core.work import Runtime, Work
-from openslot.scim import store
-from openslot.scim.models import LoggedRequest
+from openslot.scim import log_store, store
+from openslot.scim.models import LoggedRequest, RequestFilter
 from openslot.scim.store import NewRequest
 
 KEPT = timedelta(days=30)
@@ -22,6 +22,13 @@ async def list_requests(
 ) -> list[LoggedRequest]:
     """Read one page of what was asked with these tokens, newest first."""
     return await store.list_requests(work.db, token_ids, limit=limit, offset=(page - 1) * limit)
+
+
+async def search_requests(
+    work: Work, organization_id: UUID, wanted: RequestFilter, *, before_id: int | None, limit: int
+) -> list[LoggedRequest]:
+    """Read what an organization's providers asked for, newest first, from behind a request on."""
+    return await log_store.search_requests(work.db, organization_id, wanted, before_id=before_id, limit=limit)
 
 
 async def _log_requests(runtime: Runtime, requests: Sequence[NewRequest]) -> Sequence[None]:

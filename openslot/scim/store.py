@@ -15,6 +15,10 @@ from openslot.core.instants import iso_of
 from openslot.scim.filter_sql import Condition
 from openslot.scim.models import HeldDeparture, LoggedRequest
 
+HELD = """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
+    (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
+     and b.ends_at > $2) as upcoming
+from held_departures h join users u on u.id = h.user_id"""
 OF_MEMBER = "select n.{} from memberships n where n.id = m.id"
 OF_ACCOUNT = "select a.{} from memberships n join users a on a.id = n.user_id where n.id = m.id"
 # `profile` stays text, so that a list of many users is assembled without parsing them. Membership and account are
@@ -111,7 +115,8 @@ async def insert_requests(db: Db, requests: Sequence[NewRequest]) -> None:
 async def list_requests(db: Db, token_ids: Sequence[UUID], *, limit: int, offset: int) -> list[LoggedRequest]:
     """List requests made with tokens, newest first; a user who is gone is shown with the last known name."""
     rows = await db.fetch(
-        """select r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail, coalesce(r.user_name, (
+        """select r.id, r.at, t.name as token_name, r.method, r.path, r.status, r.member_id, r.detail,
+            coalesce(r.user_name, (
             select e.user_name from scim_requests e
             where e.member_id = r.member_id and e.user_name is not null order by e.id desc limit 1)) as user_name
         from scim_requests r join scim_tokens t on t.id = r.token_id
@@ -190,15 +195,17 @@ async def update_held_as_removed(db: Db, member: Member) -> bool:
 async def list_held(db: Db, organization_id: UUID, *, now: datetime) -> list[HeldDeparture]:
     """List the departures that wait, oldest first."""
     rows = await db.fetch(
-        """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
-            (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
-             and b.ends_at > $2) as upcoming
-        from held_departures h join users u on u.id = h.user_id
-        where h.organization_id = $1 order by h.held_at, h.user_id""",
+        f"{HELD} where h.organization_id = $1 order by h.held_at, h.user_id",
         organization_id,
         now,
     )
-    return [HeldDeparture(**{**row, "profile": _decode(row["profile"])}) for row in rows]
+    return [_to_held(row) for row in rows]
+
+
+async def find_held(db: Db, organization_id: UUID, user_id: UUID, *, now: datetime) -> HeldDeparture | None:
+    """Look up one departure that waits."""
+    row = await db.fetchrow(f"{HELD} where h.organization_id = $1 and h.user_id = $3", organization_id, now, user_id)
+    return _to_held(row) if row else None
 
 
 async def delete_held(db: Db, organization_id: UUID, user_id: UUID) -> bool:
@@ -220,6 +227,10 @@ async def count_upcoming(db: Db, user_ids: Sequence[UUID], *, now: datetime) -> 
         now,
     )
     return {row["host_id"]: row["upcoming"] for row in rows}
+
+
+def _to_held(row: Row) -> HeldDeparture:
+    return HeldDeparture(**{**row, "profile": _decode(row["profile"])})
 
 
 def _decode(profile: str | None) -> dict[str, Any] | None:

@@ -4,6 +4,10 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from openslot.access.models import Entry
+from openslot.accounts.models import User
+from openslot.accounts.plans import PLANS_WITH_ORGANIZATIONS
+from openslot.accounts.roles import is_administrator
 from openslot.i18n import Text
 
 
@@ -15,9 +19,25 @@ class NavigationGroup(StrEnum):
     SETTINGS = "settings"
     """In the tabs of the settings, which the navigation shows as one item."""
     ADMINISTRATION = "administration"
-    """Below a heading of its own, for administrators of the platform."""
+    """In the navigation, below the heading “Administration”."""
+    ORGANIZATION = "organization"
+    """In the navigation, below the heading “Organization”."""
     PALETTE = "palette"
     """Only in the palette."""
+
+
+class NavigationAudience(StrEnum):
+    """Who sees a page in the navigation."""
+
+    EVERYONE = "everyone"
+    ADMINISTRATORS = "administrators"
+    """Owners and administrators of an organization."""
+    MEMBERS = "members"
+    """Those who belong to an organization and look after none."""
+    FOUNDERS = "founders"
+    """Those who belong to none and may create one."""
+    PLATFORM = "platform"
+    """Administrators of the platform."""
 
 
 class NavigationItem(Struct, frozen=True, kw_only=True):
@@ -28,6 +48,7 @@ class NavigationItem(Struct, frozen=True, kw_only=True):
     keys: str = ""
     """What to press to go there, one after the other."""
     group: NavigationGroup = NavigationGroup.PALETTE
+    audience: NavigationAudience = NavigationAudience.EVERYONE
 
 
 class Shortcut(Struct, frozen=True, kw_only=True):
@@ -48,20 +69,71 @@ PLACES = (
     NavigationItem(path="/account#keys", name=Text("API keys")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
     NavigationItem(path="/api/docs", name=Text("API documentation"), group=NavigationGroup.MAIN),
+    *(
+        NavigationItem(
+            path=path, name=name, group=NavigationGroup.ORGANIZATION, audience=NavigationAudience.ADMINISTRATORS
+        )
+        for path, name in (
+            ("/organization/members", Text("Members")),
+            ("/organization/provisioning", Text("Provisioning")),
+            ("/organization/domains", Text("Domains")),
+            ("/organization/settings", Text("Organization settings")),
+            ("/organization/log", Text("Change log")),
+        )
+    ),
+    NavigationItem(
+        path="/organization",
+        name=Text("About your organization"),
+        group=NavigationGroup.ORGANIZATION,
+        audience=NavigationAudience.MEMBERS,
+    ),
+    NavigationItem(
+        path="/organization/new",
+        name=Text("Create an organization"),
+        group=NavigationGroup.ORGANIZATION,
+        audience=NavigationAudience.FOUNDERS,
+    ),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
-    NavigationItem(path="/admin/analytics", name=Text("Analytics"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/users", name=Text("Users"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/organizations", name=Text("Organizations"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/agents", name=Text("Agents"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/approvals", name=Text("Approvals"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/audit", name=Text("Tool audit"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/flags", name=Text("Feature flags"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/jobs", name=Text("Jobs"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/mailbox", name=Text("Mailbox"), group=NavigationGroup.ADMINISTRATION),
-    NavigationItem(path="/admin/system", name=Text("System"), group=NavigationGroup.ADMINISTRATION),
+    *(
+        NavigationItem(
+            path=path, name=name, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM
+        )
+        for path, name in (
+            ("/admin/analytics", Text("Analytics")),
+            ("/admin/users", Text("Users")),
+            ("/admin/organizations", Text("Organizations")),
+            ("/admin/agents", Text("Agents")),
+            ("/admin/approvals", Text("Approvals")),
+            ("/admin/audit", Text("Tool audit")),
+            ("/admin/flags", Text("Feature flags")),
+            ("/admin/jobs", Text("Jobs")),
+            ("/admin/mailbox", Text("Mailbox")),
+            ("/admin/system", Text("System")),
+            ("/admin/log", Text("Change log of the platform")),
+        )
+    ),
 )
 SHORTCUTS = (
     Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),
     Shortcut(keys=("/",), name=Text("Search bookings")),
     Shortcut(keys=("?",), name=Text("Show these shortcuts")),
 )
+
+
+def may_create_organization(user: User) -> bool:
+    """Tell whether a user's plan includes organizations."""
+    return user.effective_plan in PLANS_WITH_ORGANIZATIONS
+
+
+def list_places(entry: Entry) -> list[NavigationItem]:
+    """List the pages that someone can go to."""
+    audiences = {NavigationAudience.EVERYONE}
+    if any(is_administrator(own.role) for own in entry.memberships):
+        audiences.add(NavigationAudience.ADMINISTRATORS)
+    elif entry.memberships:
+        audiences.add(NavigationAudience.MEMBERS)
+    elif entry.user is not None and may_create_organization(entry.user):
+        audiences.add(NavigationAudience.FOUNDERS)
+    if entry.user is not None and entry.user.is_admin:
+        audiences.add(NavigationAudience.PLATFORM)
+    return [place for place in PLACES if place.audience in audiences]

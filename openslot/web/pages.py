@@ -14,7 +14,7 @@ from openslot.i18n.negotiation import negotiate
 from openslot.routing import Cookie, Request, Response
 from openslot.web.assets import static_url
 from openslot.web.csrf import FIELD, csrf_token
-from openslot.web.navigation import PLACES, SHORTCUTS
+from openslot.web.navigation import SHORTCUTS, list_places
 from openslot.web.zone_names import zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
@@ -72,7 +72,7 @@ templates = Environment(
 templates.policies["ext.i18n.trimmed"] = True
 templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
 templates.globals |= {"static": static_url, "zone_name": zone_name, "zones_by_region": zones_by_region}
-templates.globals |= {"places": PLACES, "shortcuts": SHORTCUTS}
+templates.globals |= {"shortcuts": SHORTCUTS}
 templates.globals["csrf_field"] = _csrf_field
 templates.filters |= {"localized": _localize, "sentence": _sentence}
 
@@ -92,7 +92,8 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     template = templates.get_template(shown.template)
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
     locale = shown.locale or locale_of(exchange)
-    return template.render(user=shown.user, locale=locale, csrf=token, **shown.values).encode()
+    places = list_places(exchange.entry)
+    return template.render(user=shown.user, locale=locale, csrf=token, places=places, **shown.values).encode()
 
 
 def locale_of(request: Request) -> Locale:

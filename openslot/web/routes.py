@@ -19,6 +19,7 @@ from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.dashboard.routes import DASHBOARD
 from openslot.web.invite import accept_invitation, show_invitation
+from openslot.web.organization.routes import ORGANIZATION
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
 from openslot.web.static_files import favicon, robots, static_file
@@ -31,6 +32,7 @@ PAGES = Mount(
     handlers=[
         *DASHBOARD,
         *ADMINISTRATION,
+        *ORGANIZATION,
         show_login,
         log_in,
         log_out,

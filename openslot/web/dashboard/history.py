@@ -70,6 +70,8 @@ def _say_who(booking: Booking, change: BookingChange, user: User) -> Text:
     if _is_own(change.actor, user):
         return YOURS[change.type]
     who = ACTORS.get(change.actor.kind, booking.invitee_name)
+    if change.actor.organization_id is not None:
+        who = ACTORS[ActorKind.SCIM]
     if change.type == BookingCreated.type:
         return Text("%(who)s made this booking", who=who)
     if change.type == BookingRescheduled.type:

@@ -1,0 +1,1 @@
+"""The change log: who changed what in an organization or on the platform, before and after."""

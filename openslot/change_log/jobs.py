@@ -1,0 +1,18 @@
+"""Periodic cleanup of the change log."""
+
+from datetime import timedelta
+
+from openslot.change_log import store
+from openslot.core.events import Periodic
+from openslot.core.work import Work
+from openslot.jobs.batches import repeat
+
+
+async def tidy_change_log(work: Work) -> str:
+    """Remove lines that are older than they are kept."""
+    before = work.now - timedelta(days=work.runtime.settings.keep_changes_days)
+    removed = await repeat(lambda limit: store.delete_old_changes(work.db, before=before, limit=limit))
+    return f"{removed} changes removed"
+
+
+CHANGE_LOG_JOBS = (Periodic(name="change_log.tidy", expression="17 * * * *", run=tidy_change_log, transaction="none"),)

@@ -1,0 +1,92 @@
+"""The nouns: actions, changes as they are written, and changes as they are read."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.core.moments import Span
+
+Fields = Mapping[str, object]
+
+
+class ChangeScope(StrEnum):
+    """Whose log it is."""
+
+    ORGANIZATION = "organization"
+    PLATFORM = "platform"
+
+
+class ChangeAction(StrEnum):
+    """What can be changed; a new action needs its words in `web/organization/log_words.py`."""
+
+    ORGANIZATION_CREATED = "organization.created"
+    ORGANIZATION_CHANGED = "organization.changed"
+    BRAND_CHANGED = "organization.brand_changed"
+    LEAVING_CHANGED = "organization.leaving_changed"
+    MEMBER_INVITED = "member.invited"
+    MEMBER_ADDED = "member.added"
+    INVITATION_RESENT = "invitation.resent"
+    INVITATION_WITHDRAWN = "invitation.withdrawn"
+    ROLE_CHANGED = "member.role_changed"
+    MEMBER_SUSPENDED = "member.suspended"
+    MEMBER_REINSTATED = "member.reinstated"
+    MEMBER_REMOVED = "member.removed"
+    TOKEN_CREATED = "scim_token.created"  # noqa: S105 - an action, not a token
+    TOKEN_REVOKED = "scim_token.revoked"  # noqa: S105 - an action, not a token
+    DEPARTURE_APPROVED = "departure.approved"
+    DEPARTURE_REJECTED = "departure.rejected"
+    DOMAIN_ADDED = "domain.added"
+    DOMAIN_VERIFIED = "domain.verified"
+    DOMAIN_REMOVED = "domain.removed"
+
+
+class ChangeAuthor(Struct, frozen=True, kw_only=True):
+    """Who changes something, by name as it is now, and from which address."""
+
+    name: str
+    email: str | None = None
+    address: str | None = None
+
+
+class NewChange(Struct, frozen=True, kw_only=True):
+    """A change to be logged; secrets must not be among its fields."""
+
+    action: ChangeAction
+    author: ChangeAuthor
+    subject: str
+    """What was changed, by name as it is now."""
+    subject_id: UUID | None = None
+    organization_id: UUID | None = None
+    """Whose log it is written to; None: the platform's."""
+    before: Fields = {}
+    after: Fields = {}
+
+
+class LoggedChange(Struct, frozen=True, kw_only=True):
+    """One line of the log."""
+
+    id: int
+    at: datetime
+    action: str
+    actor_kind: str
+    actor_id: UUID | None
+    actor_name: str
+    actor_email: str | None
+    address: str | None
+    subject: str
+    subject_id: UUID | None
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+class ChangeFilter(Struct, frozen=True, kw_only=True):
+    """Which lines of a log are wanted."""
+
+    action: str = ""
+    search: str = ""
+    """Part of who did it or of what was changed."""
+    span: Span = Span()

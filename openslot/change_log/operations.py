@@ -1,0 +1,28 @@
+"""The verbs of the change log: write a line with the change that it tells of, and read lines."""
+
+from uuid import UUID
+
+from openslot.change_log import store
+from openslot.change_log.models import ChangeFilter, LoggedChange, NewChange
+from openslot.change_log.rules import keep_changed
+from openslot.core.work import Work
+
+
+async def log_change(work: Work, change: NewChange) -> None:
+    """Write down a change in the transaction that makes it: there is never one without the other."""
+    if work.db is work.runtime.pool:
+        raise RuntimeError("a change is logged in the transaction that makes it, and there is none")
+    before, after = keep_changed(change.before, change.after)
+    await store.insert_change(work.db, change, actor=work.actor, before=before, after=after, now=work.now)
+
+
+async def list_changes(
+    work: Work,
+    organization_id: UUID | None,
+    wanted: ChangeFilter,
+    *,
+    before_id: int | None = None,
+    limit: int = 50,
+) -> list[LoggedChange]:
+    """Read what was changed in an organization, or with None on the platform, newest first."""
+    return await store.list_changes(work.db, organization_id, wanted, before_id=before_id, limit=limit)

@@ -1,0 +1,194 @@
+"""Pages: one member, with the role, the state and the invitation."""
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts import administration as deciding
+from openslot.accounts import invitations, members
+from openslot.accounts.administration import Administration
+from openslot.accounts.models import ListedMember, Role, User
+from openslot.accounts.roles import list_grantable, may_decide_about
+from openslot.change_log.models import ChangeAction
+from openslot.core.errors import Conflict, Forbidden, Refusal
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.scim import departures
+from openslot.web import words
+from openslot.web.dashboard import phrases
+from openslot.web.organization.changing import author_of, begin_change, log
+from openslot.web.organization.current import get_administered, organization_page
+from openslot.web.organization.members import HERE
+from openslot.web.organization.notices import find_member_notice
+from openslot.web.organization.role_names import ROLES, STATES
+from openslot.web.pages import redirect
+
+
+class RoleForm(Struct, frozen=True, kw_only=True):
+    """The role to give."""
+
+    role: Role
+
+
+@get("/organization/members/{member_id}")
+async def show_member(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+    """Show a member, and what can be decided."""
+    own = get_administered(request)
+    return _show(request, work, user, await members.get_listed_member(work, own.organization_id, member_id))
+
+
+@post("/organization/members/{member_id}/role")
+async def change_role(request: Request, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
+    """Give a member another role."""
+
+    async def change(administration: Administration, listed: ListedMember) -> str:
+        member, role = listed.member, form.get().role
+        await deciding.change_role(work, administration, member, role)
+        await log(
+            work,
+            author_of(request, user),
+            administration.organization,
+            ChangeAction.ROLE_CHANGED,
+            member.user.email,
+            subject_id=member.id,
+            before={"role": member.role},
+            after={"role": role},
+        )
+        return "role"
+
+    return await _decide(request, work, user, member_id, change, form=form)
+
+
+@post("/organization/members/{member_id}/reinstate")
+async def reinstate(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+    """Reinstate a suspended member."""
+
+    async def change(administration: Administration, listed: ListedMember) -> str:
+        member = listed.member
+        if await departures.reinstate_by_hand(work, administration, member):
+            await log(
+                work,
+                author_of(request, user),
+                administration.organization,
+                ChangeAction.MEMBER_REINSTATED,
+                member.user.email,
+                subject_id=member.id,
+                before={"active": False},
+                after={"active": True},
+            )
+        return "reinstated"
+
+    return await _decide(request, work, user, member_id, change)
+
+
+@post("/organization/members/{member_id}/invitation")
+async def invite_again(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+    """Send an invitation again; the earlier link becomes invalid."""
+
+    async def change(administration: Administration, listed: ListedMember) -> str:
+        deciding.check_may_decide(administration, listed.member)
+        await invitations.invite_again(work, administration.organization, listed)
+        email, member_id = listed.member.user.email, listed.member.id
+        organization = administration.organization
+        await log(
+            work, author_of(request, user), organization, ChangeAction.INVITATION_RESENT, email, subject_id=member_id
+        )
+        return "invited"
+
+    return await _decide(request, work, user, member_id, change)
+
+
+@post("/organization/members/{member_id}/withdraw")
+async def withdraw(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+    """Withdraw an invitation that was not accepted."""
+
+    async def change(administration: Administration, listed: ListedMember) -> str:
+        member = listed.member
+        deciding.check_may_decide(administration, member)
+        await invitations.withdraw_invitation(work, administration.organization, member)
+        await log(
+            work,
+            author_of(request, user),
+            administration.organization,
+            ChangeAction.INVITATION_WITHDRAWN,
+            member.user.email,
+            subject_id=member.id,
+            before={"role": member.role},
+        )
+        return "withdrawn"
+
+    return await _decide(request, work, user, member_id, change, then=f"{HERE}?done=withdrawn")
+
+
+async def _decide(
+    request: Request,
+    work: Work,
+    user: User,
+    member_id: UUID,
+    change: Callable[[Administration, ListedMember], Awaitable[str]],
+    *,
+    form: Form[RoleForm] | None = None,
+    then: str | None = None,
+) -> Response:
+    """Decide about a member under the locks, and show a refusal on the member's page."""
+    own = get_administered(request)
+    await members.get_member_for_change(work, own.organization_id, member_id)
+    administration = await begin_change(request, work, user)
+    listed = await members.get_listed_member(work, own.organization_id, member_id)
+    if form and form.faults:
+        return _show(request, work, user, listed, form=form)
+    try:
+        async with work.attempt():
+            done = await change(administration, listed)
+    except (Conflict, Forbidden) as refusal:
+        return _show(request, work, user, listed, refusal=refusal)
+    return redirect(then or f"{HERE}/{member_id}?done={done}")
+
+
+def _show(
+    request: Request,
+    work: Work,
+    user: User,
+    listed: ListedMember,
+    *,
+    form: Form[RoleForm] | None = None,
+    refusal: Refusal | None = None,
+) -> Response:
+    own, member = get_administered(request), listed.member
+    state, tone = STATES[listed.get_state(now=work.now)]
+    invited_at, until = listed.invited_at, listed.invited_until
+    is_own = member.user.id == user.id
+    may_decide = may_decide_about(own.role, member.role)
+    return organization_page(
+        "member.html",
+        request,
+        user,
+        own,
+        here=HERE,
+        status=refusal.status if refusal else 400 if form and form.faults else 200,
+        member=member,
+        name=member.user.email if member.pending else member.user.name,
+        role=ROLES[member.role],
+        roles=[(each, ROLES[each]) for each in list_grantable(own.role)],
+        state=state,
+        tone=tone,
+        joined=words.day(member.created_at, user.zone),
+        invited=phrases.at(invited_at, user.zone, now=work.now) if listed.can_be_invited and invited_at else None,
+        valid_until=words.day(until, user.zone) if listed.can_be_invited and until else None,
+        managed=_say_managed(listed),
+        can_be_invited=listed.can_be_invited,
+        may_decide=may_decide,
+        may_leave=may_decide and not is_own and not member.pending,
+        form=form or Form(),
+        refusal=refusal.sentence if refusal else None,
+        notice=None if refusal else find_member_notice(request),
+    )
+
+
+def _say_managed(listed: ListedMember) -> Text:
+    member = listed.member
+    if member.pending:
+        return Text("No, until the invitation is accepted")
+    return Text("Yes") if member.is_managed else Text("No, another organization does")

@@ -1,0 +1,145 @@
+"""Pages: the members of an organization, and invitations."""
+
+from typing import Annotated
+from urllib.parse import urlencode
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts import members
+from openslot.accounts.errors import AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations
+from openslot.accounts.models import ListedMember, MemberFilter, MemberState, Role, User
+from openslot.accounts.roles import list_grantable
+from openslot.change_log.models import ChangeAction
+from openslot.core.errors import Refusal
+from openslot.core.text import EmailAddress, ShortLine, is_line
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.people import operations as people
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.organization.changing import author_of, begin_change, log
+from openslot.web.organization.current import get_administered, organization_page
+from openslot.web.organization.notices import find_member_notice
+from openslot.web.organization.role_names import ROLES, STATES
+from openslot.web.pages import redirect
+
+ROWS = 25
+HERE = "/organization/members"
+LONGEST, MOST_PAGES = 200, 100_000
+FILTERS = ("q", "role", "state")
+SHOWN_STATES = {state: STATES[state][0] for state in (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)}
+
+
+class InviteForm(Struct, frozen=True, kw_only=True):
+    """Someone to invite."""
+
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter an e-mail address"))]
+    name: ShortLine = ""
+    role: Role = Role.MEMBER
+
+
+class MemberRow(Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    id: UUID
+    name: str
+    email: str
+    role: Text
+    state: Text
+    tone: str
+
+
+@get("/organization/members")
+async def show_members(request: Request, work: Work, user: User) -> Response:
+    """Show the members that the address asks for."""
+    return await members_page(request, work, user, Form())
+
+
+@post("/organization/members")
+async def invite(request: Request, work: Work, user: User, form: Form[InviteForm]) -> Response:
+    """Invite someone to join."""
+    administration = await begin_change(request, work, user)
+    if form.faults:
+        return await members_page(request, work, user, form)
+    sent = form.get()
+    try:
+        async with work.attempt():
+            listed = await people.invite_member(
+                work, administration, email=str(sent.email), name=sent.name.strip(), role=sent.role
+            )
+    except (AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations) as refusal:
+        return await members_page(request, work, user, form.with_faults(_place_fault(refusal)))
+    member = listed.member
+    await log(
+        work,
+        author_of(request, user),
+        administration.organization,
+        ChangeAction.MEMBER_INVITED if listed.can_be_invited else ChangeAction.MEMBER_ADDED,
+        member.user.email,
+        subject_id=member.id,
+        after={"role": member.role},
+    )
+    return redirect(f"{HERE}?done={'invited' if listed.can_be_invited else 'added'}")
+
+
+async def members_page(request: Request, work: Work, user: User, form: Form[InviteForm]) -> Response:
+    """Show one page of the list, and the form that invites."""
+    own = get_administered(request)
+    typed = {name: request.query.get(name, "").strip()[:LONGEST] for name in FILTERS}
+    if not is_line(typed["q"]):
+        typed["q"] = ""
+    wanted = MemberFilter(search=typed["q"], role=typed["role"], state=typed["state"])
+    number = _read_page(request)
+    found, total = await members.search_members(work, own.organization_id, wanted, page=number, limit=ROWS)
+    pages = -(-total // ROWS)
+    return organization_page(
+        "members.html",
+        request,
+        user,
+        own,
+        here=HERE,
+        status=400 if form.faults else 200,
+        rows=[member_row(each, work) for each in found],
+        total=total,
+        typed=typed,
+        is_narrowed=any(typed.values()),
+        roles=ROLES,
+        states=SHOWN_STATES,
+        grantable=[(role, ROLES[role]) for role in list_grantable(own.role)],
+        form=form,
+        page_number=number,
+        pages=pages,
+        earlier=_link(typed, number - 1) if 1 < number <= pages + 1 else None,
+        later=_link(typed, number + 1) if number < pages else None,
+        notice=find_member_notice(request),
+    )
+
+
+def member_row(listed: ListedMember, work: Work) -> MemberRow:
+    """Describe a member as a row; the name of a stranger's account is shown once its owner has joined."""
+    state, tone = STATES[listed.get_state(now=work.now)]
+    member = listed.member
+    return MemberRow(
+        id=member.id,
+        name=member.user.email if member.pending else member.user.name,
+        email=member.user.email,
+        role=ROLES[member.role],
+        state=state,
+        tone=tone,
+    )
+
+
+def _place_fault(refusal: Refusal) -> dict[str, str]:
+    if isinstance(refusal, OwnerRequired):
+        return {"role": refusal.sentence}
+    return {"email": refusal.sentence}
+
+
+def _link(typed: dict[str, str], number: int) -> str:
+    kept = {name: value for name, value in typed.items() if value} | ({"page": str(number)} if number > 1 else {})
+    return f"{HERE}?{urlencode(kept)}" if kept else HERE
+
+
+def _read_page(request: Request) -> int:
+    text = request.query.get("page", "1")
+    return min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1

@@ -1,0 +1,111 @@
+"""Every form of an organization's pages, with what must be there before it is sent."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.access import operations as access
+from openslot.accounts import members, organizations
+from openslot.accounts.administration import Administration
+from openslot.accounts.models import Role
+from openslot.core.actor import OPERATOR
+from openslot.core.ids import new_id
+from openslot.core.work import Runtime
+from openslot.people import operations as people
+from openslot.scim import departures
+from openslot.scim import store as scim_store
+from tests.scim.test_domains import FakeResolver
+from tests.web.dashboard.conftest import Book
+from tests.web.organization.conftest import Harbor
+
+# What each form sends, by its path.
+FORMS: dict[str, dict[str, str]] = {
+    "/organization/switch": {},
+    "/organization/new": {"name": "Third Studio", "slug": "third-{unique}"},
+    "/organization/members": {"email": "guest-{unique}@elsewhere.example", "name": "Guest", "role": "member"},
+    "/organization/members/{member_id}/role": {"role": "admin"},
+    "/organization/members/{member_id}/reinstate": {},
+    "/organization/members/{member_id}/invitation": {},
+    "/organization/members/{member_id}/withdraw": {},
+    "/organization/members/{member_id}/remove": {},
+    "/organization/members/{member_id}/suspend": {},
+    "/organization/provisioning/tokens": {"name": "Okta", "expires": "90"},
+    "/organization/provisioning/tokens/{token_id}/revoke": {},
+    "/organization/provisioning/waiting/approve": {},
+    "/organization/provisioning/waiting/reject": {},
+    "/organization/provisioning/waiting/{user_id}/approve": {},
+    "/organization/provisioning/waiting/{user_id}/reject": {},
+    "/organization/domains": {"domain": "third-{unique}.example"},
+    "/organization/domains/{domain}/check": {},
+    "/organization/domains/{domain}/remove": {},
+    "/organization/settings/names": {"name": "Harbor & Sons", "slug": "harbor-sons"},
+    "/organization/settings/brand": {"brand": "Harbor", "colour": "#3155d9", "logo": ""},
+    "/organization/settings/departures": {"keeps": "on", "share": "50"},
+}
+SUSPENDED = {"/organization/members/{member_id}/reinstate"}
+INVITED = {"/organization/members/{member_id}/invitation", "/organization/members/{member_id}/withdraw"}
+
+
+class Stage(Struct, frozen=True, kw_only=True):
+    """Everything that a form can be about."""
+
+    harbor: Harbor
+    active: UUID
+    suspended: UUID
+    invited: UUID
+    held: UUID
+    token: UUID
+    domain: str
+
+    def path(self, template: str, line: str = "") -> str:
+        """Fill the values of a path in."""
+        member = self.suspended if template in SUSPENDED else self.invited if template in INVITED else self.active
+        return (
+            template.replace("{member_id}", str(member))
+            .replace("{user_id}", str(self.held))
+            .replace("{token_id}", str(self.token))
+            .replace("{domain}", self.domain)
+        )
+
+
+async def set_stage(runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book) -> Stage:
+    """Make one of everything that can be decided about."""
+    unique = new_id().hex[-12:]
+    domain = f"d{unique}.second.example"
+    organization = harbor.organization
+    administration = Administration(organization=organization, user_id=harbor.owner.id, role=Role.OWNER)
+    async with runtime.transaction(OPERATOR) as work:
+        made = {
+            name: await people.invite_member(
+                work, administration, email=f"{name}-{unique}@harbor.example", name=name, role=Role.MEMBER
+            )
+            for name in ("active", "suspended", "held")
+        }
+        invited = await people.invite_member(
+            work, administration, email=f"invited-{unique}@elsewhere.example", name="", role=Role.MEMBER
+        )
+        await work.db.execute("update invitations set created_at = created_at - $1::interval", timedelta(hours=1))
+        for name in ("suspended", "held"):
+            member = await members.get_member(work, organization.id, made[name].member.id)
+            await departures.suspend_by_hand(work, administration, member)
+            if name == "held":
+                await scim_store.insert_held(work.db, member, removed=False, now=work.now)
+        _, token = await access.create_scim_token(work, organization, name="Okta at Harbor")
+        claim = await organizations.add_domain(work, organization, domain, verified=False)
+    resolver.records[f"_openslot.{domain}"] = [claim.proof]
+    return Stage(
+        harbor=harbor,
+        active=made["active"].member.id,
+        suspended=made["suspended"].member.id,
+        invited=invited.member.id,
+        held=made["held"].member.user.id,
+        token=token.id,
+        domain=domain,
+    )
+
+
+def fill(template: str) -> dict[str, str]:
+    """Return what a form sends, with names that are new."""
+    unique = new_id().hex[-12:]
+    return {name: value.replace("{unique}", unique) for name, value in FORMS[template].items()}

@@ -1,0 +1,162 @@
+"""Who may see and do what: every role, page and method, written by hand."""
+
+import re
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import Role, User
+from openslot.core.work import Runtime
+from openslot.routing import find_declaration
+from openslot.web.organization.routes import ORGANIZATION
+from tests.scim.test_domains import FakeResolver
+from tests.web.dashboard.conftest import Book
+from tests.web.organization.conftest import Harbor, act_as, add_user, count_changes, join
+from tests.web.organization.driving import Stage, fill, set_stage
+
+# 200 and 303 are the answer; 404 is the one of a path that does not exist; "in" leads to the sign-in.
+# owner, administrator, member, owner of another organization, Business plan without one, Free plan without one,
+# administrator of the platform, signed out.
+NOT = 404
+TABLE: dict[str, tuple[int | str, ...]] = {
+    "GET /organization": (200, 200, 200, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/switch": (303, 303, 303, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/new": (200, 200, 200, 200, 200, 200, 200, "in"),
+    "POST /organization/new": (303, 303, 303, 303, 303, 403, 403, "in"),
+    "GET /organization/members": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/members": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/members/{member_id}": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/members/{member_id}/role": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/members/{member_id}/reinstate": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/members/{member_id}/invitation": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/members/{member_id}/withdraw": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/members/{member_id}/remove": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/members/{member_id}/remove": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/members/{member_id}/suspend": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/members/{member_id}/suspend": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/provisioning": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/provisioning/tokens": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/provisioning/tokens/{token_id}/revoke": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/provisioning/tokens/{token_id}/revoke": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/provisioning/waiting": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/provisioning/waiting/approve": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/provisioning/waiting/reject": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/provisioning/waiting/{user_id}": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/provisioning/waiting/{user_id}/approve": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/provisioning/waiting/{user_id}/reject": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/provisioning/log": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "GET /organization/domains": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/domains": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/domains/{domain}/check": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/domains/{domain}/remove": (200, 200, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/domains/{domain}/remove": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/settings": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "POST /organization/settings/names": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/settings/brand": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "POST /organization/settings/departures": (303, 303, NOT, NOT, NOT, NOT, NOT, "in"),
+    "GET /organization/log": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+    "GET /organization/log.csv": (200, 200, NOT, 200, NOT, NOT, NOT, "in"),
+}
+# What only pages of Harbor contain.
+MARKS = re.compile(r"harbor\.example|second\.example|Harbor|Okta at Harbor")
+
+
+def test_every_page_is_in_the_table() -> None:
+    declared = [find_declaration(handler) for handler in ORGANIZATION]
+
+    assert list(TABLE) == [f"{each.method} {each.path}" for each in declared if each is not None]
+
+
+@pytest.mark.parametrize("line", TABLE)
+async def test_every_cell(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book, line: str
+) -> None:
+    people: tuple[User | None, ...] = (
+        None,
+        harbor.platform,
+        harbor.free,
+        harbor.nobody,
+        harbor.foreign_owner,
+        harbor.member,
+        harbor.admin,
+        harbor.owner,
+    )
+    method, _, template = line.partition(" ")
+    found: list[int | str] = []
+    for who in people:
+        # Those who may not come first, and leave everything as it is for those who may.
+        stage = await set_stage(runtime, harbor, resolver, book)
+        if who is None:
+            client.headers.pop("cookie", None)
+        else:
+            await act_as(client, runtime, who)
+        changes = await count_changes(runtime)
+        answer = await send(client, stage, method, template)
+        is_in = answer.status_code == 303 and answer.headers["location"].startswith("/login")
+        found.append("in" if is_in else answer.status_code)
+        if who not in {harbor.owner, harbor.admin, harbor.member}:
+            assert not MARKS.search(answer.text), (who, answer.text)
+        if answer.status_code == NOT:
+            nothing = await client.get("/organization/nothing")
+            assert answer.text == nothing.text or template.count("{"), (who, answer.text)
+        if answer.status_code >= 400 or is_in:
+            assert await count_changes(runtime) == changes, who
+
+    assert tuple(reversed(found)) == TABLE[line]
+
+
+async def send(client: httpx2.AsyncClient, stage: Stage, method: str, template: str) -> httpx2.Response:
+    if method == "GET":
+        return await client.get(stage.path(template, f"GET {template}"))
+    data = {"organization": str(stage.harbor.organization.id), **fill(template)}
+    return await client.post(stage.path(template), data=data)
+
+
+@pytest.mark.parametrize(
+    "template", [line.partition(" ")[2] for line in TABLE if line.startswith("GET") and "{" in line]
+)
+async def test_another_organizations_id_is_like_none(
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    harbor: Harbor,
+    resolver: FakeResolver,
+    book: Book,
+    template: str,
+) -> None:
+    stage = await set_stage(runtime, harbor, resolver, book)
+    await act_as(client, runtime, harbor.foreign_owner)
+    theirs = await client.get(stage.path(template, f"GET {template}"))
+    none = await client.get(re.sub(r"\{\w+\}", "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f", template))
+
+    assert (theirs.status_code, theirs.text) == (404, none.text)
+
+
+async def test_an_administrator_may_not_decide_about_an_owner(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, password_hash: str
+) -> None:
+    second = await add_user(runtime, "otto", password_hash)
+    otto = await join(runtime, harbor.organization, second, Role.OWNER)
+    await act_as(client, runtime, harbor.admin)
+    path = f"/organization/members/{otto}"
+    shown = await client.get(path)
+    refused = [await client.post(f"{path}/role", data={"role": "member"})]
+    refused += [await client.post(f"{path}/{deed}") for deed in ("remove", "suspend", "reinstate", "invitation")]
+    promoted = await client.post(f"/organization/members/{harbor.id_of(harbor.member)}/role", data={"role": "owner"})
+    invited = await client.post("/organization/members", data={"email": "x@y.example", "role": "owner"})
+
+    assert "Only an owner can decide about an owner" in shown.text
+    assert (await client.get(f"{path}/remove")).status_code == 303
+    assert [answer.status_code for answer in refused] == [403, 403, 403, 403, 403]
+    assert (promoted.status_code, invited.status_code) == (403, 400)
+    assert "Only an owner can do this" in invited.text
+    assert await runtime.pool.fetchval("select role from memberships where id = $1", otto) == "owner"
+    assert await runtime.pool.fetchval("select active from memberships where id = $1", otto) is True
+    assert await count_changes(runtime) == 0
+
+
+async def test_nobody_suspends_or_removes_themselves(owner: httpx2.AsyncClient, harbor: Harbor) -> None:
+    path = f"/organization/members/{harbor.id_of(harbor.owner)}"
+    for deed in ("remove", "suspend"):
+        assert (await owner.get(f"{path}/{deed}")).headers["location"] == path
+        assert (await owner.post(f"{path}/{deed}")).status_code == 409
+    assert "Active" in (await owner.get(path)).text

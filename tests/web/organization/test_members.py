@@ -1,0 +1,382 @@
+"""Members: found, invited, given roles, suspended, reinstated and removed, with what is cancelled shown before."""
+
+import re
+from datetime import timedelta
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from openslot.accounts.invitations import invitation_url
+from openslot.accounts.models import Role
+from openslot.core.work import Runtime
+from tests.bookings.conftest import MovingClock
+from tests.conftest import PASSWORD
+from tests.integrations.mail.conftest import messages
+from tests.web.conftest import read_csrf_token
+from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel
+from tests.web.organization.conftest import Harbor, act_as, add_user, join
+from tests.webhooks.conftest import work_off
+
+MEMBERS = "/organization/members"
+
+
+async def invite(client: httpx2.AsyncClient, email: str, **fields: str) -> httpx2.Response:
+    return await client.post(MEMBERS, data={"email": email, **fields})
+
+
+async def member_id_of(runtime: Runtime, email: str) -> UUID | None:
+    found: UUID | None = await runtime.pool.fetchval(
+        "select m.id from memberships m join users u on u.id = m.user_id where u.email = $1", email
+    )
+    return found
+
+
+async def link_of(runtime: Runtime, email: str) -> str:
+    row = await runtime.pool.fetchrow(
+        "select i.id from invitations i join users u on u.id = i.user_id where u.email = $1", email
+    )
+    assert row is not None
+    return invitation_url(runtime, row["id"]).removeprefix(runtime.settings.public_url)
+
+
+async def state_of(client: httpx2.AsyncClient, member_id: UUID) -> str:
+    shown = await client.get(f"{MEMBERS}/{member_id}")
+    found = re.search(r'<h1>.*<span class="badge \w*">([^<]+)', shown.text)
+    assert found is not None, shown.text
+    return found[1]
+
+
+async def test_members_are_found_by_name_role_and_state(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    await invite(owner, "guest@elsewhere.example", name="Guest")
+    await owner.post(f"{MEMBERS}/{harbor.id_of(harbor.admin)}/suspend")
+    everyone = {"olga@", "anna@", "mara@", "guest@elsewhere"}
+    for query, shown in (
+        ("", everyone),
+        ("q=MARA", {"mara@"}),
+        ("q=anna@harbor", {"anna@"}),
+        ("role=owner", {"olga@"}),
+        ("state=suspended", {"anna@"}),
+        ("state=invited", {"guest@elsewhere"}),
+        ("state=active&role=member", {"mara@"}),
+        ("q=guest", {"guest@elsewhere"}),
+        ("q=%25", set()),
+        ("page=2", set()),
+    ):
+        text = (await owner.get(f"{MEMBERS}?{query}")).text.partition('id="invite"')[0]
+        assert {each for each in everyone if each in text} == shown, query
+    assert "No member matches" in (await owner.get(f"{MEMBERS}?q=nobody")).text
+    for odd in ("page=0", "page=x", "page=99999999999", "q=%00", "role=x", "state=%F0%9F%98%80"):
+        assert (await owner.get(f"{MEMBERS}?{odd}")).status_code == 200
+
+
+async def test_pages_of_members_turn(owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor) -> None:
+    await runtime.pool.execute(
+        """with made as (
+            insert into users (id, email, name, username, plan, zone, locale, is_admin, created_at, updated_at)
+            select gen_random_uuid(), 'u' || n || '@x.example', 'User ' || lpad(n::text, 3, '0'), 'user' || n, 'FREE',
+                'UTC', 'en', false, now(), now() from generate_series(1, 60) n returning id)
+        insert into memberships (id, organization_id, user_id, role, active, created_at, updated_at)
+        select gen_random_uuid(), $1, id, 'member', true, now(), now() from made""",
+        harbor.organization.id,
+    )
+    pages = [(await owner.get(f"{MEMBERS}?page={number}")).text for number in (1, 2, 3)]
+    names = [re.findall(r"User \d{3}", page) for page in pages]
+
+    assert [len(each) for each in names] == [22, 25, 13]
+    assert sum(names, []) == [f"User {n:03}" for n in range(1, 61)]
+    assert "Page 2 of 3" in pages[1]
+
+
+async def test_a_stranger_is_invited_and_joins_by_accepting(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
+) -> None:
+    answer = await invite(owner, "finn@x.example", name="Whatever", role="admin")
+    assert answer.headers["location"] == f"{MEMBERS}?done=invited"
+    assert "The invitation was sent" in (await owner.get(answer.headers["location"])).text
+    finn = await member_id_of(runtime, "finn@x.example")
+    assert finn is not None
+    shown = await owner.get(f"{MEMBERS}/{finn}")
+
+    # Nothing of a stranger's account is shown before its owner has agreed.
+    assert harbor.free.name not in shown.text
+    assert harbor.free.name not in (await owner.get(MEMBERS)).text
+    assert "No member matches" in (await owner.get(f"{MEMBERS}?q=Finn+Lind")).text
+    assert await state_of(owner, finn) == "Invited"
+    await work_off(runtime, clock)
+    assert [mail["subject"] for mail in await messages(runtime, "finn@x.example")] == ["You are invited to join Harbor"]
+    for deed in ("remove", "suspend"):
+        assert (await owner.get(f"{MEMBERS}/{finn}/{deed}")).status_code == 303
+        assert (await owner.post(f"{MEMBERS}/{finn}/{deed}")).status_code == 404
+    done = await owner.post(await link_of(runtime, "finn@x.example"))
+    assert done.status_code == 303
+    assert await state_of(owner, finn) == "Active"
+    assert harbor.free.name in (await owner.get(MEMBERS)).text
+    assert (await (await act_as(owner, runtime, harbor.free)).get(MEMBERS)).status_code == 200
+
+
+async def test_who_has_no_account_gets_one_with_a_first_password(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    del harbor
+    await invite(owner, "li@elsewhere.example", name="Li Wen")
+    link = await link_of(runtime, "li@elsewhere.example")
+    owner.headers.pop("cookie")
+    done = await owner.post(link, data={"password": PASSWORD})
+
+    assert (done.status_code, done.headers["location"]) == (303, "/")
+    assert await runtime.pool.fetchval("select name from users where email = 'li@elsewhere.example'") == "Li Wen"
+
+
+async def test_an_account_in_a_verified_domain_joins_at_once(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, password_hash: str
+) -> None:
+    await add_user(runtime, "pia", password_hash)
+    answer = await invite(owner, "PIA@harbor.example")
+    pia = await member_id_of(runtime, "pia@harbor.example")
+
+    assert answer.headers["location"] == f"{MEMBERS}?done=added"
+    assert pia is not None
+    assert await state_of(owner, pia) == "Active"
+    assert await runtime.pool.fetchval("select action from change_log") == "member.added"
+    assert harbor.organization.id is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "fault"),
+    [
+        ({"email": ""}, "Enter an e-mail address"),
+        ({"email": "not-an-address"}, "Is not a valid e-mail address"),
+        ({"email": "mara@harbor.example"}, "This user is already a member"),
+        ({"email": "MARA@HARBOR.example"}, "This user is already a member"),
+        ({"email": "x@y.example", "role": "emperor"}, "Must be one of"),
+        ({"email": "x@y.example", "name": "n" * 201}, "Must have at most 200 characters"),
+        ({"email": "x@y.example", "name": "a\x01b"}, "Has characters that are not allowed"),
+    ],
+)
+async def test_a_wrong_invitation_is_explained_at_its_field(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, fields: dict[str, str], fault: str
+) -> None:
+    del harbor
+    before = await runtime.pool.fetchval("select count(*) from users")
+    answer = await owner.post(MEMBERS, data=fields)
+
+    assert answer.status_code == 400
+    assert fault in answer.text
+    assert fields["email"] in answer.text
+    assert await runtime.pool.fetchval("select count(*) from users") == before
+    assert await runtime.pool.fetchval("select count(*) from invitations") == 0
+
+
+async def test_an_invitation_is_sent_again_and_the_old_link_ends(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
+) -> None:
+    await invite(owner, harbor.free.email)
+    finn = await member_id_of(runtime, harbor.free.email)
+    assert finn is not None
+    old = await link_of(runtime, harbor.free.email)
+    too_soon = await owner.post(f"{MEMBERS}/{finn}/invitation")
+    assert (too_soon.status_code, "less than 5 minutes ago" in too_soon.text) == (409, True)
+    clock.now += timedelta(days=15)
+    await act_as(owner, runtime, harbor.owner)
+    assert await state_of(owner, finn) == "Invitation expired"
+    assert (await owner.post(f"{MEMBERS}/{finn}/invitation")).status_code == 303
+    new = await link_of(runtime, harbor.free.email)
+
+    assert await state_of(owner, finn) == "Invited"
+    assert ((await owner.get(old)).status_code, (await owner.get(new)).status_code) == (403, 200)
+    await owner.post(new)
+    again = await owner.post(f"{MEMBERS}/{finn}/invitation")
+    assert (again.status_code, "accepted or withdrawn" in again.text) == (409, True)
+
+
+async def test_a_withdrawn_invitation_leaves_nothing_behind(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    await invite(owner, harbor.free.email)
+    await invite(owner, "new@elsewhere.example")
+    for email in (harbor.free.email, "new@elsewhere.example"):
+        link, member_id = await link_of(runtime, email), await member_id_of(runtime, email)
+        answer = await owner.post(f"{MEMBERS}/{member_id}/withdraw")
+        assert answer.headers["location"] == f"{MEMBERS}?done=withdrawn"
+        assert (await owner.get(link)).status_code == 403
+        assert (await owner.get(f"{MEMBERS}/{member_id}")).status_code == 404
+    emails = {row["email"] for row in await runtime.pool.fetch("select email from users")}
+
+    # The account that was opened for the invitation is gone; the one that was there before is not.
+    assert harbor.free.email in emails
+    assert "new@elsewhere.example" not in emails
+    assert await runtime.pool.fetchval("select count(*) from invitations") == 0
+
+
+async def test_an_accepted_invitation_can_not_be_withdrawn(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    await invite(owner, harbor.free.email)
+    finn = await member_id_of(runtime, harbor.free.email)
+    await owner.post(await link_of(runtime, harbor.free.email))
+    answer = await owner.post(f"{MEMBERS}/{finn}/withdraw")
+
+    assert (answer.status_code, "accepted or withdrawn" in answer.text) == (409, True)
+    assert await member_id_of(runtime, harbor.free.email) == finn
+
+
+async def test_an_organization_sends_500_invitations_a_day(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
+) -> None:
+    await runtime.pool.execute(
+        """with made as (
+            insert into users (id, email, name, username, plan, zone, locale, is_admin, created_at, updated_at)
+            select gen_random_uuid(), 'u' || n || '@x.example', 'User', 'user' || n, 'FREE', 'UTC', 'en', false, now(),
+                now() from generate_series(1, 500) n returning id)
+        insert into invitations (id, organization_id, user_id, hash, created_at, expires_at)
+        select gen_random_uuid(), $1, id, id::text::bytea, $2, $2::timestamptz + interval '14 days' from made""",
+        harbor.organization.id,
+        clock.now,
+    )
+    refused = await invite(owner, "one-more@elsewhere.example")
+    assert (refused.status_code, "500 invitations within a day" in refused.text) == (400, True)
+    clock.now += timedelta(days=1, seconds=1)
+    await act_as(owner, runtime, harbor.owner)
+    assert (await invite(owner, "one-more@elsewhere.example")).status_code == 303
+
+
+async def test_the_last_owner_keeps_the_role(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, password_hash: str
+) -> None:
+    path = f"{MEMBERS}/{harbor.id_of(harbor.owner)}/role"
+    refused = await owner.post(path, data={"role": "member"})
+    assert (refused.status_code, "This is the only owner" in refused.text) == (409, True)
+    # An owner who can't sign in is none.
+    otto = await join(runtime, harbor.organization, await add_user(runtime, "otto", password_hash), Role.OWNER)
+    await runtime.pool.execute("update users set disabled_at = now() where username = 'otto'")
+    assert (await owner.post(path, data={"role": "admin"})).status_code == 409
+    await runtime.pool.execute("update users set disabled_at = null where username = 'otto'")
+    await runtime.pool.execute("update memberships set active = false where id = $1", otto)
+    assert (await owner.post(path, data={"role": "admin"})).status_code == 409
+    await runtime.pool.execute("update memberships set active = true where id = $1", otto)
+    assert (await owner.post(path, data={"role": "member"})).status_code == 303
+    assert (await owner.get(MEMBERS)).status_code == 404
+
+
+async def test_the_preview_shows_what_is_cancelled_and_the_invitees_are_told(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, book: Book, clock: MovingClock
+) -> None:
+    await book()
+    await book(ELEVEN, name="Priya Raman", email="priya@raman.example")
+    path = f"{MEMBERS}/{harbor.id_of(harbor.member)}/remove"
+    shown = await owner.get(path)
+    assert "2 bookings will be cancelled" in shown.text
+    assert "Monday 16 March, 11:00 – 11:30" in shown.text
+    assert "Jonas Okafor" in shown.text
+    answer = await owner.post(path, data=read_form(shown.text))
+    said = (await owner.get(answer.headers["location"])).text
+
+    assert "The member was removed. 2 bookings were cancelled." in said
+    assert "The list has changed" not in said
+    rows = await runtime.pool.fetch("select status, cancelled_by from bookings")
+    assert {(row["status"], row["cancelled_by"]) for row in rows} == {("CANCELLED", "organization")}
+    await work_off(runtime, clock)
+    for email in ("jonas@okafor.example", "priya@raman.example"):
+        assert any("ancel" in mail["subject"] for mail in await messages(runtime, email)), email
+
+
+async def test_what_has_changed_since_the_preview_is_said(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, book: Book
+) -> None:
+    first = await book()
+    path = f"{MEMBERS}/{harbor.id_of(harbor.member)}/remove"
+    shown = await owner.get(path)
+    await cancel(runtime, first)
+    await book(ELEVEN)
+    await book(TEN)
+    answer = await owner.post(path, data=read_form(shown.text))
+    said = (await owner.get(answer.headers["location"])).text
+
+    assert "2 bookings were cancelled" in said
+    assert "2 more were booked, 1 were cancelled or over" in said
+    assert await runtime.pool.fetchval("select count(*) from bookings where status = 'CONFIRMED'") == 0
+
+
+async def test_nothing_of_an_account_that_is_not_managed_is_shown_or_cancelled(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, book: Book
+) -> None:
+    await book(host=harbor.foreign_owner)
+    bo = await join(runtime, harbor.organization, harbor.foreign_owner)
+    shown = await owner.get(f"{MEMBERS}/{bo}/remove")
+
+    assert "Jonas Okafor" not in shown.text
+    assert "does not manage this account" in shown.text
+    assert (await owner.post(f"{MEMBERS}/{bo}/remove", data=read_form(shown.text))).status_code == 303
+    assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+async def test_a_suspended_member_comes_back(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, book: Book, *, keeps: bool
+) -> None:
+    await book()
+    await owner.post("/organization/settings/departures", data={"share": "20", **({"keeps": "on"} if keeps else {})})
+    mara = harbor.id_of(harbor.member)
+    shown = await owner.get(f"{MEMBERS}/{mara}/suspend")
+    assert ("Upcoming bookings stay" in shown.text) == keeps
+    answer = await owner.post(f"{MEMBERS}/{mara}/suspend", data=read_form(shown.text))
+    assert f"{0 if keeps else 1} booking" in (await owner.get(answer.headers["location"])).text
+    assert await state_of(owner, mara) == "Suspended"
+    assert (await owner.get("/mara/30min")).status_code == 404
+    assert await runtime.pool.fetchval("select status from bookings") == ("CONFIRMED" if keeps else "CANCELLED")
+    assert (await owner.post(f"{MEMBERS}/{mara}/reinstate")).status_code == 303
+
+    assert await state_of(owner, mara) == "Active"
+    assert (await owner.get("/mara/30min")).status_code == 200
+
+
+async def test_the_last_administrator_of_the_platform_is_not_suspended(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    ada = await join(runtime, harbor.organization, harbor.platform)
+    answer = await owner.post(f"{MEMBERS}/{ada}/suspend")
+
+    assert (answer.status_code, "This is the only administrator" in answer.text) == (409, True)
+    assert await state_of(owner, ada) == "Active"
+
+
+async def test_a_form_acts_on_the_organization_it_was_shown_for(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    await join(runtime, harbor.other, harbor.owner, Role.ADMIN)
+    shown = await owner.get(MEMBERS)
+    assert "Beacon" in shown.text.partition("<main")[2].partition('<ul class="rows">')[0]
+    switched = await owner.post("/organization/switch", data={"organization": str(harbor.organization.id)})
+    chosen = {"cookie": f"{owner.headers['cookie']}; {switched.headers['set-cookie'].partition(';')[0]}"}
+    there = await owner.get("/organization/domains", headers=chosen)
+    assert "harbor.example" in there.text
+    # Meanwhile, another tab has chosen Beacon.
+    switched = await owner.post("/organization/switch", data={"organization": str(harbor.other.id)})
+    chosen = {"cookie": f"{owner.headers['cookie']}; {switched.headers['set-cookie'].partition(';')[0]}"}
+    assert "beacon.example" in (await owner.get("/organization/domains", headers=chosen)).text
+    form = {**read_form(there.text, "/organization/domains"), "domain": "mine.example"}
+    assert (await owner.post("/organization/domains", data=form, headers=chosen)).status_code == 303
+    owned = await runtime.pool.fetchval("select organization_id from domains where domain = 'mine.example'")
+
+    assert owned == harbor.organization.id
+
+
+def read_form(page: str, action: str | None = None) -> dict[str, str]:
+    """Read the hidden fields of the form of a page that is sent to an address; by default the last one."""
+    forms = re.findall(r'<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
+    chosen = [body for target, body in forms if action is None or target == action]
+    hidden = re.findall(
+        r'<input type="hidden" name="(\w+)" value="([^"]*)">', chosen[-1] if action else "".join(chosen)
+    )
+    return {name: value for name, value in hidden if name != "csrf"}
+
+
+async def test_the_token_of_a_page_is_in_every_form(owner: httpx2.AsyncClient, harbor: Harbor) -> None:
+    shown = await owner.get(f"{MEMBERS}/{harbor.id_of(harbor.member)}")
+    owner.headers.pop("x-csrf-token")
+    data = {"csrf": read_csrf_token(shown.text), "role": "admin", "organization": str(harbor.organization.id)}
+
+    assert (await owner.post(f"{MEMBERS}/{harbor.id_of(harbor.member)}/role", data=data)).status_code == 303

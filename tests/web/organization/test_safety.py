@@ -1,0 +1,121 @@
+"""No stored text becomes markup, no form of another site is taken, and every form names its organization."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx2
+import pytest
+
+import openslot.web
+from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
+from openslot.change_log.operations import log_change
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.web.organization.routes import ORGANIZATION
+from tests.scim.test_domains import FakeResolver
+from tests.web.dashboard.conftest import Book
+from tests.web.dashboard.test_safety import CORPUS
+from tests.web.organization.conftest import Harbor, count_changes
+from tests.web.organization.driving import FORMS, fill, set_stage
+from tests.web.organization.test_statements import COSTS
+from tests.web.test_same_origin import FOREIGN
+
+TEMPLATES = Path(openslot.web.__file__).parent / "templates" / "organization"
+
+
+class Probe(HTMLParser):
+    """Notes markup that a text has become."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "xss-probe" or any(name.startswith("on") for name, _ in attrs):
+            self.found.append(tag)
+        self.found += [
+            f"{name}={value}" for name, value in attrs if name in {"href", "src"} and (value or "").startswith("java")
+        ]
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_stored_text_is_escaped_everywhere(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book, text: str
+) -> None:
+    stage = await set_stage(runtime, harbor, resolver, book)
+    await book(name=text, host=harbor.member)
+    pool = runtime.pool
+    await pool.execute("update organizations set name = $1", text)
+    await pool.execute("update users set name = $1", text)
+    await pool.execute("update scim_tokens set name = $1", text)
+    await pool.execute("update event_types set name = $1", text)
+    await pool.execute(
+        "insert into brands (id, organization_id, name, updated_at) values (gen_random_uuid(), $1, $2, now())",
+        harbor.organization.id,
+        text,
+    )
+    await pool.execute(
+        """insert into scim_requests (token_id, at, method, path, status, user_name, detail)
+        values ($1, now(), 'GET', $2, 400, $2, $2)""",
+        stage.token,
+        text,
+    )
+    async with runtime.transaction(OPERATOR) as work:
+        await log_change(
+            work,
+            NewChange(
+                action=ChangeAction.BRAND_CHANGED,
+                author=ChangeAuthor(name=text, email=text, address=text),
+                subject=text,
+                organization_id=harbor.organization.id,
+                before={"name": text},
+                after={"name": text + text, text: text},
+            ),
+        )
+    await pool.execute("update change_log set action = $1 where id = (select max(id) from change_log)", text)
+    paths = [path for path in COSTS if not path.endswith(".csv")]
+    paths += [f"/organization/members/{harbor.id_of(harbor.member)}/remove", f"/organization/members?q={text}"]
+    paths += [f"/organization/log?q={text}", f"/organization/provisioning/log?user={text}&path={text}"]
+    for path in paths:
+        answer = await owner.get(stage.path(path))
+        probe = Probe()
+        probe.feed(answer.text)
+        assert answer.status_code == 200, path
+        assert probe.found == [], path
+        assert "1337" not in answer.text, path
+
+
+async def test_what_is_typed_wrongly_is_shown_again_escaped(owner: httpx2.AsyncClient, harbor: Harbor) -> None:
+    del harbor
+    for text in CORPUS:
+        for path, field in (
+            ("/organization/members", "email"),
+            ("/organization/domains", "domain"),
+            ("/organization/settings/brand", "colour"),
+            ("/organization/settings/names", "slug"),
+        ):
+            answer = await owner.post(path, data={field: text, "name": text})
+            probe = Probe()
+            probe.feed(answer.text)
+            assert (answer.status_code, probe.found) == (400, []), (path, text)
+
+
+async def test_a_form_of_another_site_changes_nothing(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
+) -> None:
+    stage = await set_stage(runtime, harbor, resolver, book)
+    for template in FORMS:
+        for headers in FOREIGN:
+            answer = await owner.post(stage.path(template), data=fill(template), headers=headers)
+            assert answer.status_code == 403, template
+    assert await count_changes(runtime) == 0
+    assert len(FORMS) == sum("POST" in str(vars(handler)["declaration"].method) for handler in ORGANIZATION)
+
+
+@pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.html")), ids=lambda path: path.name)
+def test_every_form_names_the_organization_it_was_shown_for(template: Path) -> None:
+    if template.name in {"layout.html", "new.html"}:
+        return
+    for form in re.findall(r'<form [^>]*method="post".*?</form>', template.read_text(), re.DOTALL):
+        assert "{{ csrf_field() }}{{ ours() }}" in form, form
