@@ -95,9 +95,7 @@ PLACES = (
     ),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
     *(
-        NavigationItem(
-            path=path, name=name, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM
-        )
+        NavigationItem(path=path, name=name, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
         for path, name in (
             ("/admin/analytics", Text("Analytics")),
             ("/admin/users", Text("Users")),

@@ -13,13 +13,16 @@ from openslot.access.models import Credential
 from openslot.accounts.models import User
 from openslot.agents import operations
 from openslot.agents.roster import ROSTER
+from openslot.change_log.models import ChangeAction, ChangeAuthor
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
-from openslot.routing import Form, Response, WhenEmpty, get, post
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.admin.agents import agent_page
+from openslot.web.admin.changing import log_platform
 from openslot.web.admin.key_rows import agent_key_row
 from openslot.web.key_rows import expiry_of
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 # How long the old key stays valid, by the value that is sent.
@@ -49,7 +52,7 @@ class RotateForm(Struct, frozen=True, kw_only=True):
 
 
 @post("/admin/agents/{slug}/keys")
-async def make_agent_key(work: Work, user: User, slug: str, form: Form[AgentKeyForm]) -> Response:
+async def make_agent_key(request: Request, work: Work, user: User, slug: str, form: Form[AgentKeyForm]) -> Response:
     """Create a key and show it once, in this response."""
     if form.faults:
         return await agent_page(work, user, slug, key_form=form, status=400)
@@ -57,6 +60,7 @@ async def make_agent_key(work: Work, user: User, slug: str, form: Form[AgentKeyF
     sent = form.get()
     expires_at = expiry_of(sent.expires, now=work.now)
     key, credential = await access.create_agent_key(work, slug, name=sent.name, expires_at=expires_at)
+    await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_CREATED, slug, credential)
     return await agent_page(work, user, slug, new_key=(credential.name, key))
 
 
@@ -68,13 +72,16 @@ async def ask_to_rotate(work: Work, user: User, slug: str, key_id: UUID) -> Resp
 
 
 @post("/admin/agents/{slug}/keys/{key_id}/rotate")
-async def rotate_agent_key(work: Work, user: User, slug: str, key_id: UUID, form: Form[RotateForm]) -> Response:
+async def rotate_agent_key(
+    request: Request, work: Work, user: User, *, slug: str, key_id: UUID, form: Form[RotateForm]
+) -> Response:
     """Create a key in place of another and show it once."""
     key = await _get_active_key(work, slug, key_id)
     if form.faults:
         return _ask(work, user, slug, key, template="admin/rotate_key.html", form=form)
     kept_for = timedelta(hours=int(form.get().hours))
     made, credential = await access.rotate_credential(work, CredentialKind.AGENT_KEY, slug, key_id, kept_for=kept_for)
+    await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_ROTATED, slug, credential)
     return await agent_page(work, user, slug, new_key=(credential.name, made))
 
 
@@ -86,10 +93,17 @@ async def ask_to_deactivate(work: Work, user: User, slug: str, key_id: UUID) -> 
 
 
 @post("/admin/agents/{slug}/keys/{key_id}/deactivate")
-async def deactivate_agent_key(work: Work, user: User, slug: str, key_id: UUID) -> Response:
+async def deactivate_agent_key(request: Request, work: Work, user: User, slug: str, key_id: UUID) -> Response:
     """Deactivate a key."""
+    key = await _get_active_key(work, slug, key_id)
     await access.revoke_credential(work, CredentialKind.AGENT_KEY, slug, key_id)
+    await _log(work, author_of(request, user), ChangeAction.AGENT_KEY_DEACTIVATED, slug, key)
     return redirect(f"/admin/agents/{slug}?done=revoked#keys")
+
+
+async def _log(work: Work, author: ChangeAuthor, action: ChangeAction, slug: str, key: Credential) -> None:
+    after = {"name": key.name, "ends_in": key.last_four}
+    await log_platform(work, author, action, slug, subject_id=key.id, after=after)
 
 
 def _ask(

@@ -12,12 +12,15 @@ from openslot.agents import budget, operations, searching
 from openslot.agents.budget_rules import Spending
 from openslot.agents.models import AgentSetup, CallCounts, Level
 from openslot.agents.roster import ROSTER, SCOPES
+from openslot.change_log.models import ChangeAction
 from openslot.core.dollars import MICROS
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.admin.changing import log_platform
 from openslot.web.admin.key_rows import agent_key_row
 from openslot.web.key_rows import EXPIRIES
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 LEVELS = {
@@ -81,18 +84,36 @@ async def show_agent(request: Request, work: Work, user: User, slug: str) -> Res
 
 
 @post("/admin/agents/{slug}/level")
-async def change_level(work: Work, user: User, slug: str, form: Form[LevelForm]) -> Response:
+async def change_level(request: Request, work: Work, user: User, slug: str, form: Form[LevelForm]) -> Response:
     """Change how far an agent acts on its own."""
     if form.faults:
         return await agent_page(work, user, slug, level_form=form, status=400)
-    await operations.set_level(work, slug, Level[form.get().level])
+    agent, level = await operations.get_agent(work, slug), Level[form.get().level]
+    await operations.set_level(work, slug, level)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.AGENT_LEVEL_CHANGED,
+        slug,
+        before={"level": agent.autonomy_level.name},
+        after={"level": level.name},
+    )
     return redirect(f"/admin/agents/{slug}?done=level")
 
 
 @post("/admin/agents/{slug}/scopes")
-async def change_scopes(work: Work, user: User, slug: str, form: Form[ScopesForm]) -> Response:
+async def change_scopes(request: Request, work: Work, user: User, slug: str, form: Form[ScopesForm]) -> Response:
     """Change what an agent may do."""
-    await operations.set_scopes(work, slug, form.get().scopes)
+    agent, scopes = await operations.get_agent(work, slug), sorted(form.get().scopes)
+    await operations.set_scopes(work, slug, scopes)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.AGENT_SCOPES_CHANGED,
+        slug,
+        before={"scopes": ", ".join(sorted(agent.scopes))},
+        after={"scopes": ", ".join(scopes)},
+    )
     return redirect(f"/admin/agents/{slug}?done=scopes")
 
 

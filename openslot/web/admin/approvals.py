@@ -8,17 +8,21 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.agents import approvals
 from openslot.agents.approval_rules import PERSON, Approval, ApprovalStatus
+from openslot.agents.approvals import Verdict
 from openslot.agents.deciding import decide
 from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
+from openslot.change_log.models import ChangeAction, ChangeAuthor
 from openslot.core.errors import NotFound
 from openslot.core.text import Reason
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
+from openslot.web.admin.changing import log_platform
 from openslot.web.admin.outcomes import Outcome, describe_outcome
 from openslot.web.dashboard import phrases
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 SHOWN_DECIDED = 20
@@ -78,26 +82,36 @@ async def show_approval(work: Work, user: User, approval_id: UUID) -> Response:
 
 
 @post("/admin/approvals/{approval_id}/approve")
-async def approve_call(work: Work, user: User, approval_id: UUID) -> Response:
+async def approve_call(request: Request, work: Work, user: User, approval_id: UUID) -> Response:
     """Approve a call and carry it out for the agent."""
     try:
         verdict = await decide(work, approval_id, "approve", approver=PERSON, request_id=FROM)
     except (ApprovalRefused, NotFound) as refusal:
         return await _approval_page(work, user, approval_id, Form(faults={"form": refusal.sentence}))
+    await _log(work, author_of(request, user), ChangeAction.CALL_APPROVED, verdict)
     return redirect(f"/admin/approvals?done={'refused' if verdict.is_error else 'approved'}")
 
 
 @post("/admin/approvals/{approval_id}/reject")
-async def reject_call(work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
+async def reject_call(request: Request, work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
     """Reject a call."""
     if form.faults:
         return await _approval_page(work, user, approval_id, form)
     reason = form.get().reason.strip() or None
     try:
-        await decide(work, approval_id, "reject", approver=PERSON, request_id=FROM, reason=reason)
+        verdict = await decide(work, approval_id, "reject", approver=PERSON, request_id=FROM, reason=reason)
     except (ApprovalRefused, NotFound) as refusal:
         return await _approval_page(work, user, approval_id, form.with_faults({"form": refusal.sentence}))
+    await _log(work, author_of(request, user), ChangeAction.CALL_REJECTED, verdict, reason=reason)
     return redirect("/admin/approvals?done=rejected")
+
+
+async def _log(
+    work: Work, author: ChangeAuthor, action: ChangeAction, verdict: Verdict, *, reason: str | None = None
+) -> None:
+    tool = verdict.approval.tool if verdict.approval else None
+    after = {"tool": tool, **({"reason": reason} if reason else {})}
+    await log_platform(work, author, action, verdict.agent, subject_id=verdict.approval_id, after=after)
 
 
 async def _approval_page(work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
+from openslot.change_log.models import ChangeAction
 from openslot.core.errors import NotFound
 from openslot.core.text import LINE
 from openslot.core.work import Work
@@ -14,6 +15,8 @@ from openslot.flags import operations as flags
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.admin.changing import log_platform
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 NOTICES = {
@@ -61,17 +64,19 @@ async def show_flag(request: Request, work: Work, user: User, key: str) -> Respo
 
 
 @post("/admin/flags/{key}")
-async def toggle_flag(work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
+async def toggle_flag(request: Request, work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
     """Switch a feature on or off for everyone who has no override."""
     if form.faults:
         return redirect(f"/admin/flags/{key}")
-    enabled = form.get().enabled
-    await flags.toggle_flag(work, key, enabled=enabled == "on")
+    enabled, flag = form.get().enabled, await flags.get_flag(work, key)
+    changed = await flags.toggle_flag(work, key, enabled=enabled == "on")
+    before, after = {"enabled": flag.enabled}, {"enabled": changed.enabled}
+    await log_platform(work, author_of(request, user), ChangeAction.FLAG_SWITCHED, key, before=before, after=after)
     return redirect(f"/admin/flags/{key}?done={enabled}")
 
 
 @post("/admin/flags/{key}/overrides")
-async def set_flag_override(work: Work, user: User, key: str, form: Form[OverrideForm]) -> Response:
+async def set_flag_override(request: Request, work: Work, user: User, key: str, form: Form[OverrideForm]) -> Response:
     """Set a flag for one user."""
     if form.faults:
         return await _flag_page(work, user, key, form, status=400)
@@ -80,14 +85,22 @@ async def set_flag_override(work: Work, user: User, key: str, form: Form[Overrid
         owner = await accounts.get_user_by_email(work, sent.email.strip())
     except NotFound as refusal:
         return await _flag_page(work, user, key, form.with_faults({"email": refusal.sentence}), status=400)
-    await flags.set_override(work, key, owner.id, enabled=sent.enabled == "on")
+    found = await flags.set_override(work, key, owner.id, enabled=sent.enabled == "on")
+    after = {"user": owner.email, "enabled": found.enabled}
+    await log_platform(
+        work, author_of(request, user), ChangeAction.FLAG_SET_FOR_USER, key, subject_id=owner.id, after=after
+    )
     return redirect(f"/admin/flags/{key}?done=override")
 
 
 @post("/admin/flags/{key}/overrides/{user_id}/remove")
-async def remove_flag_override(work: Work, user: User, key: str, user_id: UUID) -> Response:
+async def remove_flag_override(request: Request, work: Work, user: User, key: str, user_id: UUID) -> Response:
     """Let a flag be for a user what it is for everyone."""
-    await flags.remove_override(work, key, user_id)
+    found = await flags.remove_override(work, key, user_id)
+    after = {"enabled": found.enabled}
+    await log_platform(
+        work, author_of(request, user), ChangeAction.FLAG_RESET_FOR_USER, key, subject_id=user_id, after=after
+    )
     return redirect(f"/admin/flags/{key}?done=removed")
 
 

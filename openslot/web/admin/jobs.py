@@ -7,14 +7,17 @@ from croniter import croniter
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.change_log.models import ChangeAction, ChangeAuthor
 from openslot.core.events import Periodic
-from openslot.core.revivals import RevivalVerdict, revive_effects
+from openslot.core.revivals import Revival, RevivalVerdict, revive_effects
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.jobs.health import PeriodicRun, UnfinishedEffect, count_effects, count_workers, list_runs, list_unfinished
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
+from openslot.web.admin.changing import log_platform
 from openslot.web.dashboard import phrases
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 MOST_DEAD = 100
@@ -79,18 +82,26 @@ async def show_jobs(request: Request, work: Work, user: User) -> Response:
 
 
 @post("/admin/jobs/effects/{effect_id}/retry", transaction="none")
-async def retry_effect(work: Work, user: User, effect_id: UUID) -> Response:
+async def retry_effect(request: Request, work: Work, user: User, effect_id: UUID) -> Response:
     """Try a dead effect again, unless a later one has taken its place."""
     revivals = await revive_effects(work, [effect_id])
+    await _log(work, author_of(request, user), str(effect_id), revivals)
     return redirect(f"/admin/jobs?done={revivals[0].verdict}" if revivals else "/admin/jobs")
 
 
 @post("/admin/jobs/effects/retry", transaction="none")
-async def retry_all_effects(work: Work, user: User) -> Response:
+async def retry_all_effects(request: Request, work: Work, user: User) -> Response:
     """Try every dead effect again, except those that a later one has replaced."""
     revivals = await revive_effects(work, None)
+    await _log(work, author_of(request, user), "*", revivals)
     queued = sum(revival.verdict is RevivalVerdict.QUEUED for revival in revivals)
     return redirect(f"/admin/jobs?done=all&tried={queued}&left={len(revivals) - queued}")
+
+
+async def _log(work: Work, author: ChangeAuthor, subject: str, revivals: list[Revival]) -> None:
+    tried = sum(revival.verdict is RevivalVerdict.QUEUED for revival in revivals)
+    async with work.transaction():
+        await log_platform(work, author, ChangeAction.EFFECTS_RETRIED, subject, after={"tried": tried})
 
 
 def _all_notice(request: Request) -> Text:

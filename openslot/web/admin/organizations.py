@@ -8,11 +8,14 @@ from msgspec import Struct
 from openslot.accounts import members, organizations
 from openslot.accounts.models import Organization, Role, User
 from openslot.accounts.plans import Plan
+from openslot.change_log.models import ChangeAction
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.admin.changing import log_platform
 from openslot.web.admin.queries import read_list_query
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 ROWS, MOST_MEMBERS = 50, 100
@@ -83,12 +86,24 @@ async def show_one_organization(request: Request, work: Work, user: User, slug: 
 
 
 @post("/admin/organizations/{slug}/plan")
-async def set_organization_plan(work: Work, user: User, slug: str, form: Form[OrganizationPlanForm]) -> Response:
+async def set_organization_plan(
+    request: Request, work: Work, user: User, slug: str, form: Form[OrganizationPlanForm]
+) -> Response:
     """Give an organization another plan, without an end."""
     if form.faults:
         return await _organization_page(work, user, slug, form)
     organization = await organizations.get_organization(work, slug)
-    await organizations.change_organization_plan(work, organization, form.get().plan)
+    plan = form.get().plan
+    await organizations.change_organization_plan(work, organization, plan)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.ORGANIZATION_PLAN_CHANGED,
+        organization.name,
+        subject_id=organization.id,
+        before={"plan": organization.plan},
+        after={"plan": plan},
+    )
     return redirect(f"/admin/organizations/{slug}?done=plan")
 
 

@@ -14,6 +14,7 @@ from openslot.web.admin.approvals import approve_call, reject_call, show_approva
 from openslot.web.admin.audit import export_audit, show_audit, verify_audit
 from openslot.web.admin.flags import remove_flag_override, set_flag_override, show_flag, show_flags, toggle_flag
 from openslot.web.admin.jobs import retry_all_effects, retry_effect, show_jobs
+from openslot.web.admin.log import export_platform_log, show_platform_log
 from openslot.web.admin.mailbox import save_attachment, save_mail_source, show_mail, show_mail_html, show_mailbox
 from openslot.web.admin.organizations import set_organization_plan, show_one_organization, show_organizations
 from openslot.web.admin.system import download_backup, make_backup, show_system
@@ -73,4 +74,6 @@ ADMINISTRATION: list[Handler] = [
     show_system,
     make_backup,
     download_backup,
+    show_platform_log,
+    export_platform_log,
 ]

@@ -10,6 +10,7 @@ from openslot import __version__
 from openslot.accounts.models import User
 from openslot.backups.create import backups_directory, create_backup
 from openslot.backups.listing import BackupFile, find_backups
+from openslot.change_log.models import ChangeAction
 from openslot.core.config import Networks, Settings, environment_name
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import NotFound, StartupError
@@ -21,6 +22,8 @@ from openslot.i18n import Text
 from openslot.routing import Request, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
+from openslot.web.admin.changing import log_platform
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import NOT_KEPT, page, redirect
 
 SECRET = frozenset({"database_url", "direct_database_url", "secret_key", "smtp_url", "chat_webhook", "metrics_token"})
@@ -63,14 +66,16 @@ async def show_system(request: Request, work: Work, user: User) -> Response:
 
 
 @post("/admin/system/backups", transaction="none")
-async def make_backup(work: Work, user: User) -> Response:
+async def make_backup(request: Request, work: Work, user: User) -> Response:
     """Create a backup on the machine that answers; the service keeps running."""
     settings = work.runtime.settings
     try:
         # Writing the archive takes a while, and other requests must not wait for it.
-        await asyncio.to_thread(lambda: asyncio.run(create_backup(settings, None)))
+        path, _ = await asyncio.to_thread(lambda: asyncio.run(create_backup(settings, None)))
     except StartupError as fault:
         return await _system_page(work, user, problem=str(fault))
+    async with work.transaction():
+        await log_platform(work, author_of(request, user), ChangeAction.BACKUP_CREATED, path.name)
     return redirect("/admin/system?done=backup#backups")
 
 

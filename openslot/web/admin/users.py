@@ -11,6 +11,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.errors import LastAdministrator
 from openslot.accounts.models import User, UserStatus
 from openslot.accounts.plans import Plan
+from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
 from openslot.core.moments import Span
 from openslot.core.text import Reason
 from openslot.core.work import Work
@@ -18,9 +19,11 @@ from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.admin.changing import NOTHING, log_platform
 from openslot.web.admin.outcomes import list_closing
 from openslot.web.admin.queries import read_list_query
 from openslot.web.dashboard import phrases
+from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 ROWS, SHOWN_ACTIVITY = 50, 20
@@ -110,32 +113,41 @@ async def show_user_account(request: Request, work: Work, user: User, user_id: U
 
 
 @post("/admin/users/{user_id}/plan")
-async def change_user_plan(work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
+async def change_user_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
     """Give a user another plan, without an end."""
     if form.faults:
         return await _user_page(work, user, user_id, form=form, status=400)
     owner = await accounts.get_user(work, user_id)
-    await accounts.change_plan(work, owner, form.get().plan)
+    changed = await accounts.change_plan(work, owner, form.get().plan)
+    fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
+    await log_user(work, author_of(request, user), ChangeAction.PLAN_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=plan")
 
 
 @post("/admin/users/{user_id}/administrator")
-async def change_administrator(work: Work, user: User, user_id: UUID, form: Form[AdminForm]) -> Response:
+async def change_administrator(
+    request: Request, work: Work, user: User, user_id: UUID, form: Form[AdminForm]
+) -> Response:
     """Make a user an administrator of the platform, or take that away."""
     if form.faults:
         return await _user_page(work, user, user_id, form=form, status=400)
     is_admin = form.get().admin == "yes"
+    owner = await accounts.get_user(work, user_id)
     try:
-        await accounts.set_admin(work, await accounts.get_user(work, user_id), is_admin=is_admin)
+        await accounts.set_admin(work, owner, is_admin=is_admin)
     except LastAdministrator as refusal:
         return await _user_page(work, user, user_id, form=form.with_faults({"admin": refusal.sentence}), status=409)
+    fields = {"before": {"administrator": owner.is_admin}, "after": {"administrator": is_admin}}
+    await log_user(work, author_of(request, user), ChangeAction.ADMINISTRATOR_CHANGED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done={'admin' if is_admin else 'not-admin'}")
 
 
 @post("/admin/users/{user_id}/sign-out")
-async def sign_user_out(work: Work, user: User, user_id: UUID) -> Response:
+async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID) -> Response:
     """Sign a user out on all devices."""
-    await access.end_sessions(work, await accounts.get_user(work, user_id))
+    owner = await accounts.get_user(work, user_id)
+    await access.end_sessions(work, owner)
+    await log_user(work, author_of(request, user), ChangeAction.USER_SIGNED_OUT, owner)
     return redirect(f"/admin/users/{user_id}?done=signed-out")
 
 
@@ -146,23 +158,45 @@ async def ask_to_disable(work: Work, user: User, user_id: UUID) -> Response:
 
 
 @post("/admin/users/{user_id}/disable")
-async def disable_account(work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
+async def disable_account(request: Request, work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
     """Close an account and cancel its upcoming bookings."""
     if form.faults:
         return await _disable_page(work, user, user_id, form)
     reason = form.get().reason.strip() or None
+    owner = await accounts.get_user(work, user_id)
     try:
-        await people.disable_user(work, await accounts.get_user(work, user_id), reason=reason)
+        cancelled = await people.disable_user(work, owner, reason=reason)
     except LastAdministrator as refusal:
         return await _disable_page(work, user, user_id, form.with_faults({"form": refusal.sentence}))
+    after = {"active": False, "reason": reason, "cancelled_bookings": cancelled}
+    await log_user(
+        work, author_of(request, user), ChangeAction.USER_DISABLED, owner, before={"active": True}, after=after
+    )
     return redirect(f"/admin/users/{user_id}?done=disabled")
 
 
 @post("/admin/users/{user_id}/enable")
-async def enable_account(work: Work, user: User, user_id: UUID) -> Response:
+async def enable_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
     """Open a closed account again."""
-    await accounts.enable_user(work, await accounts.get_user(work, user_id))
+    owner = await accounts.get_user(work, user_id)
+    await accounts.enable_user(work, owner)
+    fields = {"before": {"active": owner.disabled_at is None}, "after": {"active": True}}
+    await log_user(work, author_of(request, user), ChangeAction.USER_ENABLED, owner, **fields)
     return redirect(f"/admin/users/{user_id}?done=enabled")
+
+
+async def log_user(
+    work: Work,
+    author: ChangeAuthor,
+    action: ChangeAction,
+    owner: User,
+    *,
+    before: Fields = NOTHING,
+    after: Fields = NOTHING,
+) -> None:
+    """Write what an administrator has changed about a user."""
+    subject = f"{owner.name} <{owner.email}>"
+    await log_platform(work, author, action, subject, subject_id=owner.id, before=before, after=after)
 
 
 async def _user_page(

@@ -5,7 +5,11 @@ import re
 import httpx2
 import pytest
 
-from openslot.accounts.models import User
+from openslot.accounts import organizations
+from openslot.accounts.members import add_member
+from openslot.accounts.models import Role, User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import find_declaration
 from openslot.web.admin.routes import ADMINISTRATION
@@ -35,17 +39,20 @@ def test_the_pages_are_under_one_address_and_in_the_navigation() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), routes())
-async def test_a_stranger_is_sent_to_the_sign_in_and_a_host_finds_nothing(
-    client: httpx2.AsyncClient, runtime: Runtime, user: User, method: str, path: str
+async def test_a_stranger_is_sent_to_the_sign_in_and_a_host_or_an_owner_finds_nothing(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, method: str, path: str
 ) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        studio = await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
+        await add_member(work, studio, stranger, role=Role.OWNER)
     signed_out = await client.request(method, path)
-    client.headers.update(await open_session(runtime, user))
-    host = await client.request(method, path)
-
     assert (signed_out.status_code, signed_out.headers["location"].partition("?")[0]) == (303, "/login")
-    assert host.status_code == 404
-    assert host.text == (await client.request(method, path)).text
-    assert "Administration" not in host.text
+    for who in (user, stranger):
+        client.headers.update(await open_session(runtime, who))
+        refused = await client.request(method, path)
+
+        assert refused.status_code == 404
+        assert "Administration" not in refused.text
 
 
 async def test_the_navigation_shows_it_to_administrators_alone(

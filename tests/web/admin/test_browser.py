@@ -52,6 +52,8 @@ async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user:
         "/admin/mailbox",
         letter,
         "/admin/system",
+        "/admin/log",
+        "/admin/log?from=x",
     ]
 
 

@@ -34,6 +34,7 @@ COSTS = {
     "/admin/flags": 2,
     "/admin/flags/api_docs": 4,
     "/admin/jobs": 5,
+    "/admin/log": 2,
     "/admin/mailbox": 2,
 }
 
