@@ -1,5 +1,6 @@
 """The administration in a real browser: for axe, on a phone, and an approval by hand without scripts."""
 
+import tarfile
 from collections.abc import AsyncIterator
 
 import httpx2
@@ -114,3 +115,34 @@ async def test_an_administrator_approves_a_cancellation_and_rejects_another(
 
     states = await runtime.pool.fetch("select status from bookings order by created_at")
     assert [row["status"] for row in states] == ["CANCELLED", "CONFIRMED"]
+
+
+async def test_an_administrator_rotates_a_key_reads_the_mailbox_and_saves_a_backup(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    admin_user: User,
+    support: TestAgent,
+    places: list[str],
+) -> None:
+    page, faults = await open_page(browser, client, runtime, admin_user)
+    await page.goto("/admin/agents")
+    await page.get_by_role("link", name="Support", exact=True).click()
+    await page.get_by_role("link", name="Rotate… test").click()
+    await page.get_by_label("The old key stays valid").select_option("Not at all")
+    await page.get_by_role("button", name="Rotate this key").click()
+    key = await page.get_by_label("The new key", exact=True).input_value()
+    assert (await support.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).status_code == 401
+    assert await TestAgent(support.client, key).result("list_users")
+    await page.get_by_role("link", name="Mailbox").click()
+    await page.locator("a.booking-row").first.click()
+    letter = page.frame_locator("iframe.mail")
+    await expect(letter.get_by_text("30 minute meeting").first).to_be_visible()
+    await page.get_by_role("link", name="System").click()
+    await page.get_by_role("button", name="Create a backup").click()
+    await expect(page.get_by_role("status")).to_contain_text("The backup was created", timeout=60_000)
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download openslot-").click()
+    with tarfile.open(await (await download.value).path()) as archive:
+        assert "manifest.json" in archive.getnames()
+    assert faults == []
