@@ -1,5 +1,6 @@
 """The verbs of users; those of organizations and members have files of their own."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -115,6 +116,11 @@ async def list_users(
     return await store.list_users(
         work.db, now=work.now, search=search, plan=plan, status=status, limit=limit, offset=(page - 1) * limit
     )
+
+
+async def list_users_by_id(work: Work, ids: Sequence[UUID]) -> dict[UUID, User]:
+    """Read those of these users that there are."""
+    return await store.list_users_by_id(work.db, ids, now=work.now)
 
 
 async def list_activity(

@@ -1,6 +1,6 @@
 """All SQL of users; organizations and their members have files of their own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -125,6 +125,12 @@ async def list_users(
         None if status is None else status is UserStatus.ACTIVE,
     )
     return [to_user(row, now=now) for row in rows if row["id"] is not None], rows[0]["total"]
+
+
+async def list_users_by_id(db: Db, ids: Sequence[UUID], *, now: datetime) -> dict[UUID, User]:
+    """Look users up by id."""
+    rows = await db.fetch(f"select {USER_COLUMNS} from users u where u.id = any($1)", ids)
+    return {row["id"]: to_user(row, now=now) for row in rows}
 
 
 async def has_users(db: Db) -> bool:

@@ -11,6 +11,8 @@ from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.core.instants import iso
 
 LASTS = timedelta(minutes=15)
+# How records name an approver who is a person.
+PERSON = "administrator"
 RESULTS_KEPT = timedelta(hours=24)
 
 
@@ -36,6 +38,9 @@ class Approval(Struct, frozen=True, kw_only=True):
     approver: str | None
     created_at: datetime
     expires_at: datetime
+    reason: str | None = None
+    """Why it was rejected, if its approver has said so."""
+    decided_at: datetime | None = None
     arguments: Mapping[str, object] | None = None
     """None: they are erased."""
 
@@ -60,7 +65,8 @@ def check_same_call(approval: Approval | None, asked: AskedCall) -> Approval:
 def check_pending(approval: Approval, *, now: datetime) -> None:
     """Refuse an approval that was decided or has expired."""
     if approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}:
-        raise refuse(f"already_{approval.status}", f"The call was {approval.status} already")
+        why = f": {approval.reason}" if approval.reason else ""
+        raise refuse(f"already_{approval.status}", f"The call was {approval.status} already{why}")
     if is_expired(approval, now=now):
         raise refuse("expired", "The approval has expired. Call the tool again without approvalId to ask anew")
 

@@ -10,7 +10,8 @@ import msgspec
 from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall
 from openslot.core.db import Db, Row, count_of
 
-COLUMNS = "id, tool, requester, key_id, arguments_hash, arguments, status, approver, created_at, expires_at"
+COLUMNS = """id, tool, requester, key_id, arguments_hash, arguments, status, approver, reason, created_at, expires_at,
+decided_at"""
 # The first of the two numbers of an advisory lock.
 REQUESTS = 23
 
@@ -70,12 +71,13 @@ async def decide(
     approver: str | None,
     *,
     now: datetime,
+    reason: str | None = None,
     result: bytes | None = None,
     is_error: bool | None = None,
 ) -> bool:
     """Write the decision and erase the arguments; return False if it was decided before."""
     tag = await db.execute(
-        """update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6,
+        """update approvals set status = $2, approver = $3, decided_at = $4, result = $5, is_error = $6, reason = $7,
             arguments = null
         where id = $1 and status = 'pending'""",
         approval_id,
@@ -84,6 +86,7 @@ async def decide(
         now,
         result,
         is_error,
+        reason,
     )
     return count_of(tag) == 1
 
@@ -106,6 +109,21 @@ async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, lim
         and ($1::uuid[] is null or id = any($1)) order by created_at, id limit $3""",
         ids,
         now,
+        limit,
+    )
+    return [to_approval(row) for row in rows]
+
+
+async def find(db: Db, approval_id: UUID) -> Approval | None:
+    """Look an approval up."""
+    row = await db.fetchrow(f"select {COLUMNS} from approvals where id = $1", approval_id)
+    return to_approval(row) if row else None
+
+
+async def list_decided(db: Db, *, limit: int) -> list[Approval]:
+    """List approvals that were decided or have expired, the last first."""
+    rows = await db.fetch(
+        f"""select {COLUMNS} from approvals where status <> 'pending' order by created_at desc, id desc limit $1""",
         limit,
     )
     return [to_approval(row) for row in rows]

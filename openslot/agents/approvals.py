@@ -13,6 +13,7 @@ from openslot.agents import approval_rules as rules
 from openslot.agents import approval_store as store
 from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall, refuse
 from openslot.agents.canonical import OF_THE_GATES, hash_arguments
+from openslot.agents.errors import ApprovalNotFound
 from openslot.agents.events import ApprovalDecided, ApprovalRequested
 from openslot.agents.models import Agent, Caller, Level, ToolCall
 from openslot.agents.registry import Tool
@@ -110,9 +111,9 @@ async def claim(work: Work, tool: Tool, approval: Approval, *, approver: str) ->
     )
 
 
-async def reject(work: Work, tool: Tool, approval: Approval, *, approver: str) -> Verdict:
-    """Reject a call that waits; the verdict has the result that its approver gets."""
-    await store.decide(work.db, approval.id, ApprovalStatus.REJECTED, approver, now=work.now)
+async def reject(work: Work, tool: Tool, approval: Approval, *, approver: str, reason: str | None = None) -> Verdict:
+    """Reject a call that waits; the verdict has the result that its approver gets, and its requester is told why."""
+    await store.decide(work.db, approval.id, ApprovalStatus.REJECTED, approver, now=work.now, reason=reason)
     await _tell(work, approval, "rejected", approver=approver)
     return Verdict(
         status="rejected",
@@ -145,6 +146,19 @@ async def expire(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
 async def list_pending(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
     """List the calls that wait for a decision, oldest first."""
     return await store.list_pending(work.db, None, now=work.now, limit=limit)
+
+
+async def get_approval(work: Work, approval_id: UUID) -> Approval:
+    """Read one approval, whatever became of it."""
+    found = await store.find(work.db, approval_id)
+    if found is None:
+        raise ApprovalNotFound
+    return found
+
+
+async def list_decided(work: Work, *, limit: int = AT_ONCE) -> list[Approval]:
+    """List the calls that were decided about or have expired, the last first."""
+    return await store.list_decided(work.db, limit=limit)
 
 
 async def pending(work: Work, ids: Sequence[UUID]) -> dict[UUID, dict[str, object]]:

@@ -17,7 +17,15 @@ from openslot.core.ids import new_id
 from openslot.core.work import Work
 
 
-async def decide(work: Work, approval_id: UUID, decision: Decision, *, approver: str, request_id: str) -> Verdict:
+async def decide(
+    work: Work,
+    approval_id: UUID,
+    decision: Decision,
+    *,
+    approver: str,
+    request_id: str,
+    reason: str | None = None,
+) -> Verdict:
     """Approve a call and carry it out for its requester, or reject it; the verdict has what it answered.
 
     It belongs in one transaction, so that decision, effect and record are committed together.
@@ -27,7 +35,7 @@ async def decide(work: Work, approval_id: UUID, decision: Decision, *, approver:
     call = ToolCall(id=new_id(), caller=_name_requester(approval), request_id=request_id)
     recorder = Recorder(work.runtime, call, name=tool.name, tool=tool, given=given)
     if decision == "reject":
-        verdict, refusal = await approvals.reject(work, tool, approval, approver=approver), None
+        verdict, refusal = await approvals.reject(work, tool, approval, approver=approver, reason=reason), None
     else:
         verdict = await approvals.claim(work, tool, approval, approver=approver)
         verdict, refusal = await _carry_out(work, call, tool, given, verdict=verdict, recorder=recorder)

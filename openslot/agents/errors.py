@@ -6,6 +6,7 @@ from typing import ClassVar
 from openslot.access.keys import AGENTS
 from openslot.agents.models import AuditStatus
 from openslot.core.errors import Forbidden, NotFound, Refusal
+from openslot.i18n import Text
 
 
 class GateRefusal(Refusal):
@@ -28,6 +29,15 @@ class AgentNotFound(NotFound):
 
     def __init__(self) -> None:
         super().__init__(f"No agent has this name; the agents are {', '.join(AGENTS)}")
+
+
+class ApprovalNotFound(NotFound):
+    """No approval has this id, or it was decided so long ago that it is deleted."""
+
+    code = "approval_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This approval does not exist any more"))
 
 
 class ForeignOrigin(Forbidden):

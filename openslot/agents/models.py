@@ -53,6 +53,13 @@ class AgentSetup(Struct, frozen=True, kw_only=True):
     active_keys: int
 
 
+class CallCounts(Struct, frozen=True, kw_only=True):
+    """How many calls an agent has made, and how many of them were refused or failed."""
+
+    all: int = 0
+    failed: int = 0
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """The agent behind a request, and the key that it used."""
 

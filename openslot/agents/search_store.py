@@ -7,12 +7,15 @@ import msgspec
 from msgspec import Struct
 
 from openslot.agents.audit_store import COLUMNS, to_record
-from openslot.agents.models import CallRecord
+from openslot.agents.models import AuditStatus, CallCounts, CallRecord
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
 
 EVENT_COLUMNS = "e.id, e.no, e.type, e.at, e.actor, e.tenant_id, e.subject_kind, e.subject_id"
+
+# How calls end that nobody has refused and that have not failed.
+GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
 
 
 class RecordedEvent(Struct, frozen=True, kw_only=True):
@@ -48,6 +51,17 @@ async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) ->
     page = asked.add_page(offset=offset, limit=limit)
     statement = f"select {COLUMNS} from agent_calls {asked} order by at desc, id desc {page}"
     return [to_record(row) for row in await db.fetch(statement, *asked.values)]
+
+
+async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
+    """Count calls by agent."""
+    rows = await db.fetch(
+        """select agent, count(*) as every, count(*) filter (where status <> all($2)) as failed
+        from agent_calls where at >= $1 group by agent""",
+        since,
+        GOOD,
+    )
+    return {row["agent"]: CallCounts(all=row["every"], failed=row["failed"]) for row in rows}
 
 
 async def list_events(db: Db, wanted: AuditFilter, *, offset: int, limit: int) -> list[RecordedEvent]:

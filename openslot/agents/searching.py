@@ -1,7 +1,9 @@
 """Searching the audit records."""
 
+from datetime import datetime
+
 from openslot.agents import search_store as store
-from openslot.agents.models import CallRecord
+from openslot.agents.models import CallCounts, CallRecord
 from openslot.agents.search_store import AuditFilter
 from openslot.core.work import Work
 
@@ -9,3 +11,14 @@ from openslot.core.work import Work
 async def list_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> list[CallRecord]:
     """List the calls on a page, newest first."""
     return await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit)
+
+
+async def list_page(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[CallRecord], bool]:
+    """List the calls on a page, newest first, and tell whether there is another page."""
+    found = await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
+    return found[:limit], len(found) > limit
+
+
+async def count_calls(work: Work, *, since: datetime) -> dict[str, CallCounts]:
+    """Count the calls of each agent since a moment; those that wait for an approval have not failed."""
+    return await store.count_calls(work.db, since=since)

@@ -59,3 +59,25 @@ class Funnel(Struct, frozen=True, kw_only=True):
     """Every step, in order, those that nobody has taken too."""
     days: tuple[FunnelCount, ...]
     """Only what was taken, the first day first."""
+
+
+class DayOfPlatform(Struct, frozen=True, kw_only=True):
+    """What happened on the whole platform on one day, in UTC."""
+
+    on: date
+    bookings: int = 0
+    """Made on this day, also those that were cancelled later."""
+    mail_sent: int = 0
+    mail_failed: int = 0
+    webhooks_delivered: int = 0
+    webhooks_failed: int = 0
+    """Tries that failed; each may have been repeated."""
+    spent_micros: int = 0
+    """By all agents together."""
+
+
+class SourceCount(Struct, frozen=True, kw_only=True):
+    """How many visits of public pages came from one source."""
+
+    source: str
+    views: int

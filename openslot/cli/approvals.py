@@ -6,7 +6,7 @@ import msgspec
 import typer
 
 from openslot.agents import approvals, emails
-from openslot.agents.approval_rules import Approval
+from openslot.agents.approval_rules import PERSON, Approval
 from openslot.agents.approvals import Decision, Verdict
 from openslot.agents.deciding import decide
 from openslot.agents.email_store import AgentEmail
@@ -17,7 +17,6 @@ from openslot.core.work import Work
 
 app = typer.Typer(help="Agents' calls that wait for an approval.", no_args_is_help=True, add_completion=False)
 
-PERSON = "administrator"
 ApprovalId = Annotated[str, typer.Argument(help="The approval's id, as in `agent approvals list`")]
 
 

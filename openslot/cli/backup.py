@@ -1,36 +1,20 @@
 """backup …: create, restore and list backups."""
 
 import asyncio
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from msgspec import Struct
 
-from openslot.backups.archive import Manifest, read_backup, read_manifest
-from openslot.backups.create import backups_directory, create_backup
+from openslot.backups.archive import read_backup
+from openslot.backups.create import create_backup
+from openslot.backups.listing import describe_backup, find_backups
 from openslot.backups.restore import check_known, restore_backup
 from openslot.cli.database import database
 from openslot.cli.environment import settings
 from openslot.cli.output import AsJson, console, print_json, print_table
-from openslot.core.config import Settings
-from openslot.core.errors import StartupError
 
 app = typer.Typer(help="Backups.", no_args_is_help=True, add_completion=False)
-
-
-class ShownBackup(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A backup as scripts see it."""
-
-    file: Path
-    size: int
-    created_at: datetime | None = None
-    version: str | None = None
-    tables: int | None = None
-    rows: int | None = None
-    has_secret_key: bool | None = None
-    fault: str | None = None
 
 
 @app.command("create")
@@ -41,7 +25,7 @@ def create(
     """Create a backup in one file. The service can keep running."""
     with database(settings()) as ready:
         path, manifest = asyncio.run(create_backup(ready, to))
-    made = _shown(path, manifest)
+    made = describe_backup(path, manifest)
     if as_json:
         print_json(made)
         return
@@ -76,29 +60,3 @@ def list_backups(as_json: AsJson = False) -> None:
     rows = [(b.file, b.created_at, f"{b.size / 1e6:.1f} MB", b.version, b.rows, b.fault or "ok") for b in found]
     columns = ("File", "Made", "Size", "Version", "Rows", "State")
     print_table(columns, rows, nothing="No backups yet. Create one: openslot backup create")
-
-
-def find_backups(chosen: Settings) -> list[ShownBackup]:
-    """List the backups in the data directory, newest first; unreadable ones are marked."""
-    files = sorted(backups_directory(chosen).glob("*.tar"), reverse=True)
-    found = [_read(path) for path in files]
-    return sorted(found, key=lambda backup: backup.created_at.timestamp() if backup.created_at else 0, reverse=True)
-
-
-def _read(path: Path) -> ShownBackup:
-    try:
-        return _shown(path, read_manifest(path))
-    except StartupError:
-        return ShownBackup(file=path, size=path.stat().st_size, fault="damaged")
-
-
-def _shown(path: Path, manifest: Manifest) -> ShownBackup:
-    return ShownBackup(
-        file=path,
-        size=path.stat().st_size,
-        created_at=manifest.created_at,
-        version=manifest.version,
-        tables=len(manifest.rows),
-        rows=sum(manifest.rows.values()),
-        has_secret_key=manifest.has_secret_key,
-    )

@@ -6,10 +6,10 @@ from collections import Counter
 
 import typer
 
-from openslot.cli.finding import Finding, FindingState, ok, problem, warning
 from openslot.cli.output import AsJson, console, print_json
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
+from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 
 app = typer.Typer(add_completion=False)
 
@@ -31,8 +31,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 def examine() -> list[Finding]:
     """Check settings, machine and database, in this order; each needs the one before."""
-    from openslot.cli.doctor_machine import find_unknown_variables, look_at_machine
     from openslot.cli.environment import settings
+    from openslot.doctor.machine import find_unknown_variables, look_at_machine
 
     findings = [find_unknown_variables()]
     try:
@@ -46,8 +46,9 @@ def examine() -> list[Finding]:
 def _look_inside(chosen: Settings) -> list[Finding]:
     """Check the database; an embedded one that is not running is started and stopped again."""
     from openslot.cli.database import database
-    from openslot.cli.doctor_database import look_at_database
     from openslot.core.embedded import find_server, has_cluster, has_owner
+    from openslot.doctor.database import look_at_database
+    from openslot.wiring import WIRING
 
     is_embedded = chosen.database_url is None
     if is_embedded and not has_cluster(chosen.data_dir):
@@ -55,7 +56,7 @@ def _look_inside(chosen: Settings) -> list[Finding]:
     is_asleep = is_embedded and find_server(chosen.data_dir) is None
     try:
         with database(chosen) as ready:
-            return asyncio.run(look_at_database(ready, is_asleep=is_asleep))
+            return asyncio.run(look_at_database(ready, WIRING, is_asleep=is_asleep))
     except StartupError as fault:
         mend = "See postgres.log in the data directory" if is_embedded else "Correct DATABASE_URL, or start the server"
         is_tried_on = is_embedded and has_owner(chosen.data_dir)

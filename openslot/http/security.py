@@ -15,6 +15,14 @@ PAGE_POLICY = (
 # Booking pages, and no others, may be shown inside the pages of other sites.
 FRAMED_POLICY = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors *")
 
+# The page of a mail shows its HTML in a frame.
+FRAMING_POLICY = PAGE_POLICY + b"; frame-src 'self'"
+# As a mail program shows it: with its own styles, without scripts or anything from elsewhere, and shut in its frame.
+MAIL_POLICY = (
+    b"default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'; base-uri 'none'; "
+    b"form-action 'none'; sandbox"
+)
+
 
 def api_headers(settings: Settings) -> RawHeaders:
     """Return the headers for responses that no browser should show, frame or store."""

@@ -42,6 +42,8 @@ class PeriodicRun(Struct, frozen=True, kw_only=True):
 
     name: str
     started_at: datetime
+    lateness_ms: int
+    """How long after it was due it began."""
     status: Literal["running", "ok", "failed"]
     result: str | None
 

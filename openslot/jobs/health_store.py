@@ -26,7 +26,7 @@ select reaction, count(*) as waiting from (
     union all select reaction from effects where state = 'waiting') e
 where reaction <> all($1::text[]) group by reaction order by reaction"""
 COUNT_WORKERS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
-LIST_RUNS = "select name, started_at, status, result from periodic_runs order by name"
+LIST_RUNS = "select name, started_at, lateness_ms, status, result from periodic_runs order by name"
 
 
 async def list_unfinished(db: Db, state: str | None, *, limit: int) -> list[Row]:

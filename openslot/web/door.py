@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from openslot.access.door import enter_with_session
 from openslot.access.models import Entry
 from openslot.core.config import Settings
-from openslot.core.errors import Forbidden, Refusal, Unauthorized
+from openslot.core.errors import Forbidden, NotFound, Refusal, Unauthorized
 from openslot.core.work import Runtime
 from openslot.http.doors import Door, Exchange, Headers, enter_freely
 from openslot.http.forms import FORMS
@@ -61,6 +61,17 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             check=check_form,
         ),
+        # Whoever is not an administrator of the platform sees what is at an address where nothing is.
+        Door(
+            name="administration",
+            prefixes=("/admin",),
+            enter=_enter,
+            refuse=refuse_with_page,
+            media_types=FORMS,
+            write=write_page,
+            headers=headers,
+            check=check_administrator,
+        ),
         # Mail programs send the form that unsubscribes, without a cookie and from anywhere; the link is the credential.
         Door(
             name="unsubscribe",
@@ -103,6 +114,15 @@ def ask_to_sign_in(request: Request) -> Response:
     """Redirect a visitor without a session to the sign-in, and afterwards back to the requested page."""
     wanted = request.path if request.method in SAFE else "/"
     return redirect(f"/login?next={quote(wanted)}")
+
+
+def check_administrator(exchange: Exchange) -> None:
+    """Refuse everyone but administrators of the platform."""
+    if exchange.user is None:
+        raise Unauthorized
+    if not exchange.user.is_admin:
+        raise NotFound
+    check_form(exchange)
 
 
 def check_form(exchange: Exchange) -> None:

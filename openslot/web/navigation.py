@@ -18,6 +18,8 @@ class NavigationGroup(StrEnum):
     """In the navigation of every page."""
     SETTINGS = "settings"
     """In the tabs of the settings, which the navigation shows as one item."""
+    ADMINISTRATION = "administration"
+    """In the navigation, below the heading “Administration”."""
     ORGANIZATION = "organization"
     """In the navigation, below the heading “Organization”."""
     PALETTE = "palette"
@@ -34,6 +36,8 @@ class NavigationAudience(StrEnum):
     """Those who belong to an organization and look after none."""
     FOUNDERS = "founders"
     """Those who belong to none and may create one."""
+    PLATFORM = "platform"
+    """Administrators of the platform."""
 
 
 class NavigationItem(Struct, frozen=True, kw_only=True):
@@ -118,6 +122,22 @@ PLACES = (
         audience=NavigationAudience.FOUNDERS,
     ),
     NavigationItem(path="/help", name=Text("Keyboard shortcuts")),
+    *(
+        NavigationItem(path=path, name=name, group=NavigationGroup.ADMINISTRATION, audience=NavigationAudience.PLATFORM)
+        for path, name in (
+            ("/admin/analytics", Text("Analytics")),
+            ("/admin/users", Text("Users")),
+            ("/admin/organizations", Text("Organizations")),
+            ("/admin/agents", Text("Agents")),
+            ("/admin/approvals", Text("Approvals")),
+            ("/admin/audit", Text("Tool audit")),
+            ("/admin/flags", Text("Feature flags")),
+            ("/admin/jobs", Text("Jobs")),
+            ("/admin/mailbox", Text("Mailbox")),
+            ("/admin/system", Text("System")),
+            ("/admin/log", Text("Change log of the platform")),
+        )
+    ),
 )
 SHORTCUTS = (
     Shortcut(keys=(Text("Ctrl"), "K"), name=Text("Find a page or an action")),
@@ -140,4 +160,6 @@ def list_places(entry: Entry) -> list[NavigationItem]:
         audiences.add(NavigationAudience.MEMBERS)
     elif entry.user is not None and may_create_organization(entry.user):
         audiences.add(NavigationAudience.FOUNDERS)
+    if entry.user is not None and entry.user.is_admin:
+        audiences.add(NavigationAudience.PLATFORM)
     return [place for place in PLACES if place.audience in audiences]

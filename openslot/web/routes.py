@@ -2,6 +2,7 @@
 
 from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
+from openslot.web.admin.routes import ADMINISTRATION
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
 from openslot.web.booking_page.event_type import book, show_event_type
 from openslot.web.booking_page.host import show_host
@@ -34,6 +35,7 @@ PAGES = Mount(
     prefix="",
     handlers=[
         *DASHBOARD,
+        *ADMINISTRATION,
         *ORGANIZATION,
         show_login,
         log_in,

@@ -14,8 +14,16 @@ from openslot.backups.archive import private_file
 from openslot.bookings.models import BookingWanted, Invitee
 from openslot.bookings.operations import create_booking
 from openslot.cli.doctor import examine
-from openslot.cli.doctor_database import look_at_database
-from openslot.cli.doctor_machine import (
+from openslot.core.actor import PUBLIC
+from openslot.core.config import Settings, load_settings
+from openslot.core.ids import new_id
+from openslot.core.key_file import KEY_FILE
+from openslot.core.secrets import load_secrets
+from openslot.core.work import Runtime
+from openslot.core.zones import at_second
+from openslot.doctor.database import look_at_database
+from openslot.doctor.finding import Finding, FindingState
+from openslot.doctor.machine import (
     find_unknown_variables,
     look_at_address,
     look_at_backups,
@@ -24,14 +32,7 @@ from openslot.cli.doctor_machine import (
     look_at_proxies,
     look_at_space,
 )
-from openslot.cli.finding import Finding, FindingState
-from openslot.core.actor import PUBLIC
-from openslot.core.config import Settings, load_settings
-from openslot.core.ids import new_id
-from openslot.core.key_file import KEY_FILE
-from openslot.core.secrets import load_secrets
-from openslot.core.work import Runtime
-from openslot.core.zones import at_second
+from openslot.wiring import WIRING
 
 NOW = datetime(2026, 11, 15, 3, 15, tzinfo=UTC)
 
@@ -120,7 +121,7 @@ async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
 
 
 async def inside(settings: Settings, *, is_asleep: bool = False) -> dict[str, Finding]:
-    return {finding.name: finding for finding in await look_at_database(settings, is_asleep=is_asleep)}
+    return {finding.name: finding for finding in await look_at_database(settings, WIRING, is_asleep=is_asleep)}
 
 
 async def change(settings: Settings, *statements: str) -> None:
@@ -151,7 +152,7 @@ async def test_what_stands_still_is_found(settings: Settings) -> None:
         """insert into periodic_runs (name, expression, due_at, started_at, lateness_ms, status, result)
            values ('queue.tidy', '* * * * *', now(), now(), 0, 'failed', 'OSError: the disk is full')""",
     )
-    found = await look_at_database(settings, is_asleep=False)
+    found = await look_at_database(settings, WIRING, is_asleep=False)
     told = {(finding.name, finding.meaning.partition(" ")[0], finding.mend) for finding in found}
     assert ("worker", "No", "openslot worker") in told
     assert ("effects", "1", "openslot worker") in told

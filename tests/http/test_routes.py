@@ -38,6 +38,10 @@ WITHOUT = {
     "/event-types/new/preview",
     "/event-types/{event_type_id}/preview",
     "/welcome/calendar",
+    "/admin/audit/verify",
+    "/admin/jobs/effects/{effect_id}/retry",
+    "/admin/jobs/effects/retry",
+    "/admin/system/backups",
     "/api/admin/agent-mcp",
     # These ask a calendar's server.
     "/settings/calendars/connect",

@@ -162,9 +162,11 @@ async def fail_mail(work: Work, mail_id: UUID, error: str) -> None:
     await store.fail_mail(work.db, mail_id, error[:1000])
 
 
-async def list_mail(work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int) -> list[KeptMail]:
+async def list_mail(
+    work: Work, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int = 0
+) -> list[KeptMail]:
     """List mails, newest first."""
-    return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit)
+    return await store.list_mail(work.db, recipient=recipient, booking_id=booking_id, limit=limit, offset=offset)
 
 
 async def get_mail(work: Work, mail_id: UUID) -> tuple[KeptMail, bytes | None]:

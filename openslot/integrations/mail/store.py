@@ -51,7 +51,7 @@ on conflict (id) do update set status = 'failed', error = excluded.error where m
 LISTED = f"""
 select {COLUMNS} from mail_messages
 where ($1::text is null or lower(recipient) = lower($1)) and ($2::uuid is null or booking_id = $2)
-order by created_at desc, id desc limit $3"""
+order by created_at desc, id desc limit $3 offset $4"""
 
 # A try whose worker died has left no result, so the effect's state tells how it ended.
 ABANDONED = """
@@ -133,9 +133,11 @@ async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
     await db.execute("update mail_messages set content = $2 where id = $1", mail_id, sealed)
 
 
-async def list_mail(db: Db, *, recipient: str | None, booking_id: UUID | None, limit: int) -> list[KeptMail]:
+async def list_mail(
+    db: Db, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int
+) -> list[KeptMail]:
     """List mails, newest first."""
-    return [to_mail(row) for row in await db.fetch(LISTED, recipient, booking_id, limit)]
+    return [to_mail(row) for row in await db.fetch(LISTED, recipient, booking_id, limit, offset)]
 
 
 async def find_mail(db: Db, mail_id: UUID) -> tuple[KeptMail, bytes | None] | None:

@@ -73,7 +73,7 @@ async def show_log(request: Request, work: Work, user: User) -> Response:
         own,
         here=HERE,
         status=400 if days.form.faults else 200,
-        rows=[_row(each, user, work) for each in found[:ROWS]],
+        rows=[describe_change(each, user, work) for each in found[:ROWS]],
         form=days.form,
         actions=ACTIONS,
         days_kept=work.runtime.settings.keep_changes_days,
@@ -128,7 +128,8 @@ def _join(fields: Any, locale: Locale) -> str:
     return "; ".join(f"{name}: {value}" for name, value in said)
 
 
-def _row(change: LoggedChange, user: User, work: Work) -> ChangeRow:
+def describe_change(change: LoggedChange, user: User, work: Work) -> ChangeRow:
+    """Describe a change as a line of the page."""
     return ChangeRow(
         when=phrases.at(change.at, user.zone, now=work.now),
         change=change,

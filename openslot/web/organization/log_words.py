@@ -29,6 +29,26 @@ ACTIONS: dict[str, Text] = {
     ChangeAction.DOMAIN_VERIFIED: Text("Domain verified"),
     ChangeAction.DOMAIN_REMOVED: Text("Domain removed"),
 }
+PLATFORM_ACTIONS: dict[str, Text] = {
+    ChangeAction.PLAN_CHANGED: Text("Plan of a user changed"),
+    ChangeAction.USER_DISABLED: Text("User disabled"),
+    ChangeAction.USER_ENABLED: Text("User enabled"),
+    ChangeAction.USER_SIGNED_OUT: Text("User signed out everywhere"),
+    ChangeAction.ADMINISTRATOR_CHANGED: Text("Administrator changed"),
+    ChangeAction.ORGANIZATION_PLAN_CHANGED: Text("Plan of an organization changed"),
+    ChangeAction.AGENT_LEVEL_CHANGED: Text("Level of an agent changed"),
+    ChangeAction.AGENT_SCOPES_CHANGED: Text("Scopes of an agent changed"),
+    ChangeAction.AGENT_KEY_CREATED: Text("Agent key created"),
+    ChangeAction.AGENT_KEY_ROTATED: Text("Agent key rotated"),
+    ChangeAction.AGENT_KEY_DEACTIVATED: Text("Agent key deactivated"),
+    ChangeAction.CALL_APPROVED: Text("Call of an agent approved"),
+    ChangeAction.CALL_REJECTED: Text("Call of an agent rejected"),
+    ChangeAction.FLAG_SWITCHED: Text("Feature switched"),
+    ChangeAction.FLAG_SET_FOR_USER: Text("Feature set for a user"),
+    ChangeAction.FLAG_RESET_FOR_USER: Text("Feature reset for a user"),
+    ChangeAction.EFFECTS_RETRIED: Text("Failed effects tried again"),
+    ChangeAction.BACKUP_CREATED: Text("Backup created"),
+}
 FIELDS: dict[str, Text] = {
     "name": Text("Name"),
     "slug": Text("Short name"),
@@ -43,6 +63,14 @@ FIELDS: dict[str, Text] = {
     "keeps_bookings": Text("Keep bookings"),
     "departure_share": Text("Share of members, in per cent"),
     "cancelled_bookings": Text("Cancelled bookings"),
+    "administrator": Text("Administrator"),
+    "level": Text("Level"),
+    "scopes": Text("Scopes"),
+    "reason": Text("Reason"),
+    "tool": Text("Tool"),
+    "enabled": Text("On"),
+    "user": Text("User"),
+    "tried": Text("Tried again"),
 }
 NAMED: dict[tuple[str, str], Text] = {
     **{("role", role): name for role, name in ROLES.items()},
@@ -53,7 +81,7 @@ EMPTY = "\u2013"
 
 def name_action(change: LoggedChange) -> str:
     """Say what was done; an action of a newer version is shown as it is."""
-    return ACTIONS.get(change.action, change.action)
+    return ACTIONS.get(change.action) or PLATFORM_ACTIONS.get(change.action, change.action)
 
 
 def list_fields(change: LoggedChange, user: User) -> list[tuple[str, object, object]]:

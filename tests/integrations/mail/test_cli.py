@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.cli.commands import app
-from openslot.cli.doctor_mail import look_at_mail
-from openslot.cli.finding import FindingState
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid, NotFound
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
+from openslot.doctor.finding import FindingState
+from openslot.doctor.mail import look_at_mail
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import Book, mails, messages, part, read_message, work_off
 from tests.integrations.mail.smtp_server import smtp_server

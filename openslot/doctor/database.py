@@ -8,16 +8,17 @@ from croniter import croniter
 
 from openslot.accounts.operations import count_users
 from openslot.bookings.operations import list_without_time
-from openslot.cli.finding import Finding, FindingState, ok, problem, warning
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
 from openslot.core.data_keys import opens_all
 from openslot.core.direct import connect, direct_url, read_clock
 from openslot.core.errors import StartupError
+from openslot.core.events import Wiring
 from openslot.core.instants import iso
 from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import ahead_migrations, missing_migrations
 from openslot.core.secrets import load_secrets
+from openslot.doctor.finding import Finding, FindingState, ok, problem, warning
 from openslot.jobs.health import PeriodicRun, count_effects, count_late, count_unknown, count_workers, list_runs
 
 LATE_AFTER = timedelta(minutes=5)
@@ -25,7 +26,7 @@ CLOCKS_MAY_DIFFER = timedelta(seconds=2)
 CLOCKS_MUST_NOT_DIFFER = timedelta(seconds=30)
 
 
-async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding]:
+async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool) -> list[Finding]:
     """Check everything in the database, without changing anything."""
     connection = await connect(direct_url(chosen))
     try:
@@ -36,7 +37,7 @@ async def look_at_database(chosen: Settings, *, is_asleep: bool) -> list[Finding
         findings.append(shape)
         if shape.state is not FindingState.PROBLEM:
             findings += await _look_at_seals(connection, chosen)
-            findings += [finding async for finding in _look_at_life(connection, is_asleep=is_asleep)]
+            findings += [finding async for finding in _look_at_life(connection, wiring, is_asleep=is_asleep)]
         return findings
     finally:
         await connection.close()
@@ -90,7 +91,7 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
     return [problem("seals", meaning, "Restore the key from a backup: tar xf BACKUP secret.key")]
 
 
-async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> AsyncIterator[Finding]:
+async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_asleep: bool) -> AsyncIterator[Finding]:
     now = await read_clock(connection)
     workers = await count_workers(connection, now=now)
     if workers:
@@ -103,17 +104,17 @@ async def _look_at_life(connection: asyncpg.Connection, *, is_asleep: bool) -> A
             "No worker has reported for 30 seconds: nothing that was deferred is done.",
             "openslot worker",
         )
-    for finding in await _look_at_effects(connection, now):
+    for finding in await _look_at_effects(connection, wiring, now):
         yield finding
-    yield await _look_at_periodic(connection, now, is_running=bool(workers))
+    yield await _look_at_periodic(connection, wiring, now, is_running=bool(workers))
     yield await _look_at_bookings(connection, now)
     yield await _look_at_people(connection)
 
 
-async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> list[Finding]:
+async def _look_at_effects(connection: asyncpg.Connection, wiring: Wiring, now: datetime) -> list[Finding]:
     late = await count_late(connection, due_before=now - LATE_AFTER)
     dead = (await count_effects(connection, now=now)).dead
-    found = await _look_at_unknown(connection)
+    found = await _look_at_unknown(connection, wiring)
     if late:
         found.append(warning("effects", f"{late} are more than 5 minutes late.", "openslot worker"))
     if dead:
@@ -122,10 +123,8 @@ async def _look_at_effects(connection: asyncpg.Connection, now: datetime) -> lis
     return found or [ok("effects", "No effect is late or dead.")]
 
 
-async def _look_at_unknown(connection: asyncpg.Connection) -> list[Finding]:
-    from openslot.wiring import WIRING
-
-    unknown = await count_unknown(connection, [reaction.name for reaction in WIRING.reactions])
+async def _look_at_unknown(connection: asyncpg.Connection, wiring: Wiring) -> list[Finding]:
+    unknown = await count_unknown(connection, [reaction.name for reaction in wiring.reactions])
     if not unknown:
         return []
     told = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
@@ -133,10 +132,10 @@ async def _look_at_unknown(connection: asyncpg.Connection) -> list[Finding]:
     return [warning("effects", meaning, "Start a worker of the newer version")]
 
 
-async def _look_at_periodic(connection: asyncpg.Connection, now: datetime, *, is_running: bool) -> Finding:
-    from openslot.wiring import WIRING
-
-    wanted = {periodic.name: periodic.expression for periodic in WIRING.periodic}
+async def _look_at_periodic(
+    connection: asyncpg.Connection, wiring: Wiring, now: datetime, *, is_running: bool
+) -> Finding:
+    wanted = {periodic.name: periodic.expression for periodic in wiring.periodic}
     runs = [run for run in await list_runs(connection) if run.name in wanted]
     failed = [f"{run.name} at {iso(run.started_at)}: {run.result}" for run in runs if run.status == "failed"]
     late = [run.name for run in runs if is_running and now - _next(run, wanted[run.name]) > LATE_AFTER]

@@ -3,17 +3,16 @@
 import asyncio
 from datetime import timedelta
 
-from openslot.cli.finding import Finding, ok, problem
 from openslot.core.config import Settings
+from openslot.doctor.finding import Finding, ok, problem
+from openslot.integrations.mail.ports import MailDeferred
+from openslot.integrations.mail.smtp import SmtpMailer
 
 PATIENCE = timedelta(seconds=10)
 
 
 def look_at_mail(chosen: Settings) -> Finding:
     """Check whether mail can be sent: connect to the server and log in, without sending anything."""
-    from openslot.integrations.mail.ports import MailDeferred
-    from openslot.integrations.mail.smtp import SmtpMailer
-
     if chosen.smtp_url is None and chosen.sign_up == "open":
         return problem("mail", "Anyone may sign up, but no mail with the link is sent.", "Set OPENSLOT_SMTP_URL")
     if chosen.smtp_url is None:

@@ -12,15 +12,16 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
-from openslot.cli.doctor_mail import look_at_mail
-from openslot.cli.doctor_oidc import look_at_oidc
-from openslot.cli.finding import Finding, ok, problem, warning
+from openslot.backups.listing import find_backups
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE
 from openslot.core.secrets import Secrets
+from openslot.doctor.finding import Finding, ok, problem, warning
+from openslot.doctor.mail import look_at_mail
+from openslot.doctor.oidc import look_at_oidc
 
 # Names that are documented but not read by this version yet.
 LATER = {
@@ -127,8 +128,6 @@ def look_at_proxies(chosen: Settings) -> Finding:
 
 def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:
     """Check whether there is a recent backup."""
-    from openslot.cli.backup import find_backups
-
     made = [backup.created_at for backup in find_backups(chosen) if backup.created_at is not None]
     if not made:
         return warning("backups", "There is no backup in the data directory.", "openslot backup create")

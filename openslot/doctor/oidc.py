@@ -2,15 +2,15 @@
 
 import asyncio
 
-from openslot.cli.finding import Finding, ok, problem
 from openslot.core.config import Settings
+from openslot.core.outbound import Outbound
+from openslot.doctor.finding import Finding, ok, problem
+from openslot.integrations.oidc.errors import OidcUnreachable
+from openslot.integrations.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
 
 
 def look_at_oidc(chosen: Settings) -> Finding:
     """Check whether the provider describes itself as it should; nobody is signed in."""
-    from openslot.integrations.oidc.errors import OidcUnreachable
-    from openslot.integrations.oidc.provider import find_provider
-
     provider = find_provider(chosen)
     if provider is None:
         return ok("oidc", "OPENSLOT_OIDC_ISSUER is not set: people sign in with their passwords.")
@@ -23,9 +23,6 @@ def look_at_oidc(chosen: Settings) -> Finding:
 
 
 async def _read(chosen: Settings) -> None:
-    from openslot.core.outbound import Outbound
-    from openslot.integrations.oidc.provider import get_provider, read_keys_of, read_metadata
-
     outbound = Outbound(allow=chosen.outbound_allow)
     try:
         await read_keys_of(outbound, await read_metadata(outbound, get_provider(chosen)))

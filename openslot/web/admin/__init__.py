@@ -1,0 +1,1 @@
+"""Pages for administrators of the platform."""

@@ -1,0 +1,185 @@
+"""Pages: the agents, what they spend today, and how far each may act."""
+
+from datetime import UTC, datetime, time
+from typing import Annotated, Any, Literal
+
+from msgspec import Struct
+
+from openslot.access import operations as access
+from openslot.access.keys import CredentialKind
+from openslot.accounts.models import User
+from openslot.agents import budget, operations, searching
+from openslot.agents.budget_rules import Spending
+from openslot.agents.models import AgentSetup, CallCounts, Level
+from openslot.agents.roster import ROSTER, SCOPES
+from openslot.change_log.models import ChangeAction
+from openslot.core.dollars import MICROS
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.admin.changing import log_platform
+from openslot.web.admin.key_rows import agent_key_row
+from openslot.web.key_rows import EXPIRIES
+from openslot.web.organization.changing import author_of
+from openslot.web.pages import page, redirect
+
+LEVELS = {
+    Level.L0: Text("L0: reads only"),
+    Level.L1: Text("L1: acts within its scopes"),
+}
+NOTICES = {
+    "level": Text("The level was changed. It applies from the agent's next call on."),
+    "scopes": Text("The scopes were changed, also those of the keys that the agent has."),
+    "revoked": Text("The key was deactivated. Calls that use it are refused."),
+}
+
+
+class BudgetBar(Struct, frozen=True, kw_only=True):
+    """What was spent today against the cap, in dollars."""
+
+    spent: str
+    limit: str
+    micros: int
+    limit_micros: int
+    is_warning: bool
+
+
+class AgentRow(Struct, frozen=True, kw_only=True):
+    """One agent in the list."""
+
+    slug: str
+    name: str
+    level: Text
+    active_keys: int
+    calls: CallCounts
+    budget: BudgetBar
+
+
+class LevelForm(Struct, frozen=True, kw_only=True):
+    """How far an agent acts on its own."""
+
+    level: Annotated[Literal["L0", "L1"], WhenEmpty(Text("Choose a level"))]
+
+
+class ScopesForm(Struct, frozen=True, kw_only=True):
+    """What an agent may do."""
+
+    scopes: list[str] = []
+
+
+@get("/admin/agents")
+async def show_agents(work: Work, user: User) -> Response:
+    """Show the ten agents with today's calls and spend."""
+    agents = await operations.list_agents(work)
+    everyone, each = await budget.list_spending(work, list(ROSTER))
+    calls = await searching.count_calls(work, since=_begin_utc_day(work.now))
+    rows = [_row(agent, each[agent.slug], calls.get(agent.slug, CallCounts())) for agent in agents]
+    return page("admin/agents.html", user, here="/admin/agents", rows=rows, everyone=describe_budget(everyone))
+
+
+@get("/admin/agents/{slug}")
+async def show_agent(request: Request, work: Work, user: User, slug: str) -> Response:
+    """Show one agent: its budget, its level, its scopes and its keys."""
+    return await agent_page(work, user, slug, notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/admin/agents/{slug}/level")
+async def change_level(request: Request, work: Work, user: User, slug: str, form: Form[LevelForm]) -> Response:
+    """Change how far an agent acts on its own."""
+    if form.faults:
+        return await agent_page(work, user, slug, level_form=form, status=400)
+    agent, level = await operations.get_agent(work, slug), Level[form.get().level]
+    await operations.set_level(work, slug, level)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.AGENT_LEVEL_CHANGED,
+        slug,
+        before={"level": agent.autonomy_level.name},
+        after={"level": level.name},
+    )
+    return redirect(f"/admin/agents/{slug}?done=level")
+
+
+@post("/admin/agents/{slug}/scopes")
+async def change_scopes(request: Request, work: Work, user: User, slug: str, form: Form[ScopesForm]) -> Response:
+    """Change what an agent may do."""
+    agent, scopes = await operations.get_agent(work, slug), sorted(form.get().scopes)
+    await operations.set_scopes(work, slug, scopes)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.AGENT_SCOPES_CHANGED,
+        slug,
+        before={"scopes": ", ".join(sorted(agent.scopes))},
+        after={"scopes": ", ".join(scopes)},
+    )
+    return redirect(f"/admin/agents/{slug}?done=scopes")
+
+
+async def agent_page(
+    work: Work,
+    user: User,
+    slug: str,
+    *,
+    status: int = 200,
+    notice: Text | None = None,
+    level_form: Form[LevelForm] | None = None,
+    key_form: Form[Any] | None = None,
+    new_key: tuple[str, str] | None = None,
+) -> Response:
+    """Show one agent, with a form's faults or a key that was just created."""
+    agent = await operations.get_agent(work, slug)
+    keys = await access.list_credentials(work, CredentialKind.AGENT_KEY, slug)
+    calls = await searching.count_calls(work, since=_begin_utc_day(work.now))
+    return page(
+        "admin/agent.html",
+        user,
+        status=status,
+        here="/admin/agents",
+        notice=notice,
+        agent=_row(agent, await budget.get_spending(work, slug), calls.get(slug, CallCounts())),
+        email_level=agent.email_level,
+        categories=sorted(ROSTER[slug].categories),
+        level=agent.autonomy_level,
+        levels=LEVELS,
+        level_form=level_form or Form(),
+        scopes=[(scope, scope in agent.scopes, scope in ROSTER[slug].scopes) for scope in sorted(SCOPES)],
+        keys=[agent_key_row(key, user, now=work.now) for key in keys],
+        expiries=EXPIRIES,
+        key_form=key_form or Form(),
+        new_key=new_key,
+    )
+
+
+def describe_budget(spending: Spending) -> BudgetBar:
+    """Write a budget in dollars."""
+    return BudgetBar(
+        spent=write_usd(spending.spent),
+        limit=write_usd(spending.limit),
+        micros=spending.spent,
+        limit_micros=spending.limit,
+        is_warning=spending.is_warning,
+    )
+
+
+def write_usd(micros: int) -> str:
+    """Write an amount with as many places as it needs, two at least."""
+    whole = f"{micros / MICROS:.6f}".rstrip("0")
+    return whole + "0" * max(0, 2 - len(whole.partition(".")[2]))
+
+
+def _row(agent: AgentSetup, spending: Spending, calls: CallCounts) -> AgentRow:
+    return AgentRow(
+        slug=agent.slug,
+        name=ROSTER[agent.slug].name,
+        level=LEVELS[agent.autonomy_level],
+        active_keys=agent.active_keys,
+        calls=calls,
+        budget=describe_budget(spending),
+    )
+
+
+def _begin_utc_day(now: datetime) -> datetime:
+    # Budgets are reset at midnight UTC; calls are counted over the same day.
+    return datetime.combine(now.astimezone(UTC).date(), time(), UTC)

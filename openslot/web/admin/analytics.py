@@ -1,0 +1,74 @@
+"""Pages: figures about the platform, as charts with their tables."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, timedelta
+
+from openslot.accounts.models import User
+from openslot.analytics import platform
+from openslot.analytics.models import DayOfPlatform
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Request, Response, get
+from openslot.web.admin.agents import write_usd
+from openslot.web.admin.charts import Chart, draw_chart
+from openslot.web.pages import page
+
+PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days")}
+USUAL = "30"
+
+Figure = tuple[Text, Callable[[DayOfPlatform], int]]
+
+
+@get("/admin/analytics")
+async def show_analytics(request: Request, work: Work, user: User) -> Response:
+    """Show the figures of the last days."""
+    period = request.query.get("days", "")
+    chosen = period if period in PERIODS else USUAL
+    last = work.now.astimezone(UTC).date()
+    first = last - timedelta(days=int(chosen) - 1)
+    days = await platform.list_days(work, first=first, last=last)
+    return page(
+        "admin/analytics.html",
+        user,
+        here="/admin/analytics",
+        periods=[(value, name, value == chosen) for value, name in PERIODS.items()],
+        charts=_draw(days),
+        sources=await platform.list_sources(work, first=first, last=last),
+    )
+
+
+def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:
+    return [
+        _chart("bookings", Text("Bookings made"), days, (Text("Bookings"), lambda day: day.bookings)),
+        _chart(
+            "mail",
+            Text("Mail"),
+            days,
+            (Text("Sent"), lambda day: day.mail_sent),
+            (Text("Failed"), lambda day: day.mail_failed),
+        ),
+        _chart(
+            "webhooks",
+            Text("Webhooks"),
+            days,
+            (Text("Delivered"), lambda day: day.webhooks_delivered),
+            (Text("Failed tries"), lambda day: day.webhooks_failed),
+        ),
+        _chart(
+            "spend",
+            Text("Spend of the agents in USD"),
+            days,
+            (Text("USD"), lambda day: day.spent_micros),
+            write=write_usd,
+        ),
+    ]
+
+
+def _chart(
+    chart_id: str, title: Text, days: Sequence[DayOfPlatform], *figures: Figure, write: Callable[[int], str] = str
+) -> Chart:
+    drawn = []
+    for name, count in figures:
+        numbers = [count(day) for day in days]
+        drawn.append((name, numbers, [*map(write, numbers), write(sum(numbers))]))
+    return draw_chart(chart_id, title, [day.on for day in days], drawn)

@@ -1,0 +1,159 @@
+"""Pages: agents' calls that wait for a person's decision."""
+
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.agents import approvals
+from openslot.agents.approval_rules import PERSON, Approval, ApprovalStatus
+from openslot.agents.approvals import Verdict
+from openslot.agents.deciding import decide
+from openslot.agents.errors import ApprovalRefused
+from openslot.agents.roster import ROSTER
+from openslot.change_log.models import ChangeAction, ChangeAuthor
+from openslot.core.errors import NotFound
+from openslot.core.text import Reason
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web import words
+from openslot.web.admin.changing import log_platform
+from openslot.web.admin.outcomes import Outcome, describe_outcome
+from openslot.web.dashboard import phrases
+from openslot.web.organization.changing import author_of
+from openslot.web.pages import page, redirect
+
+SHOWN_DECIDED = 20
+# What records have in place of the id of an agent's request.
+FROM = "dashboard"
+STATES = {
+    ApprovalStatus.PENDING: (Text("Waiting"), "warn"),
+    ApprovalStatus.APPROVED: (Text("Approved"), "good"),
+    ApprovalStatus.REJECTED: (Text("Rejected"), "bad"),
+    ApprovalStatus.EXPIRED: (Text("Expired"), ""),
+}
+NOTICES = {
+    "approved": Text("The call was approved and carried out."),
+    "refused": Text("The call was approved, but it could not be carried out. The tool audit says why."),
+    "rejected": Text("The call was rejected. The agent is told when it asks for the result."),
+}
+
+
+class ApprovalRow(Struct, frozen=True, kw_only=True):
+    """One call in the list."""
+
+    id: UUID
+    tool: str
+    requester: str
+    why: str
+    state: Text
+    tone: str
+    asked: object
+    ends: object
+    approver: str | None
+    reason: str | None
+
+
+class RejectForm(Struct, frozen=True, kw_only=True):
+    """Why a call is rejected."""
+
+    reason: Reason = ""
+
+
+@get("/admin/approvals")
+async def show_approvals(request: Request, work: Work, user: User) -> Response:
+    """Show the calls that wait, and the last decisions."""
+    return page(
+        "admin/approvals.html",
+        user,
+        here="/admin/approvals",
+        notice=NOTICES.get(request.query.get("done", "")),
+        waiting=[_row(each, user, work) for each in await approvals.list_pending(work)],
+        decided=[_row(each, user, work) for each in await approvals.list_decided(work, limit=SHOWN_DECIDED)],
+    )
+
+
+@get("/admin/approvals/{approval_id}")
+async def show_approval(work: Work, user: User, approval_id: UUID) -> Response:
+    """Show what an agent asks for, with what would happen."""
+    return await _approval_page(work, user, approval_id, Form())
+
+
+@post("/admin/approvals/{approval_id}/approve")
+async def approve_call(request: Request, work: Work, user: User, approval_id: UUID) -> Response:
+    """Approve a call and carry it out for the agent."""
+    try:
+        verdict = await decide(work, approval_id, "approve", approver=PERSON, request_id=FROM)
+    except (ApprovalRefused, NotFound) as refusal:
+        return await _approval_page(work, user, approval_id, Form(faults={"form": refusal.sentence}))
+    await _log(work, author_of(request, user), ChangeAction.CALL_APPROVED, verdict)
+    return redirect(f"/admin/approvals?done={'refused' if verdict.is_error else 'approved'}")
+
+
+@post("/admin/approvals/{approval_id}/reject")
+async def reject_call(request: Request, work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
+    """Reject a call."""
+    if form.faults:
+        return await _approval_page(work, user, approval_id, form)
+    reason = form.get().reason.strip() or None
+    try:
+        verdict = await decide(work, approval_id, "reject", approver=PERSON, request_id=FROM, reason=reason)
+    except (ApprovalRefused, NotFound) as refusal:
+        return await _approval_page(work, user, approval_id, form.with_faults({"form": refusal.sentence}))
+    await _log(work, author_of(request, user), ChangeAction.CALL_REJECTED, verdict, reason=reason)
+    return redirect("/admin/approvals?done=rejected")
+
+
+async def _log(
+    work: Work, author: ChangeAuthor, action: ChangeAction, verdict: Verdict, *, reason: str | None = None
+) -> None:
+    tool = verdict.approval.tool if verdict.approval else None
+    after = {"tool": tool, **({"reason": reason} if reason else {})}
+    await log_platform(work, author, action, verdict.agent, subject_id=verdict.approval_id, after=after)
+
+
+async def _approval_page(work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
+    approval = await approvals.get_approval(work, approval_id)
+    outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else Outcome()
+    return page(
+        "admin/approval.html",
+        user,
+        here="/admin/approvals",
+        status=409 if "form" in form.faults else 400 if form.faults else 200,
+        approval=_row(approval, user, work),
+        may_decide=approval.status is ApprovalStatus.PENDING and approval.expires_at > work.now,
+        arguments=_write_arguments(approval),
+        outcome=outcome,
+        form=form,
+    )
+
+
+def _row(approval: Approval, user: User, work: Work) -> ApprovalRow:
+    is_over = approval.status is ApprovalStatus.PENDING and approval.expires_at <= work.now
+    state, tone = STATES[ApprovalStatus.EXPIRED if is_over else approval.status]
+    return ApprovalRow(
+        id=approval.id,
+        tool=approval.tool,
+        requester=ROSTER[approval.requester].name,
+        why=str((approval.arguments or {}).get("reason", "")),
+        state=state,
+        tone=tone,
+        asked=words.moment(approval.created_at, user.zone, now=work.now),
+        ends=phrases.at(approval.decided_at or approval.expires_at, user.zone, now=work.now),
+        approver=_name_approver(approval),
+        reason=approval.reason,
+    )
+
+
+def _name_approver(approval: Approval) -> str | None:
+    if approval.approver is None:
+        return None
+    return ROSTER[approval.approver].name if approval.approver in ROSTER else Text("an administrator")
+
+
+def _write_arguments(approval: Approval) -> str | None:
+    if approval.arguments is None:
+        return None
+    return msgspec.json.format(msgspec.json.encode(approval.arguments), indent=2).decode()

@@ -1,0 +1,152 @@
+"""Pages: what agents have called, as a list, as a file, and whether the record is intact."""
+
+import asyncio
+import csv
+from io import StringIO
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.agents.calling import BY_NAME
+from openslot.agents.models import AuditStatus, CallRecord
+from openslot.agents.roster import ROSTER
+from openslot.agents.search_store import AuditFilter
+from openslot.agents.searching import list_calls, list_page
+from openslot.agents.verifying import verify
+from openslot.core.instants import iso
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Request, Response, get, post
+from openslot.web import words
+from openslot.web.admin.agents import write_usd
+from openslot.web.admin.queries import ListQuery, read_list_query
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.booking_csv import BOM, make_safe
+from openslot.web.pages import NOT_KEPT, page
+
+ROWS, MOST_ROWS = 50, 10_000
+FIELDS = ("agent", "tool", "status", "from", "to")
+STATUSES = {
+    AuditStatus.OK: (Text("Done"), "good"),
+    AuditStatus.APPROVED: (Text("Approved and done"), "good"),
+    AuditStatus.PENDING_APPROVAL: (Text("Waits for approval"), "warn"),
+    AuditStatus.REJECTED: (Text("Rejected"), "bad"),
+    AuditStatus.EXPIRED: (Text("Approval expired"), ""),
+    AuditStatus.TOOL_ERROR: (Text("Refused by the tool"), "bad"),
+    AuditStatus.INVALID_ARGUMENTS: (Text("Invalid arguments"), "bad"),
+    AuditStatus.UNKNOWN_TOOL: (Text("Unknown tool"), "bad"),
+    AuditStatus.DENIED_SCOPE: (Text("Scope missing"), "bad"),
+    AuditStatus.DENIED_LEVEL: (Text("Level too low"), "bad"),
+    AuditStatus.DENIED_CONFIRM: (Text("Not confirmed"), "bad"),
+    AuditStatus.DENIED_BUDGET: (Text("Budget used up"), "bad"),
+    AuditStatus.DENIED_RATE: (Text("Too many calls"), "bad"),
+    AuditStatus.DENIED_EMAIL: (Text("E-mail not allowed"), "bad"),
+    AuditStatus.INTERNAL_ERROR: (Text("Internal error"), "bad"),
+}
+
+
+class CallRow(Struct, frozen=True, kw_only=True):
+    """One call in the list."""
+
+    at: object
+    agent: str
+    tool: str | None
+    tier: str | None
+    status: Text
+    tone: str
+    code: int | None
+    milliseconds: int
+    cost: str | None
+    approver: str | None
+    target: str | None
+
+
+@get("/admin/audit")
+async def show_audit(request: Request, work: Work, user: User) -> Response:
+    """Show one page of the calls that the address asks for."""
+    query = _read_query(request)
+    found, has_more = await list_page(work, _filter(query, user), page=query.page, limit=ROWS)
+    return _audit_page(work, user, query.with_more(has_more=has_more), found)
+
+
+@get("/admin/audit/export.csv")
+async def export_audit(request: Request, work: Work, user: User) -> Response:
+    """Send the calls that the address asks for, the newest 10,000 at most."""
+    query = _read_query(request)
+    found = await list_calls(work, _filter(query, user), page=1, limit=MOST_ROWS)
+    headers = {
+        "content-type": "text/csv; charset=utf-8",
+        "content-disposition": f"attachment; filename=tool-audit-{words.day(work.now, user.zone)}.csv",
+    }
+    return Response(headers={**NOT_KEPT, **headers}, body=await asyncio.to_thread(_write_csv, found))
+
+
+@post("/admin/audit/verify", transaction="none")
+async def verify_audit(request: Request, work: Work, user: User) -> Response:
+    """Check every record against the one before it."""
+    query = _read_query(request)
+    verified = await verify(work.runtime)
+    found, has_more = await list_page(work, AuditFilter(), page=1, limit=ROWS)
+    return _audit_page(work, user, query.with_more(has_more=has_more), found, verified=verified)
+
+
+def _audit_page(
+    work: Work, user: User, query: ListQuery, found: list[CallRecord], *, verified: object = None
+) -> Response:
+    return page(
+        "admin/audit.html",
+        user,
+        here="/admin/audit",
+        status=400 if query.form.faults else 200,
+        query=query,
+        form=query.form,
+        rows=[_row(record, user, work) for record in found],
+        agents={slug: entry.name for slug, entry in ROSTER.items()},
+        tools=[(name, name) for name in sorted(BY_NAME)],
+        statuses={status.value: name for status, (name, _) in STATUSES.items()},
+        export=query.link("/admin/audit/export.csv"),
+        verified=verified,
+    )
+
+
+def _read_query(request: Request) -> ListQuery:
+    choices = {"agent": list(ROSTER), "tool": list(BY_NAME), "status": [each.value for each in AuditStatus]}
+    return read_list_query(request, "/admin/audit", FIELDS, choices=choices)
+
+
+def _filter(query: ListQuery, user: User) -> AuditFilter:
+    return AuditFilter(
+        agent=query["agent"],
+        tool=query["tool"],
+        status=query["status"],
+        span=query.span(user),
+    )
+
+
+def _row(record: CallRecord, user: User, work: Work) -> CallRow:
+    status, tone = STATUSES[record.status]
+    return CallRow(
+        at=phrases.at(record.at, user.zone, now=work.now),
+        agent=ROSTER[record.agent].name if record.agent in ROSTER else record.agent,
+        tool=record.tool,
+        tier=record.tier,
+        status=status,
+        tone=tone,
+        code=record.error_code,
+        milliseconds=record.latency_ms,
+        cost=write_usd(record.cost_micros) if record.cost_micros else None,
+        approver=record.approver,
+        target=f"{record.target_type} {record.target_id}" if record.target_id else None,
+    )
+
+
+def _write_csv(found: list[CallRecord]) -> bytes:
+    """Write one line for each call, with the names that the API has for its fields."""
+    text = StringIO()
+    writer = csv.writer(text)
+    names = CallRecord.__struct_fields__
+    writer.writerow(names)
+    for record in found:
+        cells = (iso(record.at) if name == "at" else getattr(record, name) for name in names)
+        writer.writerow([make_safe("" if cell is None else str(cell)) for cell in cells])
+    return f"{BOM}{text.getvalue()}".encode()

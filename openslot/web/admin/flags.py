@@ -1,0 +1,132 @@
+"""Pages: feature flags, for everyone and for single users."""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User
+from openslot.change_log.models import ChangeAction
+from openslot.core.errors import NotFound
+from openslot.core.text import LINE
+from openslot.core.work import Work
+from openslot.flags import operations as flags
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.admin.changing import log_platform
+from openslot.web.organization.changing import author_of
+from openslot.web.pages import page, redirect
+
+NOTICES = {
+    "on": Text("The feature is on. It applies everywhere within a second."),
+    "off": Text("The feature is off. It applies everywhere within a second."),
+    "override": Text("The setting for this user was saved."),
+    "removed": Text("The user now has the setting of everyone."),
+}
+
+
+class ToggleForm(Struct, frozen=True, kw_only=True):
+    """Whether a feature is on."""
+
+    enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
+
+
+class OverrideForm(Struct, frozen=True, kw_only=True):
+    """A user for whom a flag is set separately."""
+
+    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter the user's e-mail address"))]
+    enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
+
+
+class OverrideRow(Struct, frozen=True, kw_only=True):
+    """One user for whom a flag is set separately."""
+
+    user_id: UUID
+    name: str
+    email: str
+    enabled: bool
+    since: object
+
+
+@get("/admin/flags")
+async def show_flags(work: Work, user: User) -> Response:
+    """Show all flags."""
+    found = await flags.list_flags(work)
+    return page("admin/flags.html", user, here="/admin/flags", flags=found)
+
+
+@get("/admin/flags/{key}")
+async def show_flag(request: Request, work: Work, user: User, key: str) -> Response:
+    """Show one flag with its overrides."""
+    return await _flag_page(work, user, key, Form(), notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/admin/flags/{key}")
+async def toggle_flag(request: Request, work: Work, user: User, key: str, form: Form[ToggleForm]) -> Response:
+    """Switch a feature on or off for everyone who has no override."""
+    if form.faults:
+        return redirect(f"/admin/flags/{key}")
+    enabled, flag = form.get().enabled, await flags.get_flag(work, key)
+    changed = await flags.toggle_flag(work, key, enabled=enabled == "on")
+    before, after = {"enabled": flag.enabled}, {"enabled": changed.enabled}
+    await log_platform(work, author_of(request, user), ChangeAction.FLAG_SWITCHED, key, before=before, after=after)
+    return redirect(f"/admin/flags/{key}?done={enabled}")
+
+
+@post("/admin/flags/{key}/overrides")
+async def set_flag_override(request: Request, work: Work, user: User, key: str, form: Form[OverrideForm]) -> Response:
+    """Set a flag for one user."""
+    if form.faults:
+        return await _flag_page(work, user, key, form, status=400)
+    sent = form.get()
+    try:
+        owner = await accounts.get_user_by_email(work, sent.email.strip())
+    except NotFound as refusal:
+        return await _flag_page(work, user, key, form.with_faults({"email": refusal.sentence}), status=400)
+    found = await flags.set_override(work, key, owner.id, enabled=sent.enabled == "on")
+    after = {"user": owner.email, "enabled": found.enabled}
+    await log_platform(
+        work, author_of(request, user), ChangeAction.FLAG_SET_FOR_USER, key, subject_id=owner.id, after=after
+    )
+    return redirect(f"/admin/flags/{key}?done=override")
+
+
+@post("/admin/flags/{key}/overrides/{user_id}/remove")
+async def remove_flag_override(request: Request, work: Work, user: User, key: str, user_id: UUID) -> Response:
+    """Let a flag be for a user what it is for everyone."""
+    found = await flags.remove_override(work, key, user_id)
+    after = {"enabled": found.enabled}
+    await log_platform(
+        work, author_of(request, user), ChangeAction.FLAG_RESET_FOR_USER, key, subject_id=user_id, after=after
+    )
+    return redirect(f"/admin/flags/{key}?done=removed")
+
+
+async def _flag_page(
+    work: Work, user: User, key: str, form: Form[OverrideForm], *, notice: Text | None = None, status: int = 200
+) -> Response:
+    flag = await flags.get_flag(work, key)
+    overrides = await flags.list_overrides(work, flag)
+    people = await accounts.list_users_by_id(work, [each.user_id for each in overrides])
+    return page(
+        "admin/flag.html",
+        user,
+        here="/admin/flags",
+        status=status,
+        notice=notice,
+        flag=flag,
+        form=form,
+        overrides=[
+            OverrideRow(
+                user_id=each.user_id,
+                name=people[each.user_id].name,
+                email=people[each.user_id].email,
+                enabled=each.enabled,
+                since=words.moment(each.updated_at, user.zone, now=work.now),
+            )
+            for each in overrides
+            if each.user_id in people
+        ],
+    )

@@ -1,0 +1,155 @@
+"""Pages: mail that was sent, and the embedded mailbox with every message as its reader would see it."""
+
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.errors import NotFound
+from openslot.core.work import Work
+from openslot.http.security import FRAMING_POLICY, MAIL_POLICY
+from openslot.i18n import Text
+from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.models import KeptMail, MailStatus
+from openslot.routing import Request, Response, get
+from openslot.web.admin.queries import read_list_query
+from openslot.web.dashboard import phrases
+from openslot.web.pages import NOT_KEPT, page
+
+ROWS = 50
+FIELDS = ("recipient",)
+STATUSES = {
+    MailStatus.SENDING: (Text("Being sent"), "warn"),
+    MailStatus.SENT: (Text("Sent"), "good"),
+    MailStatus.FAILED: (Text("Failed"), "bad"),
+}
+
+
+class MailRow(Struct, frozen=True, kw_only=True):
+    """One mail in the list."""
+
+    id: UUID
+    at: Text
+    to: str
+    subject: str
+    state: Text
+    tone: str
+    error: str | None
+
+
+class MailFile(Struct, frozen=True, kw_only=True):
+    """A file that is attached to a mail."""
+
+    no: int
+    name: str
+    media_type: str
+    size: int
+
+
+@get("/admin/mailbox")
+async def show_mailbox(request: Request, work: Work, user: User) -> Response:
+    """Show one page of the mail, newest first."""
+    query = read_list_query(request, "/admin/mailbox", FIELDS)
+    found = await mail.list_mail(
+        work, recipient=query["recipient"], booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
+    )
+    return page(
+        "admin/mailbox.html",
+        user,
+        here="/admin/mailbox",
+        status=400 if query.form.faults else 200,
+        query=query.with_more(has_more=len(found) > ROWS),
+        form=query.form,
+        rows=[_row(each, user, work) for each in found[:ROWS]],
+        is_embedded=work.runtime.settings.smtp_url is None,
+    )
+
+
+@get("/admin/mailbox/{mail_id}")
+async def show_mail(work: Work, user: User, mail_id: UUID) -> Response:
+    """Show one mail: as its reader sees it, as text, its source and its attachments."""
+    found, content = await mail.get_mail(work, mail_id)
+    message = _read(content)
+    shown = page(
+        "admin/mail.html",
+        user,
+        here="/admin/mailbox",
+        mail=_row(found, user, work),
+        is_kept=message is not None,
+        text=_find_text(message, "plain"),
+        has_html=_find_text(message, "html") is not None,
+        source=content.decode("utf-8", "replace") if content else None,
+        attachments=[each for each, _ in _attachments(message)],
+    )
+    return replace(shown, headers={**shown.headers, "content-security-policy": FRAMING_POLICY.decode()})
+
+
+@get("/admin/mailbox/{mail_id}/html")
+async def show_mail_html(work: Work, user: User, mail_id: UUID) -> Response:
+    """Send the HTML of a mail for the frame on its page."""
+    _, content = await mail.get_mail(work, mail_id)
+    html = _find_text(_read(content), "html")
+    if html is None:
+        raise NotFound
+    headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": MAIL_POLICY.decode()}
+    return Response(headers={**NOT_KEPT, **headers}, body=html.encode())
+
+
+@get("/admin/mailbox/{mail_id}/source")
+async def save_mail_source(work: Work, user: User, mail_id: UUID) -> Response:
+    """Send a whole message as a file that mail programs open."""
+    _, content = await mail.get_mail(work, mail_id)
+    if content is None:
+        raise NotFound
+    return _file(content, name=f"{mail_id}.eml", media_type="message/rfc822")
+
+
+@get("/admin/mailbox/{mail_id}/attachments/{no}")
+async def save_attachment(work: Work, user: User, mail_id: UUID, no: str) -> Response:
+    """Send one attachment as a file."""
+    _, content = await mail.get_mail(work, mail_id)
+    for attachment, body in _attachments(_read(content)):
+        if str(attachment.no) == no:
+            return _file(body, name=attachment.name, media_type=attachment.media_type)
+    raise NotFound
+
+
+def _file(body: bytes, *, name: str, media_type: str) -> Response:
+    safe = "".join(sign for sign in name if sign.isascii() and (sign.isalnum() or sign in "-_.")) or "attachment"
+    headers = {"content-type": media_type, "content-disposition": f"attachment; filename={safe}"}
+    return Response(headers={**NOT_KEPT, **headers}, body=body)
+
+
+def _row(found: KeptMail, user: User, work: Work) -> MailRow:
+    state, tone = STATUSES[found.status]
+    return MailRow(
+        id=found.id,
+        at=phrases.at(found.created_at, user.zone, now=work.now),
+        to=found.recipient,
+        subject=found.subject,
+        state=state,
+        tone=tone,
+        error=found.error,
+    )
+
+
+def _read(content: bytes | None) -> EmailMessage | None:
+    return message_from_bytes(content, policy=policy.default) if content else None
+
+
+def _find_text(message: EmailMessage | None, kind: str) -> str | None:
+    part = message.get_body((kind,)) if message else None
+    return str(part.get_content()) if part is not None else None
+
+
+def _attachments(message: EmailMessage | None) -> list[tuple[MailFile, bytes]]:
+    found = []
+    for no, part in enumerate(message.iter_attachments() if message else (), start=1):
+        body = part.get_payload(decode=True)
+        content = body if isinstance(body, bytes) else b""
+        name = part.get_filename() or f"attachment-{no}"
+        found.append((MailFile(no=no, name=name, media_type=part.get_content_type(), size=len(content)), content))
+    return found

@@ -1,0 +1,139 @@
+"""Pages: all organizations, their members and their plan."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts import members, organizations
+from openslot.accounts.models import Organization, Role, User
+from openslot.accounts.plans import Plan
+from openslot.change_log.models import ChangeAction
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.admin.changing import log_platform
+from openslot.web.admin.queries import read_list_query
+from openslot.web.organization.changing import author_of
+from openslot.web.pages import page, redirect
+
+ROWS, MOST_MEMBERS = 50, 100
+ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
+NOTICES = {"plan": Text("The plan was changed. It applies to all members.")}
+
+
+class OrganizationRow(Struct, frozen=True, kw_only=True):
+    """One organization in the list."""
+
+    slug: str
+    name: str
+    plan: Text
+    members: int
+    domains: list[str]
+
+
+class PlatformMemberRow(Struct, frozen=True, kw_only=True):
+    """One member of an organization."""
+
+    user_id: UUID
+    name: str
+    email: str
+    role: Text
+    is_active: bool
+
+
+class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
+    """The plan that all members share."""
+
+    plan: Annotated[Plan, WhenEmpty(Text("Choose a plan"))]
+
+
+@get("/admin/organizations")
+async def show_organizations(request: Request, work: Work, user: User) -> Response:
+    """Show one page of the organizations whose name or address contains what is looked for."""
+    query = read_list_query(request, "/admin/organizations", ("q",))
+    wanted = (query["q"] or "").casefold()
+    every = await organizations.list_organizations(work)
+    found = [
+        OrganizationRow(
+            slug=each.organization.slug,
+            name=each.organization.name,
+            plan=words.PLANS[each.organization.plan],
+            members=each.members,
+            domains=each.domains,
+        )
+        for each in every
+        if wanted in f"{each.organization.name} {each.organization.slug}".casefold()
+    ]
+    first = (query.page - 1) * ROWS
+    return page(
+        "admin/organizations.html",
+        user,
+        here="/admin/organizations",
+        status=400 if query.form.faults else 200,
+        query=query.with_more(has_more=len(found) > first + ROWS),
+        form=query.form,
+        rows=found[first : first + ROWS],
+        total=len(found),
+    )
+
+
+@get("/admin/organizations/{slug}")
+async def show_one_organization(request: Request, work: Work, user: User, slug: str) -> Response:
+    """Show one organization with its members."""
+    return await _organization_page(work, user, slug, Form(), notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/admin/organizations/{slug}/plan")
+async def set_organization_plan(
+    request: Request, work: Work, user: User, slug: str, form: Form[OrganizationPlanForm]
+) -> Response:
+    """Give an organization another plan, without an end."""
+    if form.faults:
+        return await _organization_page(work, user, slug, form)
+    organization = await organizations.get_organization(work, slug)
+    plan = form.get().plan
+    await organizations.change_organization_plan(work, organization, plan)
+    await log_platform(
+        work,
+        author_of(request, user),
+        ChangeAction.ORGANIZATION_PLAN_CHANGED,
+        organization.name,
+        subject_id=organization.id,
+        before={"plan": organization.plan},
+        after={"plan": plan},
+    )
+    return redirect(f"/admin/organizations/{slug}?done=plan")
+
+
+async def _organization_page(
+    work: Work, user: User, slug: str, form: Form[OrganizationPlanForm], *, notice: Text | None = None
+) -> Response:
+    organization: Organization = await organizations.get_organization(work, slug)
+    found = await members.list_members(work, organization, limit=MOST_MEMBERS)
+    domains = await organizations.list_domains(work, organization)
+    return page(
+        "admin/organization.html",
+        user,
+        here="/admin/organizations",
+        status=400 if form.faults else 200,
+        notice=notice,
+        organization=organization,
+        plan=words.PLANS[organization.plan],
+        since=words.day(organization.created_at, user.zone),
+        domains=[each.domain for each in domains if each.verified_at is not None],
+        plans=words.PLANS,
+        form=form,
+        members=[
+            PlatformMemberRow(
+                user_id=each.user.id,
+                name=each.user.name,
+                email=each.user.email,
+                role=ROLES[each.role],
+                is_active=each.active,
+            )
+            for each in found
+        ],
+        may_have_more=len(found) == MOST_MEMBERS,
+    )

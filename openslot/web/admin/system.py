@@ -1,0 +1,167 @@
+"""Pages: the installation: what the doctor finds, its version, its settings, and its backups."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from openslot import __version__
+from openslot.accounts.models import User
+from openslot.backups.create import backups_directory, create_backup
+from openslot.backups.listing import BackupFile, find_backups
+from openslot.change_log.models import ChangeAction
+from openslot.core.config import Networks, Settings, environment_name
+from openslot.core.dollars import Dollars, DollarsByName
+from openslot.core.errors import NotFound, StartupError
+from openslot.core.work import Work
+from openslot.doctor.database import look_at_database
+from openslot.doctor.finding import Finding, FindingState
+from openslot.doctor.machine import look_at_machine
+from openslot.i18n import Text
+from openslot.routing import Request, Response, Stream, get, post
+from openslot.web import words
+from openslot.web.admin.agents import write_usd
+from openslot.web.admin.changing import log_platform
+from openslot.web.organization.changing import author_of
+from openslot.web.pages import NOT_KEPT, page, redirect
+
+SECRET = frozenset({"database_url", "direct_database_url", "secret_key", "smtp_url", "chat_webhook", "metrics_token"})
+MASK = "••••••••"
+PIECE = 1 << 18
+STATES = {
+    FindingState.OK: (Text("Good"), "good"),
+    FindingState.WARNING: (Text("Warning"), "warn"),
+    FindingState.PROBLEM: (Text("Problem"), "bad"),
+}
+NOTICES = {"backup": Text("The backup was created.")}
+
+
+class SettingRow(Struct, frozen=True, kw_only=True):
+    """A setting as it is in force."""
+
+    name: str
+    value: str | None
+    """None: it is not set."""
+    is_secret: bool
+    is_default: bool
+    meaning: str
+
+
+class BackupRow(Struct, frozen=True, kw_only=True):
+    """One backup."""
+
+    name: str
+    made: object
+    megabytes: str
+    version: str | None
+    rows: int | None
+    is_damaged: bool
+
+
+@get("/admin/system")
+async def show_system(request: Request, work: Work, user: User) -> Response:
+    """Show the state of the installation."""
+    return await _system_page(work, user, notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/admin/system/backups", transaction="none")
+async def make_backup(request: Request, work: Work, user: User) -> Response:
+    """Create a backup on the machine that answers; the service keeps running."""
+    settings = work.runtime.settings
+    try:
+        # Writing the archive takes a while, and other requests must not wait for it.
+        path, _ = await asyncio.to_thread(lambda: asyncio.run(create_backup(settings, None)))
+    except StartupError as fault:
+        return await _system_page(work, user, problem=str(fault))
+    async with work.transaction():
+        await log_platform(work, author_of(request, user), ChangeAction.BACKUP_CREATED, path.name)
+    return redirect("/admin/system?done=backup#backups")
+
+
+@get("/admin/system/backups/{name}")
+async def download_backup(work: Work, user: User, name: str) -> Response:
+    """Send a backup as a file, piece by piece."""
+    for backup in await asyncio.to_thread(find_backups, work.runtime.settings):
+        if backup.file.name == name:
+            headers = {"content-type": "application/x-tar", "content-disposition": f"attachment; filename={name}"}
+            stream = Stream(size=backup.size, pieces=_read_pieces(backup.file))
+            return Response(headers={**NOT_KEPT, **headers}, body=stream)
+    raise NotFound
+
+
+async def _system_page(work: Work, user: User, *, notice: Text | None = None, problem: str | None = None) -> Response:
+    settings = work.runtime.settings
+    findings = [*await asyncio.to_thread(lambda: list(look_at_machine(settings)))]
+    findings += await look_at_database(settings, work.runtime.wiring, is_asleep=False)
+    backups = await asyncio.to_thread(find_backups, settings)
+    return page(
+        "admin/system.html",
+        user,
+        here="/admin/system",
+        status=503 if problem else 200,
+        notice=notice,
+        problem=problem,
+        version=__version__,
+        findings=[_finding_row(each) for each in findings],
+        backups=[_backup_row(each, user, work) for each in backups],
+        directory=str(backups_directory(settings).absolute()),
+        settings=list_settings(settings),
+    )
+
+
+def list_settings(settings: Settings) -> list[SettingRow]:
+    """List all settings as they are in force; of secrets, only whether they are set."""
+    rows = []
+    for field in structs.fields(Settings):
+        value = getattr(settings, field.name)
+        is_secret = field.name in SECRET
+        rows.append(
+            SettingRow(
+                name=environment_name(field.name),
+                value=MASK if is_secret and value is not None else _write(value),
+                is_secret=is_secret,
+                is_default=value == field.default,
+                meaning=_meaning(field.type),
+            )
+        )
+    return rows
+
+
+def _write(value: object) -> str | None:
+    """Write a setting as an operator would; None if there is nothing to write."""
+    if isinstance(value, DollarsByName):
+        return ", ".join(f"{name}={write_usd(amount)}" for name, amount in value) or None
+    if isinstance(value, Dollars):
+        return write_usd(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Networks):
+        return ", ".join(map(str, value)) or None
+    return None if value is None else str(value)
+
+
+def _meaning(kind: object) -> str:
+    marks = getattr(kind, "__metadata__", ())
+    return next((mark.description for mark in marks if getattr(mark, "description", None)), "")
+
+
+def _finding_row(finding: Finding) -> tuple[Finding, Text, str]:
+    return finding, *STATES[finding.state]
+
+
+def _backup_row(backup: BackupFile, user: User, work: Work) -> BackupRow:
+    return BackupRow(
+        name=backup.file.name,
+        made=words.moment(backup.created_at, user.zone, now=work.now) if backup.created_at else None,
+        megabytes=f"{backup.size / 1e6:.1f}",
+        version=backup.version,
+        rows=backup.rows,
+        is_damaged=backup.fault is not None,
+    )
+
+
+async def _read_pieces(path: Path) -> AsyncIterator[bytes]:
+    with path.open("rb") as source:
+        while piece := await asyncio.to_thread(source.read, PIECE):
+            yield piece

@@ -1,0 +1,261 @@
+"""Pages: all users, and what an administrator may do about one."""
+
+from datetime import date
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.access import operations as access
+from openslot.accounts import operations as accounts
+from openslot.accounts.errors import LastAdministrator
+from openslot.accounts.models import User, UserStatus
+from openslot.accounts.plans import Plan
+from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
+from openslot.core.moments import Span
+from openslot.core.text import Reason
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.people import operations as people
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.admin.changing import NOTHING, log_platform
+from openslot.web.admin.outcomes import list_closing
+from openslot.web.admin.queries import read_list_query
+from openslot.web.dashboard import phrases
+from openslot.web.organization.changing import author_of
+from openslot.web.pages import page, redirect
+
+ROWS, SHOWN_ACTIVITY = 50, 20
+FIELDS = ("q", "plan", "status")
+STATUSES = {UserStatus.ACTIVE: Text("Active"), UserStatus.DISABLED: Text("Disabled")}
+NOTICES = {
+    "plan": Text("The plan was changed."),
+    "disabled": Text("The account was closed, and the upcoming bookings were cancelled."),
+    "enabled": Text("The account is open again. Bookings that were cancelled do not come back."),
+    "signed-out": Text("The user was signed out on all devices."),
+    "admin": Text("The user is an administrator of the platform now."),
+    "not-admin": Text("The user is no longer an administrator of the platform."),
+}
+
+
+class PlatformUserRow(Struct, frozen=True, kw_only=True):
+    """One user in the list."""
+
+    id: UUID
+    name: str
+    email: str
+    username: str
+    plan: Text
+    since: date
+    is_admin: bool
+    is_disabled: bool
+
+
+class ActivityRow(Struct, frozen=True, kw_only=True):
+    """One thing that happened."""
+
+    at: object
+    type: str
+    by: str
+
+
+class PlanForm(Struct, frozen=True, kw_only=True):
+    """The user's own plan."""
+
+    plan: Annotated[Plan, WhenEmpty(Text("Choose a plan"))]
+
+
+class AdminForm(Struct, frozen=True, kw_only=True):
+    """Whether a user is an administrator of the platform."""
+
+    admin: Annotated[Literal["yes", "no"], WhenEmpty(Text("Choose one of these"))]
+
+
+class DisableForm(Struct, frozen=True, kw_only=True):
+    """Why an account is closed."""
+
+    reason: Reason = ""
+
+
+@get("/admin/users")
+async def show_users(request: Request, work: Work, user: User) -> Response:
+    """Show one page of the users that the address asks for."""
+    choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
+    query = read_list_query(request, "/admin/users", FIELDS, choices=choices)
+    plan, status = query["plan"], query["status"]
+    found, total = await accounts.list_users(
+        work,
+        search=query["q"],
+        plan=Plan(plan) if plan else None,
+        status=UserStatus(status) if status else None,
+        page=query.page,
+        limit=ROWS,
+    )
+    return page(
+        "admin/users.html",
+        user,
+        here="/admin/users",
+        status=400 if query.form.faults else 200,
+        query=query.with_more(has_more=query.page * ROWS < total),
+        form=query.form,
+        rows=[_row(each, user) for each in found],
+        total=total,
+        plans=words.PLANS,
+        statuses=STATUSES,
+    )
+
+
+@get("/admin/users/{user_id}")
+async def show_user_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+    """Show one user."""
+    return await _user_page(work, user, user_id, notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/admin/users/{user_id}/plan")
+async def change_user_plan(request: Request, work: Work, user: User, user_id: UUID, form: Form[PlanForm]) -> Response:
+    """Give a user another plan, without an end."""
+    if form.faults:
+        return await _user_page(work, user, user_id, form=form, status=400)
+    owner = await accounts.get_user(work, user_id)
+    changed = await accounts.change_plan(work, owner, form.get().plan)
+    fields = {"before": {"plan": owner.plan}, "after": {"plan": changed.plan}}
+    await log_user(work, author_of(request, user), ChangeAction.PLAN_CHANGED, owner, **fields)
+    return redirect(f"/admin/users/{user_id}?done=plan")
+
+
+@post("/admin/users/{user_id}/administrator")
+async def change_administrator(
+    request: Request, work: Work, user: User, user_id: UUID, form: Form[AdminForm]
+) -> Response:
+    """Make a user an administrator of the platform, or take that away."""
+    if form.faults:
+        return await _user_page(work, user, user_id, form=form, status=400)
+    is_admin = form.get().admin == "yes"
+    owner = await accounts.get_user(work, user_id)
+    try:
+        await accounts.set_admin(work, owner, is_admin=is_admin)
+    except LastAdministrator as refusal:
+        return await _user_page(work, user, user_id, form=form.with_faults({"admin": refusal.sentence}), status=409)
+    fields = {"before": {"administrator": owner.is_admin}, "after": {"administrator": is_admin}}
+    await log_user(work, author_of(request, user), ChangeAction.ADMINISTRATOR_CHANGED, owner, **fields)
+    return redirect(f"/admin/users/{user_id}?done={'admin' if is_admin else 'not-admin'}")
+
+
+@post("/admin/users/{user_id}/sign-out")
+async def sign_user_out(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+    """Sign a user out on all devices."""
+    owner = await accounts.get_user(work, user_id)
+    await access.end_sessions(work, owner)
+    await log_user(work, author_of(request, user), ChangeAction.USER_SIGNED_OUT, owner)
+    return redirect(f"/admin/users/{user_id}?done=signed-out")
+
+
+@get("/admin/users/{user_id}/disable")
+async def ask_to_disable(work: Work, user: User, user_id: UUID) -> Response:
+    """Show what closing an account cancels, before it happens."""
+    return await _disable_page(work, user, user_id, Form())
+
+
+@post("/admin/users/{user_id}/disable")
+async def disable_account(request: Request, work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
+    """Close an account and cancel its upcoming bookings."""
+    if form.faults:
+        return await _disable_page(work, user, user_id, form)
+    reason = form.get().reason.strip() or None
+    owner = await accounts.get_user(work, user_id)
+    try:
+        cancelled = await people.disable_user(work, owner, reason=reason)
+    except LastAdministrator as refusal:
+        return await _disable_page(work, user, user_id, form.with_faults({"form": refusal.sentence}))
+    after = {"active": False, "reason": reason, "cancelled_bookings": cancelled}
+    await log_user(
+        work, author_of(request, user), ChangeAction.USER_DISABLED, owner, before={"active": True}, after=after
+    )
+    return redirect(f"/admin/users/{user_id}?done=disabled")
+
+
+@post("/admin/users/{user_id}/enable")
+async def enable_account(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+    """Open a closed account again."""
+    owner = await accounts.get_user(work, user_id)
+    await accounts.enable_user(work, owner)
+    fields = {"before": {"active": owner.disabled_at is None}, "after": {"active": True}}
+    await log_user(work, author_of(request, user), ChangeAction.USER_ENABLED, owner, **fields)
+    return redirect(f"/admin/users/{user_id}?done=enabled")
+
+
+async def log_user(
+    work: Work,
+    author: ChangeAuthor,
+    action: ChangeAction,
+    owner: User,
+    *,
+    before: Fields = NOTHING,
+    after: Fields = NOTHING,
+) -> None:
+    """Write what an administrator has changed about a user."""
+    subject = f"{owner.name} <{owner.email}>"
+    await log_platform(work, author, action, subject, subject_id=owner.id, before=before, after=after)
+
+
+async def _user_page(
+    work: Work,
+    user: User,
+    user_id: UUID,
+    *,
+    form: Form[Any] | None = None,
+    notice: Text | None = None,
+    status: int = 200,
+) -> Response:
+    owner = await accounts.get_user(work, user_id)
+    grants = await accounts.list_plan_grants(work, owner)
+    activity, _ = await accounts.list_activity(work, owner, span=Span(), limit=SHOWN_ACTIVITY)
+    return page(
+        "admin/user.html",
+        user,
+        here="/admin/users",
+        status=status,
+        notice=notice,
+        owner=_row(owner, user),
+        own_plan=owner.plan,
+        zone=owner.zone,
+        locale_name=owner.locale,
+        plan=words.plan(grants, zone=user.zone, now=work.now),
+        plans=words.PLANS,
+        closed=words.moment(owner.disabled_at, user.zone, now=work.now) if owner.disabled_at else None,
+        is_self=owner.id == user.id,
+        form=form or Form(),
+        activity=[
+            ActivityRow(at=phrases.at(each.at, user.zone, now=work.now), type=each.type, by=each.actor.kind)
+            for each in activity
+        ],
+    )
+
+
+async def _disable_page(work: Work, user: User, user_id: UUID, form: Form[DisableForm]) -> Response:
+    owner = await accounts.get_user(work, user_id)
+    if owner.disabled_at is not None:
+        return redirect(f"/admin/users/{user_id}")
+    return page(
+        "admin/disable_user.html",
+        user,
+        here="/admin/users",
+        status=409 if "form" in form.faults else 400 if form.faults else 200,
+        owner=_row(owner, user),
+        outcome=await list_closing(work, user, owner),
+        form=form,
+    )
+
+
+def _row(owner: User, reader: User) -> PlatformUserRow:
+    return PlatformUserRow(
+        id=owner.id,
+        name=owner.name,
+        email=owner.email,
+        username=owner.username,
+        plan=words.PLANS[owner.effective_plan],
+        since=words.day(owner.created_at, reader.zone),
+        is_admin=owner.is_admin,
+        is_disabled=owner.disabled_at is not None,
+    )

@@ -1,0 +1,47 @@
+"""Figures about the platform: each day of the span, by what happened on it in UTC."""
+
+from datetime import UTC, date, datetime, timedelta
+
+from openslot.agents import budget
+from openslot.analytics import platform
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+
+
+async def count(runtime: Runtime, first: date, last: date) -> dict[str, list[int]]:
+    async with runtime.transaction(OPERATOR) as work:
+        days = await platform.list_days(work, first=first, last=last)
+    assert [day.on for day in days] == [first + timedelta(days=n) for n in range((last - first).days + 1)]
+    names = ("bookings", "mail_sent", "mail_failed", "webhooks_delivered", "webhooks_failed", "spent_micros")
+    return {name: [getattr(day, name) for day in days] for name in names}
+
+
+async def test_a_day_without_anything_is_there(runtime: Runtime) -> None:
+    found = await count(runtime, date(2026, 3, 1), date(2026, 3, 3))
+
+    assert set(map(tuple, found.values())) == {(0, 0, 0)}
+
+
+async def test_mail_and_spend_are_counted_on_their_day(runtime: Runtime) -> None:
+    today = runtime.clock().astimezone(UTC).date()
+    midnight = datetime.combine(today, datetime.min.time(), UTC)
+    for at, status in (
+        (midnight, "sent"),
+        (midnight - timedelta(microseconds=1), "sent"),
+        (midnight, "failed"),
+        (midnight, "sending"),
+        (midnight + timedelta(days=1), "sent"),
+    ):
+        await runtime.pool.execute(
+            """insert into mail_messages (id, kind, role, recipient, subject, is_public, status, created_at, sent_at)
+            values (gen_random_uuid(), 'notice', 'none', 'a@b.example', 'x', false, $1, $2, $3)""",
+            status,
+            at,
+            at if status == "sent" else None,
+        )
+    await budget.report(runtime, "support", 1_500)
+    found = await count(runtime, today - timedelta(days=1), today)
+
+    assert found["mail_sent"] == [1, 1]
+    assert found["mail_failed"] == [0, 1]
+    assert found["spent_micros"] == [0, 1_500]

@@ -1,0 +1,47 @@
+"""An administrator of the platform, signed in, beside a host and an agent."""
+
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User, UserWanted
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.people import operations as people
+from tests.agents.agent import TestAgent, make_key
+from tests.web.dashboard.conftest import (
+    ZONE,
+    book,
+    client,
+    clock,
+    open_session,
+    runtime,
+    settings,
+    stranger,
+    user,
+)
+
+__all__ = ["book", "client", "clock", "runtime", "settings", "stranger", "user"]
+
+
+@pytest.fixture
+async def admin_user(runtime: Runtime, password_hash: str) -> User:
+    """An administrator of the platform."""
+    wanted = UserWanted(email="ada@moreau.example", name="Ada Moreau", username="ada", zone=ZONE, is_admin=True)
+    async with runtime.transaction(OPERATOR) as work:
+        return await people.welcome(work, wanted, password_hash=password_hash)
+
+
+@pytest.fixture
+async def admin(client: httpx2.AsyncClient, runtime: Runtime, admin_user: User) -> httpx2.AsyncClient:
+    """Sign a client in as the administrator."""
+    client.headers.update(await open_session(runtime, admin_user))
+    return client
+
+
+@pytest.fixture
+async def support(client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[TestAgent]:
+    """An agent with a key, on a connection of its own."""
+    async with httpx2.AsyncClient(base_url=client.base_url) as other:
+        yield TestAgent(other, await make_key(runtime, "support"))

@@ -1,0 +1,66 @@
+"""The figures of the platform: charts that say the same as their tables."""
+
+import re
+from datetime import date, timedelta
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.i18n import Text
+from openslot.web.admin.charts import HEIGHT, WIDTH, draw_chart
+from tests.bookings.conftest import MovingClock
+from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
+from tests.webhooks.conftest import work_off
+
+
+@pytest.mark.parametrize("numbers", [[0], [1], [0, 5, 10], [3] * 90, [10**12, 1, 0], []])
+def test_bars_stay_inside_and_what_is_not_zero_can_be_seen(numbers: list[int]) -> None:
+    texts = [*map(str, numbers), str(sum(numbers))]
+    days = _days(len(numbers))
+    chart = draw_chart("c", Text("Title"), days, [(Text("One"), numbers, texts), (Text("Two"), numbers, texts)])
+
+    assert len(chart.bars) == 2 * sum(number > 0 for number in numbers)
+    for bar in chart.bars:
+        assert 0 <= bar.x < bar.x + bar.width <= WIDTH
+        assert 0 <= bar.y < bar.y + bar.height <= HEIGHT
+    assert len(chart.rows) == len(numbers)
+    assert chart.total == (str(sum(numbers)),) * 2
+
+
+def _days(count: int) -> list[date]:
+    return [date(2026, 3, 1) + timedelta(days=number) for number in range(count)]
+
+
+async def test_the_tables_tell_what_happened(
+    admin: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
+) -> None:
+    await listen(runtime, user)
+    await book()
+    await book(TWELVE, email="hana@kim.example")
+    await work_off(runtime, clock)
+    await fail(runtime, clock)
+    page = (await admin.get("/admin/analytics?days=7")).text
+
+    assert page.count("<svg") == 4
+    bookings = page[page.index('id="bookings"') : page.index('id="mail"')]
+    assert re.findall(r"<td>(\d+)</td>", bookings)[0] == "2"
+    assert bookings.count("<tr>") == 8
+    assert "style=" not in page
+    for query in ("days=0", "days=x", "days=%00", "days=365"):
+        assert (await admin.get(f"/admin/analytics?{query}")).status_code == 200
+
+
+async def test_sources_are_listed_by_their_visits(admin: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    for source, views in (("direct", 3), ("<xss-probe>", 9)):
+        await runtime.pool.execute(
+            "insert into page_views (host_id, on_day, source, views) values ($1, $2, $3, $4)",
+            user.id,
+            runtime.clock().date(),
+            source,
+            views,
+        )
+    page = (await admin.get("/admin/analytics")).text
+
+    assert page.index("&lt;xss-probe&gt;") < page.index(">direct<")

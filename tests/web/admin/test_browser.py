@@ -1,0 +1,148 @@
+"""The administration in a real browser: for axe, on a phone, and an approval by hand without scripts."""
+
+import tarfile
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from openslot.accounts import organizations
+from openslot.accounts.members import add_member
+from openslot.accounts.models import Role, User
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from tests.agents.agent import TestAgent
+from tests.bookings.conftest import MovingClock
+from tests.web.dashboard.conftest import Book
+from tests.web.dashboard.test_browser import open_page
+from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL
+from tests.webhooks.conftest import work_off
+
+
+@pytest.fixture
+async def places(runtime: Runtime, clock: MovingClock, support: TestAgent, user: User, book: Book) -> list[str]:
+    """Let there be something on every page, and list all pages."""
+    booking = await book()
+    async with runtime.transaction(OPERATOR) as work:
+        studio = await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.FREE)
+        await add_member(work, studio, user, role=Role.OWNER)
+    await work_off(runtime, clock)
+    letter = f"/admin/mailbox/{await runtime.pool.fetchval('select id from mail_messages limit 1')}"
+    await support.call("list_flags")
+    waiting = await support.call("cancel_booking", bookingId=str(booking.id), reason="Ill", confirm=True)
+    return [
+        "/admin/analytics",
+        "/admin/users",
+        "/admin/users?q=nobody",
+        f"/admin/users/{user.id}",
+        f"/admin/users/{user.id}/disable",
+        "/admin/organizations",
+        "/admin/organizations/harbor",
+        "/admin/agents",
+        "/admin/agents/support",
+        "/admin/approvals",
+        f"/admin/approvals/{waiting['error']['data']['approvalId']}",
+        "/admin/audit",
+        "/admin/audit?from=x",
+        "/admin/flags",
+        "/admin/flags/api_docs",
+        "/admin/jobs",
+        "/admin/mailbox",
+        letter,
+        "/admin/system",
+        "/admin/log",
+        "/admin/log?from=x",
+    ]
+
+
+async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
+    for path in places:
+        await page.goto(path)
+        yield path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_and_every_page_fits_a_phone(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    admin_user: User,
+    places: list[str],
+    scheme: str,
+) -> None:
+    direction = "rtl" if scheme == "dark" else "ltr"
+    page, faults = await open_page(browser, client, runtime, admin_user, viewport=PHONE, color_scheme=scheme)
+    async for path in visit(page, places):
+        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+        found = await Axe().run(page, options=AXE)
+        assert found.response["violations"] == [], (path, found.generate_report())
+        assert await page.evaluate(OVERFLOW) <= 0, path
+        assert await page.evaluate(TOO_SMALL) == [], path
+    assert [fault for fault in faults if "400" not in fault] == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_an_administrator_approves_a_cancellation_and_rejects_another(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    admin_user: User,
+    support: TestAgent,
+    book: Book,
+    *,
+    scripts: bool,
+) -> None:
+    first = await book()
+    await support.call("cancel_booking", bookingId=str(first.id), reason="The invitee is ill", confirm=True)
+    page, _ = await open_page(browser, client, runtime, admin_user, java_script_enabled=scripts)
+    await page.goto("/")
+    await page.get_by_role("link", name="Approvals").click()
+    await page.get_by_role("link", name="The invitee is ill").click()
+    await expect(page.get_by_text("with Jonas Okafor")).to_be_visible()
+    await page.get_by_role("button", name="Approve and carry out").click()
+    await expect(page.get_by_role("status")).to_contain_text("approved and carried out")
+    second = await book()
+    await support.call("cancel_booking", bookingId=str(second.id), reason="No reason", confirm=True)
+    await page.reload()
+    await page.get_by_role("link", name="No reason").click()
+    await page.get_by_label("Reason for rejecting (optional)").fill("Ask the host first")
+    await page.get_by_role("button", name="Reject").click()
+    await expect(page.get_by_role("status")).to_contain_text("The call was rejected")
+    await expect(page.get_by_text("Ask the host first")).to_be_visible()
+
+    states = await runtime.pool.fetch("select status from bookings order by created_at")
+    assert [row["status"] for row in states] == ["CANCELLED", "CONFIRMED"]
+
+
+async def test_an_administrator_rotates_a_key_reads_the_mailbox_and_saves_a_backup(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    admin_user: User,
+    support: TestAgent,
+    places: list[str],
+) -> None:
+    page, faults = await open_page(browser, client, runtime, admin_user)
+    await page.goto("/admin/agents")
+    await page.get_by_role("link", name="Support", exact=True).click()
+    await page.get_by_role("link", name="Rotate… test").click()
+    await page.get_by_label("The old key stays valid").select_option("Not at all")
+    await page.get_by_role("button", name="Rotate this key").click()
+    key = await page.get_by_label("The new key", exact=True).input_value()
+    assert (await support.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).status_code == 401
+    assert await TestAgent(support.client, key).result("list_users")
+    await page.get_by_role("link", name="Mailbox").click()
+    await page.locator("a.booking-row").first.click()
+    letter = page.frame_locator("iframe.mail")
+    await expect(letter.get_by_text("30 minute meeting").first).to_be_visible()
+    await page.get_by_role("link", name="System").click()
+    await page.get_by_role("button", name="Create a backup").click()
+    await expect(page.get_by_role("status")).to_contain_text("The backup was created", timeout=60_000)
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download openslot-").click()
+    with tarfile.open(await (await download.value).path()) as archive:
+        assert "manifest.json" in archive.getnames()
+    assert faults == []

@@ -1,0 +1,67 @@
+"""What a page of the administration costs: no more than five statements, however much there is."""
+
+from contextlib import nullcontext
+
+import httpx2
+import pytest
+
+from openslot.accounts import organizations
+from openslot.accounts.models import User
+from openslot.accounts.plans import Plan
+from openslot.app import create_app
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from tests.access.test_statements import CountingPool
+from tests.agents.agent import TestAgent
+from tests.live import connect, serving
+from tests.web.dashboard.conftest import Book, open_session
+from tests.web.dashboard.test_statements import MOST, count
+
+# The session is one of them.
+COSTS = {
+    "/admin/analytics": 3,
+    "/admin/users": 2,
+    "/admin/users/{user}": 4,
+    "/admin/users/{user}/disable": 3,
+    "/admin/organizations": 2,
+    "/admin/organizations/harbor": 4,
+    "/admin/agents": 4,
+    "/admin/agents/support": 5,
+    "/admin/approvals": 3,
+    "/admin/approvals/{approval}": 4,
+    "/admin/audit": 2,
+    "/admin/flags": 2,
+    "/admin/flags/api_docs": 4,
+    "/admin/jobs": 5,
+    "/admin/log": 2,
+    "/admin/mailbox": 2,
+}
+
+
+@pytest.mark.parametrize("path", COSTS)
+async def test_no_page_needs_more_statements_where_there_is_more(
+    settings: Settings,
+    runtime: Runtime,
+    client: httpx2.AsyncClient,
+    admin_user: User,
+    user: User,
+    support: TestAgent,
+    book: Book,
+    path: str,
+) -> None:
+    await book()
+    async with runtime.transaction(OPERATOR) as work:
+        await organizations.add_organization(work, name="Harbor", slug="harbor", plan=Plan.FREE)
+    waiting = await support.call("disable_user", userId=str(user.id), reason="Asked to", confirm=True)
+    asked = path.format(user=user.id, approval=waiting["error"]["data"]["approvalId"])
+    session = await open_session(runtime, admin_user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url, connect(url, headers=session) as other:
+        answer = await count(other, pool, asked)
+
+    assert answer == (200, COSTS[path]), pool.asked
+    assert COSTS[path] <= MOST

@@ -1,0 +1,71 @@
+"""The system: what the doctor finds, settings without secrets, and backups that can be made and downloaded."""
+
+import re
+import tarfile
+from io import BytesIO
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.core.config import Settings
+from openslot.core.dollars import DollarsByName
+from openslot.core.smtp import SmtpUrl
+from openslot.web.admin.system import MASK, SECRET, list_settings
+
+
+def test_settings_are_shown_as_an_operator_writes_them_and_secrets_are_not(settings: Settings) -> None:
+    secret = "s3cret-" * 8
+    chosen = replace(
+        settings,
+        secret_key=secret,
+        metrics_token=secret,
+        chat_webhook=f"https://chat.example/{secret}",
+        smtp_url=SmtpUrl.parse(f"smtp://user:{secret}@mail.example"),
+        database_url=f"postgresql://user:{secret}@db.example/x",
+        agent_budgets=DollarsByName.parse("support=0.20, seo=1.5"),
+    )
+    shown = {row.name: row for row in list_settings(chosen)}
+
+    assert not any(secret in (row.value or "") for row in shown.values())
+    assert shown["OPENSLOT_SECRET_KEY"].value == MASK
+    assert shown["OPENSLOT_AGENT_BUDGETS"].value == "support=0.20, seo=1.50"
+    assert shown["OPENSLOT_AGENT_BUDGET"].value == "5.00"
+    assert shown["OPENSLOT_DATABASE_POOLER"].value == "false"
+    assert shown["OPENSLOT_TRUSTED_PROXIES"].value is None
+    assert all(row.meaning for row in shown.values())
+
+
+def test_every_setting_that_may_hold_a_secret_is_masked() -> None:
+    suspicious = re.compile("secret|token|password|url|key|webhook")
+    named = {field for field in Settings.__struct_fields__ if suspicious.search(field)}
+
+    # An address without a credential, and a limit.
+    assert named - SECRET == {"base_url", "limit_key"}
+
+
+async def test_the_page_tells_what_the_doctor_finds(admin: httpx2.AsyncClient) -> None:
+    page = (await admin.get("/admin/system")).text
+
+    assert "The database is up to date." in page
+    assert "No worker has reported" in page
+    assert "OPENSLOT_LIMIT_KEY" in page
+
+
+async def test_a_backup_is_made_and_downloaded(admin: httpx2.AsyncClient) -> None:
+    answer = await admin.post("/admin/system/backups", timeout=120)
+    page = (await admin.get("/admin/system")).text
+    link = re.search(r'href="(/admin/system/backups/[^"]+\.tar)"', page)
+    assert link is not None
+    file = await admin.get(link[1])
+
+    assert answer.headers["location"] == "/admin/system?done=backup#backups"
+    assert "Newest" in page
+    assert file.headers["content-length"] == str(len(file.content))
+    with tarfile.open(fileobj=BytesIO(file.content)) as archive:
+        assert "manifest.json" in archive.getnames()
+
+
+@pytest.mark.parametrize("name", ["openslot-1.tar", "..%2Fsecret.key", "secret.key", "%00"])
+async def test_nothing_else_can_be_downloaded(admin: httpx2.AsyncClient, name: str) -> None:
+    assert (await admin.get(f"/admin/system/backups/{name}")).status_code in {400, 404}
