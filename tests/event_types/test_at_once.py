@@ -17,6 +17,7 @@ from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
+from openslot.event_types import store
 from openslot.event_types.editions import edition_of
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
@@ -135,7 +136,7 @@ async def test_an_edit_and_an_archive_both_happen(runtime: Runtime, user: User, 
 async def test_an_archive_and_a_change_of_order_both_happen(runtime: Runtime, user: User, talk: EventType) -> None:
     await offer(runtime, user, "other")
     for number in range(ROUNDS):
-        first = await event_types.store.list_ids(runtime.pool, user.id)
+        first = await store.list_ids(runtime.pool, user.id)
         active = bool(number % 2)
         came_to = await run(runtime, switch(user, talk, active=active), move(user, talk.id, before=first[number % 2]))
 
@@ -217,7 +218,7 @@ async def test_another_hosts_event_type_and_schedule_are_out_of_reach(
 
 
 async def test_an_order_must_name_each_once(runtime: Runtime, user: User, talk: EventType) -> None:
-    first, second = await event_types.store.list_ids(runtime.pool, user.id)
+    first, second = await store.list_ids(runtime.pool, user.id)
     for order in ([], [first], [first, first], [first, second, second], [first, user.id]):
         (refused,) = await run(runtime, reorder(user, order))
         assert isinstance(refused, Invalid)

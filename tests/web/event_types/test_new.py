@@ -9,6 +9,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Limits, Question, QuestionKind
+from openslot.schedules import operations as schedules
 from openslot.web.dashboard.event_types.making import STARTING_POINTS
 from tests.web.event_types.conftest import list_names, load, offer, read_faults, read_fields
 
@@ -82,6 +83,20 @@ async def test_faults_are_shown_and_nothing_is_made(member: httpx2.AsyncClient, 
     empty = await member.post("/event-types", data={"x": "y"})
     assert {"name", "duration", "schedule"} <= read_faults(empty.text).keys()
     assert await list_names(runtime, user) == ["30 minute meeting"]
+
+
+async def test_the_schedule_is_one_of_ones_own(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        evening = await schedules.add_schedule(work, user, name="Evening")
+        theirs, *_ = await schedules.list_schedules(work, stranger)
+    refused = await member.post("/event-types", data={**await begin(member), "schedule": str(theirs.id)})
+    await member.post("/event-types", data={**await begin(member), "name": "Late", "schedule": str(evening.id)})
+
+    assert read_faults(refused.text) == {"schedule": "Choose one of your schedules"}
+    assert await list_names(runtime, user) == ["30 minute meeting", "Late"]
+    assert (await newest(runtime, user)).schedule_id == evening.id
 
 
 async def test_questions_can_be_added_before_it_is_made(

@@ -124,7 +124,7 @@ async def find_beginning(request: Request, work: Work, user: User) -> EventType 
             raise EventTypeNotFound
         found = await event_types.get_event_type(work, user, UUID(original))
         name = Text("%(name)s (copy)", name=found.name)
-        return replace(found, name=str(localize(name, locale_of(request)))[:LONGEST_NAME], active=True)
+        return replace(found, name=str(localize(name, locale_of(request)))[:LONGEST_NAME])
     point = next((each for each in STARTING_POINTS if each.key == request.query.get("start")), None)
     return await _begin(request, work, user, point) if point else None
 
