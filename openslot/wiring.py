@@ -2,32 +2,40 @@
 
 from collections.abc import Mapping
 
+from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
 from openslot.agents.reactions import AGENT_REACTIONS
+from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.analytics.jobs import ANALYTICS_JOBS
+from openslot.analytics.models import FunnelStep
 from openslot.availability.jobs import AVAILABILITY_JOBS
-from openslot.bookings.events import BOOKING_EVENTS
+from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
 from openslot.bookings.jobs import BOOKING_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
+from openslot.contacts.jobs import CONTACT_JOBS
+from openslot.contacts.reactions import CONTACT_REACTIONS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
+from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.exports.jobs import EXPORT_JOBS
 from openslot.exports.reactions import EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
-from openslot.integrations.calendars.events import CALENDAR_EVENTS
+from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
 from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
+from openslot.integrations.oidc.events import OIDC_EVENTS
+from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.people.erasing import PEOPLE_JOBS
 from openslot.scim.events import SCIM_EVENTS
@@ -41,15 +49,24 @@ from openslot.webhooks.store import LOGGED_EVENT
 EVENTS = (
     *FLAG_EVENTS,
     *ACCOUNT_EVENTS,
+    *EVENT_TYPE_EVENTS,
+    *ACCESS_EVENTS,
     *CONTACT_EVENTS,
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
+    *OIDC_EVENTS,
     *SCIM_EVENTS,
     *AGENT_EVENTS,
 )
-CONSEQUENCES = ()
+CONSEQUENCES = (
+    *FUNNEL_BEGINNING,
+    take_step(FunnelStep.CALENDAR_CONNECTED, CalendarConnected),
+    take_step(FunnelStep.EVENT_TYPE_MADE, EventTypeAdded),
+    take_step(FunnelStep.FIRST_BOOKING, BookingCreated),
+)
 REACTIONS = (
+    *CONTACT_REACTIONS,
     *WEBHOOK_REACTIONS,
     *MAIL_REACTIONS,
     *CALENDAR_REACTIONS,
@@ -62,11 +79,13 @@ PERIODIC: tuple[Periodic, ...] = (
     *ACCESS_JOBS,
     *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,
+    *CONTACT_JOBS,
     *BOOKING_JOBS,
     *PEOPLE_JOBS,
     *WEBHOOK_JOBS,
     *CALENDAR_JOBS,
     *MAIL_JOBS,
+    *OIDC_JOBS,
     *SCIM_JOBS,
     *AGENT_JOBS,
     *ANALYTICS_JOBS,
@@ -91,4 +110,5 @@ SEALED = (
     SealedColumn("webhook_endpoints", "secret"),
     SealedColumn("webhook_endpoints", "previous_secret"),
     SealedColumn("calendar_connections", "secret"),
+    SealedColumn("authenticators", "secret"),
 )

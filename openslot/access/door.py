@@ -9,6 +9,7 @@ from openslot.access import limits, store
 from openslot.access.entry_store import CredentialLookup, look_up
 from openslot.access.keys import CredentialKind, is_wellformed
 from openslot.access.models import Entry
+from openslot.access.sessions import notice_use
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
@@ -72,6 +73,7 @@ async def enter_with_session(runtime: Runtime, token: str | None) -> Entry:
     if row is None:
         return Entry(actor=PUBLIC)
     user = to_user(row, now=now)
+    notice_use(runtime, row["session_id"], seen_at=row["seen_at"], now=now)
     return Entry(actor=Actor(kind=ActorKind.SESSION, user_id=user.id, credential_id=row["session_id"]), user=user)
 
 

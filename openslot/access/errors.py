@@ -36,6 +36,63 @@ class PasswordChanged(Conflict):
         )
 
 
+class WrongCode(Invalid):
+    """The code of the app or the recovery code is wrong, expired or was used before: nobody can tell which."""
+
+    code = "wrong_code"
+
+    def __init__(self) -> None:
+        super().__init__(
+            Text("The code is wrong, has expired or was already used"),
+            details={"code": Text("is wrong, has expired or was already used")},
+        )
+
+
+class SignInExpired(Unauthorized):
+    """The first step of the sign-in was too long ago, or the password has changed since."""
+
+    code = "sign_in_expired"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Your sign-in has expired"))
+
+
+class NoPasswordYet(Conflict):
+    """Two-factor authentication needs an account with a password."""
+
+    code = "no_password_yet"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Your account has no password yet"))
+
+
+class TwoFactorIsOn(Conflict):
+    """Two-factor authentication is on already."""
+
+    code = "two_factor_is_on"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Two-factor authentication is already on"))
+
+
+class TwoFactorIsOff(Conflict):
+    """Two-factor authentication is not on."""
+
+    code = "two_factor_is_off"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Two-factor authentication is not on"))
+
+
+class SetupExpired(Conflict):
+    """The set-up of two-factor authentication was begun too long ago, elsewhere, or not at all."""
+
+    code = "setup_expired"
+
+    def __init__(self) -> None:
+        super().__init__(Text("The setup has expired. Start again"))
+
+
 class PlanWithoutApi(Forbidden):
     """API keys are available on the Pro and Business plans."""
 
@@ -99,6 +156,24 @@ class SetupLinkInvalid(Forbidden):
         super().__init__(
             Text("This setup link was already used, has expired or is incomplete. Restart the service to get a new one")
         )
+
+
+class SessionNotFound(NotFound):
+    """No such session, or it is another's."""
+
+    code = "session_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Session not found"))
+
+
+class ResetLinkInvalid(Forbidden):
+    """The link to choose a new password is used, expired or wrong."""
+
+    code = "reset_link_invalid"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This link was already used, has expired or is incomplete"))
 
 
 class WeakPassword(Invalid):

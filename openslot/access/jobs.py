@@ -1,15 +1,21 @@
 """Periodic cleanup of old logs, kept answers, wrong passwords and expired sessions."""
 
+from datetime import timedelta
 from functools import partial
 
 from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
 from openslot.access.limits import forget_old_logs
 from openslot.access.password_store import delete_old_failures
+from openslot.access.reset_store import delete_old_resets
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
+from openslot.access.two_factor_store import delete_expired_pending
+from openslot.accounts.sign_up_store import delete_expired_sign_ups
 from openslot.core.events import Periodic
 from openslot.core.work import Work
 from openslot.jobs.batches import BATCH, Batch, repeat, walk
+
+DAY = timedelta(days=1)
 
 
 async def tidy_access(work: Work) -> str:
@@ -20,6 +26,10 @@ async def tidy_access(work: Work) -> str:
     answers = await repeat(lambda limit: delete_old_responses(work.db, now=work.now, limit=limit))
     sessions = await repeat(lambda limit: delete_expired_sessions(work.db, now=work.now, limit=limit))
     await repeat(lambda limit: delete_old_failures(work.db, now=work.now, limit=limit))
+    # For a day they count for the limit of an account.
+    await repeat(lambda limit: delete_old_resets(work.db, before=work.now - DAY, limit=limit))
+    await repeat(lambda limit: delete_expired_sign_ups(work.db, now=work.now, limit=limit))
+    await repeat(lambda limit: delete_expired_pending(work.db, now=work.now, limit=limit))
     await delete_expired_setup_links(work.db, now=work.now)
     return f"{logs} limit logs, {answers} kept answers, {sessions} sessions removed"
 

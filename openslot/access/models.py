@@ -34,6 +34,41 @@ class SignedIn(Struct, frozen=True, kw_only=True):
     device: str
 
 
+class Session(Struct, frozen=True, kw_only=True):
+    """A browser in which a user is signed in."""
+
+    id: UUID
+    user_agent: str
+    created_at: datetime
+    last_seen_at: datetime | None
+    """To the hour; None: not for more than an hour after it began."""
+
+
+class SecondFactorNeeded(Struct, frozen=True, kw_only=True):
+    """The result of a sign-in whose second factor is missing: there is no session yet."""
+
+    user: User
+    token: str
+    """Proves the first factor for a short time."""
+
+
+class Authenticator(Struct, frozen=True, kw_only=True):
+    """A user's confirmed authenticator app."""
+
+    secret: bytes
+    """Sealed."""
+    last_step: int
+    """The newest step whose code was used."""
+
+
+class TwoFactorState(Struct, frozen=True, kw_only=True):
+    """What a user's settings say about two-factor authentication."""
+
+    has_password: bool
+    on_since: datetime | None
+    codes_left: int
+
+
 class Entry(Struct, frozen=True, kw_only=True):
     """The result of an authentication: who it is, and what the answer says about the limit."""
 

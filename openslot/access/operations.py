@@ -15,10 +15,13 @@ from openslot.access.errors import (
     WrongSignIn,
 )
 from openslot.access.keys import AGENTS, CredentialKind, new_key
-from openslot.access.models import Credential, SignedIn
+from openslot.access.models import Credential, SecondFactorNeeded, SignedIn
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
+from openslot.access.pending import hold_sign_in
 from openslot.access.tries import by_device, by_session, by_stranger, counted, forgive_strangers
+from openslot.access.two_factor_store import is_on
 from openslot.accounts import operations as accounts
+from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.accounts.store import find_password_hash, find_sign_in, has_users
@@ -94,8 +97,8 @@ async def rotate_credential(
 
 async def sign_in(
     work: Work, *, email: str, password: str, device: str = "", address: str, user_agent: str
-) -> SignedIn:
-    """Begin a session if the password of this account is right, or refuse without saying what is wrong.
+) -> SignedIn | SecondFactorNeeded:
+    """Let a user in if the password of this account is right, or refuse without saying what is wrong.
 
     The steps are the same whether or not the e-mail address is known. Tries from a known device of the account's owner
     are counted separately.
@@ -113,14 +116,26 @@ async def sign_in(
         return await let_in(work, user, password_hash=stored, user_agent=user_agent)
 
 
-async def let_in(work: Work, user: User, *, password_hash: str, user_agent: str) -> SignedIn:
-    """Begin a session for a user whose password was checked or chosen just now, and make the device a known one."""
-    session = await begin_session(work, user, user_agent=user_agent, password_hash=password_hash)
-    device = new_device(work.runtime.signer, user.id, password_hash=password_hash, now=work.now)
-    return SignedIn(user=user, session=session, device=device)
+async def let_in(
+    work: Work, user: User, *, password_hash: str | None, user_agent: str
+) -> SignedIn | SecondFactorNeeded:
+    """Begin a session for a user whose first factor was checked or chosen just now, or ask for the second one.
+
+    Every way in ends here, with the password's hash, which is None for an account without a password.
+    """
+    if await is_on(work.db, user.id):
+        return await hold_sign_in(work, user, password_hash=password_hash)
+    return await _open(work, user, password_hash=password_hash, user_agent=user_agent, is_verified=False)
 
 
-async def begin_session(work: Work, user: User, *, user_agent: str, password_hash: str | None = None) -> str:
+async def let_in_verified(work: Work, user: User, *, password_hash: str | None, user_agent: str) -> SignedIn:
+    """Begin a session for a user who needs no second factor now: it was verified here, or by someone who is trusted."""
+    return await _open(work, user, password_hash=password_hash, user_agent=user_agent, is_verified=True)
+
+
+async def begin_session(
+    work: Work, user: User, *, user_agent: str, password_hash: str | None = None, is_verified: bool = False
+) -> str:
     """Open a session; if a password was checked, only if the user still has it."""
     token = new_token()
     if not await store.insert_session(
@@ -129,12 +144,22 @@ async def begin_session(work: Work, user: User, *, user_agent: str, password_has
         user.id,
         token_hash=fingerprint(token),
         password_hash=password_hash,
+        is_verified=is_verified,
         user_agent=user_agent[:300],
         now=work.now,
         expires_at=work.now + SESSION_LASTS,
     ):
         raise WrongSignIn
     return token
+
+
+async def _open(work: Work, user: User, *, password_hash: str | None, user_agent: str, is_verified: bool) -> SignedIn:
+    """Begin a session and make the device a known one."""
+    session = await begin_session(
+        work, user, user_agent=user_agent, password_hash=password_hash, is_verified=is_verified
+    )
+    device = new_device(work.runtime.signer, user.id, password_hash=password_hash or "", now=work.now)
+    return SignedIn(user=user, session=session, device=device)
 
 
 async def sign_out(work: Work) -> None:
@@ -165,7 +190,8 @@ async def change_password(work: Work, user: User, *, current: str, new: str, use
         if work.actor.credential_id not in await store.delete_sessions_of(work.db, user.id):
             raise Unauthorized
         await forgive_strangers(work.db, user.email)
-        return await let_in(work, user, password_hash=password_hash, user_agent=user_agent)
+        await work.record(UserPasswordChanged(user_id=user.id, email=user.email, by_link=False))
+        return await let_in_verified(work, user, password_hash=password_hash, user_agent=user_agent)
 
 
 async def confirm_password(work: Work, user: User, password: str) -> None:

@@ -37,9 +37,9 @@ def check_password(password: str) -> None:
         raise WeakPassword
 
 
-async def hash_password(password: str) -> str:
+async def hash_password(password: str, places: Semaphore = KNOWN) -> str:
     """Hash a password for keeping."""
-    return await _run(lambda: _hasher.hash(password), KNOWN)
+    return await _run(lambda: _hasher.hash(password), places)
 
 
 async def is_password(password: str, password_hash: str | None, places: Semaphore = KNOWN) -> bool:

@@ -135,11 +135,14 @@ async def insert_session(
     *,
     token_hash: bytes,
     password_hash: str | None,
+    is_verified: bool,
     user_agent: str,
     now: datetime,
     expires_at: datetime,
 ) -> bool:
     """Write a session's hash; False where the account is closed, or has another password than the one that was checked.
+
+    It is False, too, where the account has a second factor that was not verified, whoever asks.
 
     The user's row is locked against a change of its password: one that waits for it will find this session and end it,
     and one that came first is seen here.
@@ -148,7 +151,9 @@ async def insert_session(
         """insert into sessions (id, user_id, hash, created_at, expires_at, user_agent)
         select $1, u.id, $3, $4, $5, $6 from (
             select id from users
-            where id = $2 and disabled_at is null and ($7::text is null or password_hash = $7) for share) u
+            where id = $2 and disabled_at is null and ($7::text is null or password_hash = $7)
+              and ($8 or not exists (select from authenticators where user_id = $2 and confirmed_at is not null))
+            for share) u
         returning id""",
         session_id,
         user_id,
@@ -157,6 +162,7 @@ async def insert_session(
         expires_at,
         user_agent,
         password_hash,
+        is_verified,
     )
     return written is not None
 
@@ -164,7 +170,8 @@ async def insert_session(
 async def find_session(db: Db, token_hash: bytes, *, now: datetime) -> Row | None:
     """Look a running session and its user up."""
     return await db.fetchrow(
-        f"""select s.id as session_id, {USER_COLUMNS} from sessions s join users u on u.id = s.user_id
+        f"""select s.id as session_id, coalesce(s.last_seen_at, s.created_at) as seen_at, {USER_COLUMNS}
+        from sessions s join users u on u.id = s.user_id
         where s.hash = $1 and s.expires_at > $2 and u.disabled_at is null""",
         token_hash,
         now,

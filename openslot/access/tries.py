@@ -33,6 +33,11 @@ def by_device(device: str) -> Try:
     return Try(f"device {device}")
 
 
+def by_code(user_id: UUID, address: str, *, device: str | None) -> Try:
+    """Count codes separately from passwords: a right password must not forgive wrong codes."""
+    return Try(f"code {user_id}", address=address) if device is None else Try(f"code device {device}")
+
+
 def by_session(session_id: UUID | None) -> Try:
     """Count only for a session."""
     return Try(f"session {session_id}")

@@ -19,6 +19,11 @@ async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | Non
     return ChosenBrand(**row) if row else None
 
 
+async def delete_brand(db: Db, *, owner: str, owner_id: UUID) -> None:
+    """Delete the brand of a user or an organization."""
+    await db.execute(f"delete from brands where {owner} = $1", owner_id)
+
+
 async def save_brand(db: Db, brand: ChosenBrand, *, owner: str, owner_id: UUID, now: datetime) -> None:
     """Write a brand, replacing the previous one."""
     sql = SAVE.format(owner=owner)

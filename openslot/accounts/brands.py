@@ -20,8 +20,11 @@ async def get_brand(work: Work, owner: User | Organization) -> ChosenBrand:
 
 
 async def set_brand(work: Work, owner: User | Organization, brand: ChosenBrand) -> ChosenBrand:
-    """Choose name, colour and logo."""
+    """Choose name, colour and logo; a user's brand without any of them gives way to the organization's."""
     checked = check_brand(brand)
+    if checked == ChosenBrand():
+        await store.delete_brand(work.db, owner=_column(owner), owner_id=owner.id)
+        return checked
     await store.save_brand(work.db, checked, owner=_column(owner), owner_id=owner.id, now=work.now)
     return checked
 

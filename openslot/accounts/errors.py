@@ -111,6 +111,24 @@ class InvitationInvalid(Forbidden):
         super().__init__(Text("This invitation is no longer valid. Ask for a new one"))
 
 
+class SignUpClosed(Forbidden):
+    """Accounts are made by invitation here."""
+
+    code = "sign_up_closed"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Accounts are made by invitation here. Ask your organization or the administrator"))
+
+
+class SignUpLinkInvalid(Forbidden):
+    """The link to verify an e-mail address is used, expired or wrong."""
+
+    code = "sign_up_link_invalid"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This link was already used, has expired or is incomplete"))
+
+
 class AccountIsBeingDeleted(Conflict):
     """The account is being deleted, and nothing can be done with it any more."""
 

@@ -72,6 +72,13 @@ class UserSettingsChanged(UserEvent, frozen=True, kw_only=True):
     locale: str
 
 
+class UserPasswordChanged(UserEvent, frozen=True, kw_only=True):
+    """A user has replaced the password, or has chosen a new one by a link in a mail."""
+
+    type: ClassVar[str] = "user.password_changed"
+    by_link: bool
+
+
 class MemberAdded(UserEvent, frozen=True, kw_only=True):
     """A user joined an organization."""
 
@@ -125,6 +132,25 @@ class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
     organization_id: UUID
 
 
+class SignUpRequested(Event, frozen=True, kw_only=True):
+    """Somebody has sent the sign-up form; the mail with the link is to be sent."""
+
+    type: ClassVar[str] = "sign_up.requested"
+    sign_up_id: UUID
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The sign-up."""
+        return "sign_up", self.sign_up_id
+
+
+class SignUpVerified(UserEvent, frozen=True, kw_only=True):
+    """Somebody has verified the e-mail address of a sign-up, and the account was opened."""
+
+    type: ClassVar[str] = "sign_up.verified"
+    sign_up_id: UUID
+
+
 class UserDataExported(UserEvent, frozen=True, kw_only=True):
     """The file with all data of a user, which the user has asked for, is ready."""
 
@@ -166,6 +192,7 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     UserEnabled,
     UserChanged,
     UserSettingsChanged,
+    UserPasswordChanged,
     PlanChanged,
     MemberAdded,
     MemberRemoved,
@@ -174,6 +201,8 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     DomainVerified,
     InvitationCreated,
     InvitationAccepted,
+    SignUpRequested,
+    SignUpVerified,
     UserDataExported,
     UserDeletionBegun,
     UserDeletionEnding,

@@ -1,6 +1,5 @@
 """Invitations: a link that works once and for a limited time, to take over an account or accept a membership."""
 
-import base64
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -47,7 +46,7 @@ def invitation_url(runtime: Runtime, invitation_id: UUID) -> str:
 
 def invitation_token(runtime: Runtime, invitation_id: UUID) -> str:
     """Derive the token from the installation's key: only its hash is stored, in the database."""
-    return base64.urlsafe_b64encode(runtime.signer.sign(PURPOSE, invitation_id.bytes)).decode().rstrip("=")
+    return runtime.signer.write_token(PURPOSE, invitation_id)
 
 
 async def get_invitation(work: Work, token: str) -> Invitation:

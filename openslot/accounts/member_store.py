@@ -86,6 +86,20 @@ async def list_members(db: Db, organization_id: UUID, *, now: datetime, limit: i
     return [to_member(row, now=now) for row in rows]
 
 
+async def find_managing_organization(db: Db, user_id: UUID) -> str | None:
+    """Name the organization whose identity provider manages an account, if one does."""
+    name: str | None = await db.fetchval(
+        """select o.name from memberships m join member_profiles p on p.member_id = m.id
+        join organizations o on o.id = m.organization_id join users u on u.id = m.user_id
+        where m.user_id = $1 and p.profile is not null and not p.pending and not exists (
+            select from domains d where d.domain = split_part(lower(u.email), '@', 2)
+            and d.verified_at is not null and d.organization_id <> m.organization_id)
+        order by m.id limit 1""",
+        user_id,
+    )
+    return name
+
+
 async def list_administrators(db: Db, organization_id: UUID) -> list[UUID]:
     """Name the active owners and administrators of an organization."""
     rows = await db.fetch(

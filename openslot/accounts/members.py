@@ -78,6 +78,11 @@ async def get_member_for_change(work: Work, organization_id: UUID, member_id: UU
     return await get_member(work, organization_id, member_id)
 
 
+async def find_managing_organization(work: Work, user: User) -> str | None:
+    """Name the organization whose identity provider manages an account, if one does."""
+    return await store.find_managing_organization(work.db, user.id)
+
+
 async def get_member_by_user(work: Work, organization: Organization, user: User) -> Member:
     """Read a user's place in an organization."""
     member = await store.find_member_by_user(work.db, organization.id, user.id, now=work.now)

@@ -35,6 +35,10 @@ class User(Struct, frozen=True, kw_only=True):
     disabled_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    photo: str | None = None
+    """The hash of the photo; None: there is none."""
+    welcome_step: int | None = None
+    """The next of the first steps of a new user; None once they are finished or skipped."""
 
 
 class UserWanted(Struct, frozen=True, kw_only=True):
@@ -186,4 +190,18 @@ class Invitation(Struct, frozen=True, kw_only=True):
     organization_name: str
     user: User
     has_password: bool
+    expires_at: datetime
+
+
+class SignUp(Struct, frozen=True, kw_only=True):
+    """What somebody has typed to sign up; there is no account before the link in the mail is used."""
+
+    id: UUID
+    browser_hash: bytes
+    email: str
+    name: str
+    zone: str
+    locale: str
+    password_hash: str
+    created_at: datetime
     expires_at: datetime

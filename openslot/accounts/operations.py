@@ -17,7 +17,7 @@ from openslot.accounts.models import Activity, User, UserStatus, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
 from openslot.accounts.rules import check_user
-from openslot.accounts.settings import change_settings
+from openslot.accounts.settings import change_settings, finish_welcome, set_welcome_step
 from openslot.core.db import Db
 from openslot.core.moments import Span
 from openslot.core.work import Work
@@ -34,6 +34,7 @@ __all__ = [
     "disable_user",
     "enable_user",
     "find_user_by_email",
+    "finish_welcome",
     "get_organization",
     "get_user",
     "get_user_by_email",
@@ -48,6 +49,7 @@ __all__ = [
     "replace_password",
     "set_admin",
     "set_password",
+    "set_welcome_step",
 ]
 
 

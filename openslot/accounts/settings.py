@@ -1,4 +1,4 @@
-"""What a user can choose: name, username, time zone and language."""
+"""What a user can choose: name, username, time zone and language; and how far the first steps have come."""
 
 import asyncpg
 from msgspec.structs import replace
@@ -35,3 +35,13 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
         )
     )
     return replace(changed, updated_at=work.now)
+
+
+async def set_welcome_step(work: Work, user: User, step: int) -> None:
+    """Keep which of the first steps comes next; once they are finished or skipped, nothing changes."""
+    await store.update_welcome_step(work.db, user.id, step)
+
+
+async def finish_welcome(work: Work, user: User) -> None:
+    """Keep that a user has finished or skipped the first steps."""
+    await store.update_welcome_step(work.db, user.id, None)

@@ -12,7 +12,7 @@ from openslot.core.ids import new_id
 # Every row that becomes a `User` brings the plans that decide which one counts.
 USER_COLUMNS = """
 u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
-u.is_admin, u.disabled_at, u.created_at, u.updated_at,
+u.is_admin, u.disabled_at, u.created_at, u.updated_at, u.photo, u.welcome_step,
 array(select o.plan || ' ' || coalesce(extract(epoch from o.plan_until)::text, '') from memberships m
       join organizations o on o.id = m.organization_id where m.user_id = u.id and m.active) as organization_plans"""
 
@@ -39,6 +39,8 @@ def to_user(row: Row, *, now: datetime) -> User:
         disabled_at=row["disabled_at"],
         created_at=row["created_at"],
         updated_at=row["updated_at"],
+        photo=row["photo"],
+        welcome_step=row["welcome_step"],
     )
 
 
@@ -139,8 +141,8 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
     """Write a new user; None where the username is taken, and a unique violation where the e-mail address is."""
     made: UUID | None = await db.fetchval(
         """insert into users
-        (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+        (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at, welcome_step)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, 1)
         on conflict (lower(username)) do nothing returning id""",
         new_id(),
         wanted.email,
@@ -264,3 +266,8 @@ async def reopen_account(
         now,
     )
     return bool(opened)
+
+
+async def update_welcome_step(db: Db, user_id: UUID, step: int | None) -> None:
+    """Write the next of the first steps, unless they are finished or skipped already."""
+    await db.execute("update users set welcome_step = $2 where id = $1 and welcome_step is not null", user_id, step)

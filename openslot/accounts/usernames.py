@@ -9,10 +9,10 @@ _FIRST_WORDS = """
 about account accounts admin administrator analytics api app apple-touch-icon assets auth availability billing blog
 bookings calendar calls contact contacts conversations dashboard developers docs e embed en event-types events
 favicon.ico feed health healthz help holds home hooks invite join legal llms.txt login logout manage manifest.json mcp
-me members messages metrics new oauth openapi openslot org organization organizations pages pay payments pricing
-privacy public readyz register reschedule robots.txt root schedules schemas scim search security settings setup sign-in
-sign-out sign-up sitemap.xml sms static status support system team teams terms unsubscribe user users v1 v2 voice
-webhook webhooks well-known .well-known whatsapp widget widget-demo widget.js www
+me members messages metrics new oauth openapi openslot org organization organizations pages password pay payments photos
+pricing privacy public readyz register reschedule robots.txt root schedules schemas scim search security settings setup
+sign-in sign-out sign-up signup sitemap.xml sms static status support system team teams terms unsubscribe user users v1
+v2 verify voice webhook webhooks welcome well-known .well-known whatsapp widget widget-demo widget.js www
 """
 RESERVED = frozenset(_FIRST_WORDS.split())
 SHAPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,48}[a-z0-9])?")

@@ -1,6 +1,7 @@
 """The nouns of analytics."""
 
 from datetime import date
+from enum import StrEnum
 from uuid import UUID
 
 from msgspec import Struct
@@ -28,3 +29,33 @@ class CountedViews(Struct, frozen=True, kw_only=True):
     on: date
     source: str
     views: int
+
+
+class FunnelStep(StrEnum):
+    """How far somebody has come who signs up by the form, in order."""
+
+    VISITED = "visited"
+    SIGNED_UP = "signed_up"
+    VERIFIED = "verified"
+    CALENDAR_CONNECTED = "calendar_connected"
+    EVENT_TYPE_MADE = "event_type_made"
+    FIRST_BOOKING = "first_booking"
+
+
+class FunnelCount(Struct, frozen=True, kw_only=True):
+    """How often a step was taken on one day, in UTC."""
+
+    on: date
+    step: FunnelStep
+    count: int
+
+
+class Funnel(Struct, frozen=True, kw_only=True):
+    """How often each step was taken from one day to another."""
+
+    first: date
+    last: date
+    total: dict[FunnelStep, int]
+    """Every step, in order, those that nobody has taken too."""
+    days: tuple[FunnelCount, ...]
+    """Only what was taken, the first day first."""

@@ -11,7 +11,7 @@ from openslot.availability.intervals import invert, pick_starts
 from openslot.availability.models import Code, DayExplained, Days, Setting, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
 from openslot.availability.slots import find_causes, is_askable, make_query, spans_of
-from openslot.core.zones import floor_second, get_zone
+from openslot.core.zones import at_second, floor_second, get_zone
 
 
 def explain_start(setting: Setting, starts_at: datetime) -> StartExplained:
@@ -41,6 +41,26 @@ def explain_day(setting: Setting, on: date) -> DayExplained:
         for (code, cause), each in grouped.items()
     )
     return DayExplained(on, starts=len(starts), open=len(starts) - len(closed), reasons=reasons)
+
+
+def explain_starts(setting: Setting, on: date) -> tuple[StartExplained, ...]:
+    """Tell of every start that the hours of one day give whether it is open, and each first rule that closes it."""
+    spans = spans_of(Days(on, on), get_zone(setting.schedule.zone))
+    if not spans:
+        return ()
+    query = make_query(setting, asked=(spans[0][0], spans[-1][1]))
+    starts = pick_starts(query.grid.stretches, invert(spans), step=step_of(setting.event_type))
+    firsts: dict[int, tuple[Code, int]] = {}
+    for cause, closed in _group_by_cause(query, starts).items():
+        for start in closed:
+            firsts.setdefault(start, cause)
+    return tuple(_tell_first(query, start, firsts.get(start)) for start in starts)
+
+
+def _tell_first(query: SlotQuery, start: int, cause: tuple[Code, int] | None) -> StartExplained:
+    if cause is None:
+        return StartExplained(at_second(start), Code.OPEN, ())
+    return StartExplained(at_second(start), cause[0], (give_reason(query, cause[0], cause=cause[1], start=start),))
 
 
 def _group_by_cause(query: SlotQuery, starts: list[int]) -> dict[tuple[Code, int], list[int]]:

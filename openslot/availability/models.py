@@ -46,6 +46,12 @@ class ByBooking(Struct, frozen=True):
 EventTypeRef = BySlug | ByPage | ById | ByBooking
 
 
+class Drafted(Struct, frozen=True):
+    """An event type as it would be if it were saved, which can be looked at and not be booked."""
+
+    event_type: EventType
+
+
 class Claim(Struct, frozen=True):
     """Time of the host that is taken, buffers included, in whole seconds since 1970."""
 
@@ -239,3 +245,12 @@ class NearestSlots(Struct, frozen=True, kw_only=True):
     """In order, in whole seconds since 1970."""
 
     is_open: bool
+
+
+class WholeDayExplained(Struct, frozen=True, kw_only=True):
+    """A day of the host's calendar with every start of it, and one start that was asked for."""
+
+    found: SlotContext
+    day: DayExplained
+    starts: tuple[StartExplained, ...]
+    asked: StartExplained | None

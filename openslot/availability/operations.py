@@ -6,24 +6,35 @@ from zoneinfo import ZoneInfo
 
 from openslot.availability import store
 from openslot.availability.date_range import default_days, find_days_faults
-from openslot.availability.explain import explain_day, explain_start
+from openslot.availability.explain import explain_day, explain_start, explain_starts
 from openslot.availability.models import (
     ByPage,
     DayExplained,
     Days,
+    Drafted,
     EventTypeRef,
     MonthOfSlots,
     NearestSlots,
     SlotContext,
     Slots,
     StartExplained,
+    WholeDayExplained,
 )
 from openslot.availability.months import begin_month, days_after, days_to_read, month_of, nearest, pick_month
 from openslot.availability.slots import list_slots, spans_of
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.work import Work
-from openslot.core.zones import at_second, find_zone, floor_second, get_zone
+from openslot.core.zones import (
+    DAY,
+    at_second,
+    day_number,
+    find_zone,
+    floor_second,
+    get_offsets,
+    get_zone,
+    instant_of,
+)
 from openslot.event_types.errors import EventTypeNotFound
 
 UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"
@@ -53,7 +64,7 @@ async def list_open(
 
 async def list_month(
     work: Work,
-    which: EventTypeRef,
+    which: EventTypeRef | Drafted,
     *,
     zone: ZoneInfo | None = None,
     month: date | None = None,
@@ -107,6 +118,27 @@ async def explain_on(work: Work, which: EventTypeRef, on: date) -> tuple[SlotCon
     return found, explain_day(found.setting, on)
 
 
+async def explain_whole_day(
+    work: Work, which: EventTypeRef, on: date, *, local_time: time | None = None
+) -> WholeDayExplained:
+    """Tell of a day of the host's calendar what closes its starts, and of one local time every rule that closes it."""
+    found = await _find_around(work, which, Days(on, on), without=None)
+    setting = found.setting
+    start = None if local_time is None else _instant_of(on, local_time, get_zone(setting.schedule.zone))
+    return WholeDayExplained(
+        found=found,
+        day=explain_day(setting, on),
+        starts=explain_starts(setting, on),
+        asked=None if start is None else explain_start(setting, start),
+    )
+
+
+def _instant_of(on: date, local_time: time, zone: ZoneInfo) -> datetime:
+    """Return when a clock shows a time: the first of two if it is turned back, the first after if it is skipped."""
+    wall = day_number(on) * DAY + local_time.hour * 3600 + local_time.minute * 60
+    return at_second(instant_of(get_offsets(zone, on, on), wall))
+
+
 def _read(timezone: str, first: date | None, last: date | None, *, now: datetime) -> tuple[ZoneInfo, Days]:
     zone = find_zone(timezone)
     faults = {} if zone else {"timezone": UNKNOWN_ZONE}
@@ -126,14 +158,19 @@ async def _find(
     return await _get(work, which, at_second(spans[0][0]), at_second(spans[-1][1]), without=without)
 
 
-async def _find_around(work: Work, which: EventTypeRef, days: Days, *, without: UUID | None) -> SlotContext:
+async def _find_around(work: Work, which: EventTypeRef | Drafted, days: Days, *, without: UUID | None) -> SlotContext:
     """Read what decides about some days, whichever zone's calendar they turn out to be of."""
     first, until = datetime.combine(days.first, time.min, UTC), datetime.combine(days.last, time.max, UTC)
     return await _get(work, which, first - _DAY, until + _DAY, without=without)
 
 
 async def _get(
-    work: Work, which: EventTypeRef, asked_from: datetime, asked_until: datetime, *, without: UUID | None = None
+    work: Work,
+    which: EventTypeRef | Drafted,
+    asked_from: datetime,
+    asked_until: datetime,
+    *,
+    without: UUID | None = None,
 ) -> SlotContext:
     if isinstance(which, ByPage) and not (is_line(which.username) and is_line(which.token or "")):
         raise EventTypeNotFound

@@ -11,6 +11,7 @@ from openslot.availability.models import (
     ByPage,
     BySlug,
     Claim,
+    Drafted,
     EventTypeRef,
     Setting,
     SlotContext,
@@ -19,7 +20,7 @@ from openslot.availability.models import (
 from openslot.core.db import Db, Row
 from openslot.core.secrets import fingerprint
 from openslot.core.zones import ceil_second, floor_second
-from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
+from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type, to_record
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 
@@ -78,11 +79,13 @@ cross join lateral (
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
+# The same for an event type that is not saved, as if it were the only row of its table.
+DRAFTED = SETTING.replace("from event_types e", "from jsonb_populate_record(null::event_types, $5::text::jsonb) e", 1)
 
 
 async def find_setting(
     db: Db,
-    which: EventTypeRef,
+    which: EventTypeRef | Drafted,
     *,
     asked_from: datetime,
     asked_until: datetime,
@@ -90,10 +93,17 @@ async def find_setting(
     without: UUID | None = None,
 ) -> SlotContext | None:
     """Read what decides about the starts of a span; a claim or seat that is about to change is left out."""
-    condition, arguments = condition_of(which, first=5)
+    statement, arguments = _write_statement(which)
     asked = floor_second(asked_from), ceil_second(asked_until)
-    row = await db.fetchrow(SETTING + condition, *asked, now, without, *arguments)
+    row = await db.fetchrow(statement, *asked, now, without, *arguments)
     return _to_context(row, now) if row else None
+
+
+def _write_statement(which: EventTypeRef | Drafted) -> tuple[str, tuple[Any, ...]]:
+    if isinstance(which, Drafted):
+        return f"{DRAFTED}s.owner_id = e.owner_id", (to_record(which.event_type),)
+    condition, arguments = condition_of(which, first=5)
+    return SETTING + condition, arguments
 
 
 def condition_of(which: EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:

@@ -20,6 +20,11 @@ async def list_between(work: Work, host: User, *, since: datetime, until: dateti
     return await agenda_store.list_between(work.db, host.id, since=since, until=until, limit=limit)
 
 
+async def count_between(work: Work, host: User, *, since: datetime, until: datetime) -> int:
+    """Count a host's upcoming bookings that touch a span."""
+    return await agenda_store.count_between(work.db, host.id, since=max(since, work.now), until=until)
+
+
 async def list_changes(work: Work, host: User, booking_id: UUID) -> list[BookingChange]:
     """Read what happened to one of a host's bookings, oldest first."""
     return await agenda_store.list_changes(work.db, host.id, booking_id)

@@ -87,6 +87,18 @@ async def list_between(db: Db, host_id: UUID, *, since: datetime, until: datetim
     return [_to_entry(row) for row in await db.fetch(BETWEEN, host_id, since, until, limit)]
 
 
+async def count_between(db: Db, host_id: UUID, *, since: datetime, until: datetime) -> int:
+    """Count a host's confirmed bookings that touch a span."""
+    count: int = await db.fetchval(
+        """select count(*) from bookings b where b.host_id = $1 and b.status = 'CONFIRMED' and b.ends_at > $2
+          and b.starts_at > $2 - interval '1 day' and b.starts_at < $3""",
+        host_id,
+        since,
+        until,
+    )
+    return count
+
+
 async def list_changes(db: Db, host_id: UUID, booking_id: UUID) -> list[BookingChange]:
     """Read what happened to a booking of this host, oldest first."""
     return [

@@ -50,3 +50,17 @@ class Call(Struct, frozen=True, kw_only=True):
     vendor_id: str | None
     created_at: datetime
     updated_at: datetime
+
+
+class CallContact(Struct, frozen=True):
+    """The contact whose phone number it is."""
+
+    id: UUID
+    name: str
+
+
+class KnownCall(Struct, frozen=True):
+    """A call, and the contact with the other side's number: of several, the one known longest."""
+
+    call: Call
+    contact: CallContact | None = None

@@ -26,7 +26,7 @@ async def list_finished_calls(
         limit,
         offset,
     )
-    return [_to_call(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [to_call(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def insert_call(db: Db, call: Call) -> bool:
@@ -57,7 +57,7 @@ async def lock_call_of_vendor(db: Db, owner_id: UUID, vendor_id: str) -> Call | 
     row = await db.fetchrow(
         "select * from calls where owner_id = $1 and vendor_id = $2 for update", owner_id, vendor_id
     )
-    return _to_call(row) if row else None
+    return to_call(row) if row else None
 
 
 async def update_ending(db: Db, call: Call) -> None:
@@ -74,7 +74,8 @@ async def update_ending(db: Db, call: Call) -> None:
     )
 
 
-def _to_call(row: Row) -> Call:
+def to_call(row: Row) -> Call:
+    """Make a call of its row."""
     return Call(
         id=row["id"],
         owner_id=row["owner_id"],

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from openslot.cli.doctor_mail import look_at_mail
+from openslot.cli.doctor_oidc import look_at_oidc
 from openslot.cli.finding import Finding, ok, problem, warning
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
@@ -51,6 +52,7 @@ def look_at_machine(chosen: Settings) -> Iterator[Finding]:
     yield look_at_address(chosen)
     yield look_at_proxies(chosen)
     yield look_at_mail(chosen)
+    yield look_at_oidc(chosen)
     yield look_at_backups(chosen, now=system_clock())
 
 

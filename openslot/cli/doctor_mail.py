@@ -14,6 +14,8 @@ def look_at_mail(chosen: Settings) -> Finding:
     from openslot.integrations.mail.ports import MailDeferred
     from openslot.integrations.mail.smtp import SmtpMailer
 
+    if chosen.smtp_url is None and chosen.sign_up == "open":
+        return problem("mail", "Anyone may sign up, but no mail with the link is sent.", "Set OPENSLOT_SMTP_URL")
     if chosen.smtp_url is None:
         return ok("mail", "OPENSLOT_SMTP_URL is not set: mail stays in the embedded mailbox (openslot mail list).")
     try:

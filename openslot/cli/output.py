@@ -47,6 +47,6 @@ def shown(cell: object) -> str:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, Path):
+    if isinstance(value, Path | str):
         return str(value)
     raise NotImplementedError(f"no JSON is known for {type(value).__name__}")

@@ -10,6 +10,7 @@ import typer
 from msgspec import Struct
 
 from openslot.access import operations as access
+from openslot.access import two_factor
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import DeletionState, User, UserWanted
@@ -214,6 +215,24 @@ def set_admin(
         return await accounts.set_admin(work, await accounts.get_user_by_email(work, email), is_admin=not remove)
 
     _show(with_work(do), as_json=as_json)
+
+
+@app.command("reset-two-factor")
+def reset_two_factor(email: Email, as_json: AsJson = False) -> None:
+    """Turn two-factor authentication off for a user who has lost the phone and the recovery codes."""
+
+    async def do(work: Work) -> bool:
+        return await two_factor.reset(work, await accounts.get_user_by_email(work, email))
+
+    was_on = with_work(do)
+    if as_json:
+        print_json({"email": email, "wasOn": was_on})
+        return
+    console.print(
+        f"Two-factor authentication is off for {email}; the user was told by e-mail."
+        if was_on
+        else f"Two-factor authentication was not on for {email}."
+    )
 
 
 def shown(user: User) -> ShownUser:

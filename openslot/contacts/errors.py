@@ -20,3 +20,30 @@ class ContactEmailTaken(Conflict):
 
     def __init__(self) -> None:
         super().__init__(Text("Another of your contacts has this e-mail address"), details={"email": Text("is taken")})
+
+
+class ImportNotFound(NotFound):
+    """No such import, or it is another's, or it was deleted after its time."""
+
+    code = "import_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Import not found"))
+
+
+class ImportStarted(Conflict):
+    """The import has been started before, and can't be changed."""
+
+    code = "import_started"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This import has already been started"))
+
+
+class TooManyImports(Conflict):
+    """The owner has as many unfinished imports as are allowed."""
+
+    code = "too_many_imports"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Other imports are not finished yet. Wait for them, or delete one of them"))

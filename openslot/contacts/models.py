@@ -1,6 +1,7 @@
 """The nouns of contacts: a person who books, and their past and upcoming meetings."""
 
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 from msgspec import Struct
@@ -39,6 +40,23 @@ class CountedContact(Struct, frozen=True):
 
     contact: Contact
     meeting_count: int = 0
+
+
+class ContactSort(StrEnum):
+    """In which order contacts are listed."""
+
+    NEWEST = "newest"
+    NAME = "name"
+
+
+class ContactEntry(Struct, frozen=True, kw_only=True):
+    """A contact in the list that a host sees."""
+
+    contact: Contact
+    meeting_count: int
+    last_met_at: datetime | None
+    next_meeting_at: datetime | None
+    """Also the meeting that is under way."""
 
 
 class Meeting(Struct, frozen=True, kw_only=True):

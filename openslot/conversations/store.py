@@ -46,7 +46,7 @@ async def list_conversations(
         offset,
         NEWEST,
     )
-    return [_to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return [to_conversation(row) for row in rows if row["id"] is not None], rows[0]["total"]
 
 
 async def keep_thread(
@@ -104,7 +104,8 @@ async def get_message_of_vendor(db: Db, conversation_id: UUID, vendor_id: str) -
     return _to_message(conversation_id, tuple(row.values()))
 
 
-def _to_conversation(row: Row) -> Conversation:
+def to_conversation(row: Row) -> Conversation:
+    """Make a thread of a row that has its contact and its messages."""
     known = NamedContact(row["contact_id"], row["contact_name"]) if row["contact_id"] else None
     return Conversation(
         id=row["id"],

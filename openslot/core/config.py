@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from dotenv import dotenv_values
@@ -95,6 +96,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that mail and the log of mail are kept")] = (
         90
     )
+    sign_up: Annotated[
+        Literal["open", "invitation"], Meta(description="Who may make an account: `open`, anyone; `invitation`, nobody")
+    ] = "invitation"
     limit_key: Annotated[PerMinute, Meta(description="Requests a minute for one API key")] = 60
     limit_public: Annotated[PerMinute, Meta(description="Public bookings a minute from one address")] = 10
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5
@@ -117,6 +121,20 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     chat_webhook: Annotated[
         str | None, Meta(description="The team chat's incoming webhook (Slack, Mattermost); none: nothing is posted")
     ] = None
+    oidc_issuer: Annotated[
+        str | None, Meta(description="The OpenID Connect provider through which people may sign in; none: no button")
+    ] = None
+    oidc_client_id: Annotated[str | None, Meta(description="What the provider calls this installation")] = None
+    oidc_client_secret: Annotated[str | None, Meta(description="The secret that the provider has given with it")] = None
+    oidc_name: Annotated[
+        str, Meta(max_length=40, description="What people call the provider: “Continue with Okta”")
+    ] = "SSO"
+    oidc_creates_accounts: Annotated[
+        bool, Meta(description="Whoever signs in through the provider and has no account gets one")
+    ] = False
+    oidc_skips_two_factor: Annotated[
+        bool, Meta(description="Who signs in through the provider is not asked for a second factor here")
+    ] = False
     limit_connections: Annotated[
         int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")
     ] = 256
@@ -188,9 +206,26 @@ def _checked(values: dict[str, object]) -> Settings:
         raise StartupError("OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://.")
     if settings.chat_webhook is not None and not settings.chat_webhook.startswith(("http://", "https://")):
         raise StartupError("OPENSLOT_CHAT_WEBHOOK is wrong: it must begin with http:// or https://.")
+    _check_oidc(settings)
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: with OPENSLOT_SMTP_URL, mail needs an address to come from.")
     return settings
+
+
+def _check_oidc(settings: Settings) -> None:
+    given = {
+        environment_name(field): getattr(settings, field)
+        for field in ("oidc_issuer", "oidc_client_id", "oidc_client_secret")
+    }
+    missing = [name for name, value in given.items() if value is None]
+    if 0 < len(missing) < len(given):
+        raise StartupError(f"{missing[0]} is missing: sign-in through a provider needs {', '.join(given)}.")
+    issuer = urlsplit(settings.oidc_issuer or "https://none")
+    is_local = issuer.scheme == "http" and issuer.hostname in {"localhost", "127.0.0.1", "::1"}
+    if not issuer.hostname or not (issuer.scheme == "https" or is_local):
+        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must begin with https://.")
+    if issuer.query or issuer.fragment:
+        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must be the issuer's address, without ? and #.")
 
 
 def _decode(kind: type, value: object) -> object:

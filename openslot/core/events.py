@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from openslot.core.changes import Change
 from openslot.core.destinations import Destination
 
 if TYPE_CHECKING:
@@ -169,11 +170,15 @@ class Reaction(Struct, frozen=True, kw_only=True):
 
 
 class Consequence(Struct, frozen=True, kw_only=True):
-    """A change of our own data that must be true at once, in the event's own transaction."""
+    """A change of our own data that must be true at once, in the event's own transaction.
+
+    `changes` are written by the statement that stores the event, so that they cost no round trip; `run` comes after it.
+    """
 
     name: str
     on: type[Event]
-    run: Callable[["Work", Event], Awaitable[None]]
+    run: Callable[["Work", Event], Awaitable[None]] | None = None
+    changes: Callable[[Event, datetime], tuple[Change, ...]] | None = None
 
 
 class Periodic(Struct, frozen=True, kw_only=True):

@@ -21,9 +21,14 @@ class Ports:
 
     def get(self, port: type[P]) -> P:
         """Return the adapter of a port."""
-        if port not in self._adapters:
+        found = self.find(port)
+        if found is None:
             raise LookupError(f"no adapter is wired for the port {port.__name__}")
-        return cast("P", self._adapters[port])
+        return found
+
+    def find(self, port: type[P]) -> P | None:
+        """Return the adapter of a port, or None if this installation has none."""
+        return cast("P | None", self._adapters.get(port))
 
 
 @asynccontextmanager

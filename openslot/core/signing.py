@@ -1,7 +1,9 @@
 """Signatures that prove that a link is ours."""
 
+import base64
 import hmac
 from functools import lru_cache
+from uuid import UUID
 
 from openslot.core.secrets import derive
 
@@ -20,6 +22,10 @@ class Signer:
         """Return whether one of our keys made this signature, or its first `length` bytes, for this purpose."""
         made = (_sign(key, purpose, message)[:length] for key in self._keys)
         return any(hmac.compare_digest(signature, one) for one in made)
+
+    def write_token(self, purpose: str, named: UUID) -> str:
+        """Derive the token of a link, the same each time, so that only its hash needs to be stored."""
+        return base64.urlsafe_b64encode(self.sign(purpose, named.bytes)).decode().rstrip("=")
 
 
 @lru_cache(maxsize=256)

@@ -4,9 +4,10 @@ import re
 from typing import ClassVar
 
 from openslot.core.checked import CheckedText
+from openslot.i18n import Text
 
 LONGEST = 2048
-NOT_A_URL = "must be a link that begins with https:// or http://"
+NOT_A_URL = Text("must be a link that begins with https:// or http://")
 
 _SHAPE = re.compile(r"https?://[^\s/?#]+(?:[/?#]\S*)?", re.ASCII | re.IGNORECASE)
 

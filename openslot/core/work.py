@@ -167,11 +167,15 @@ class Work:
             for reaction in wiring.reactions
             if type(event) in reaction.on
         ]
+        following = [
+            (each, event) for event in happened.values() for each in wiring.consequences if each.on is type(event)
+        ]
+        for consequence, event in following:
+            changes += consequence.changes(event, self.now) if consequence.changes else ()
         await insert_events(self.db, happened, wanted, changes=changes, actor=self.actor, now=self.now)
-        for event in happened.values():
-            for consequence in wiring.consequences:
-                if consequence.on is type(event):
-                    await consequence.run(self, event)
+        for consequence, event in following:
+            if consequence.run is not None:
+                await consequence.run(self, event)
 
     async def plan(
         self,

@@ -146,7 +146,32 @@ class SealedToken(Struct, frozen=True):
 class HostPage(Struct, frozen=True, kw_only=True):
     """A host and what is offered to everyone."""
 
+    host_id: UUID
     name: str
     username: str
     zone: str
+    welcome: str | None
+    photo: str | None
+    """The hash of the host's photo."""
+
     event_types: tuple[EventType, ...]
+
+
+class EventTypeOverview(Struct, frozen=True, kw_only=True):
+    """An event type with what its host needs to look after it."""
+
+    event_type: EventType
+    upcoming: int
+    """How many bookings are confirmed and not over."""
+
+    was_booked: bool
+    token: str | None
+    """What the private link ends with; None where it is public, or where the key of its seal is lost."""
+
+
+class OverviewPage(Struct, frozen=True, kw_only=True):
+    """Some of a host's event types, and how many there are."""
+
+    entries: tuple[EventTypeOverview, ...]
+    offered: int
+    archived: int

@@ -1,5 +1,6 @@
 """The verbs of event types, the only writers of its table."""
 
+from itertools import count
 from uuid import UUID
 
 import asyncpg
@@ -12,6 +13,7 @@ from openslot.core.ids import new_id
 from openslot.core.secrets import SealBroken, fingerprint, new_token
 from openslot.core.work import Work
 from openslot.event_types import platform_store, store
+from openslot.event_types.editions import find_changed, take_edits
 from openslot.event_types.errors import (
     EventTypeChanged,
     EventTypeInUse,
@@ -20,6 +22,7 @@ from openslot.event_types.errors import (
     HostNotFound,
     PrivateLinkLost,
 )
+from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, HostPage, SealedToken
 from openslot.event_types.rules import find_event_type_faults
 from openslot.schedules import operations as schedules
@@ -30,6 +33,13 @@ TOKENS = "private tokens"
 
 async def add_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
     """Add an event type after the existing ones."""
+    made = await add_first_event_type(work, schedule, wanted)
+    await work.record(EventTypeAdded(event_type_id=made.id, owner_id=made.owner_id, slug=made.slug))
+    return made
+
+
+async def add_first_event_type(work: Work, schedule: Schedule, wanted: EventType) -> EventType:
+    """Add the event type that an account begins with, which belongs to the opening of the account."""
     made = replace(
         wanted,
         id=new_id(),
@@ -111,7 +121,15 @@ async def get_host_page(work: Work, username: str) -> HostPage:
         raise HostNotFound
     offered = tuple(store.to_event_type(row) for row in rows if row["id"] is not None)
     head = rows[0]
-    return HostPage(name=head["host_name"], username=head["host_username"], zone=head["host_zone"], event_types=offered)
+    return HostPage(
+        host_id=head["host_id"],
+        name=head["host_name"],
+        username=head["host_username"],
+        zone=head["host_zone"],
+        welcome=head["welcome"],
+        photo=head["photo"],
+        event_types=offered,
+    )
 
 
 async def change_event_type(work: Work, event_type: EventType) -> EventType:
@@ -126,6 +144,22 @@ async def change_event_type(work: Work, event_type: EventType) -> EventType:
         exists = await store.find_event_type(work.db, event_type.owner_id, event_type.id)
         raise EventTypeChanged if exists else EventTypeNotFound
     return checked
+
+
+async def get_for_change(work: Work, owner: User, event_type_id: UUID) -> EventType:
+    """Read an event type that nobody else changes before the commit."""
+    await lock_host(work.db, owner.id)
+    return await get_event_type(work, owner, event_type_id)
+
+
+async def edit_event_type(work: Work, owner: User, edited: EventType, *, edition: str) -> EventType:
+    """Save the fields that a form edits, unless one of them has changed since the form was shown."""
+    current = await get_for_change(work, owner, edited.id)
+    if find_changed(current, since=edition):
+        raise EventTypeChanged
+    if edited.schedule_id != current.schedule_id:
+        await schedules.get_schedule(work, owner, edited.schedule_id)
+    return await change_event_type(work, take_edits(current, edited))
 
 
 async def set_active(work: Work, event_type: EventType, *, active: bool) -> EventType:
@@ -152,10 +186,15 @@ async def get_private_token(work: Work, event_type: EventType) -> str:
     token = await store.find_private_token(work.db, event_type)
     if token is None:
         raise EventTypeNotFound
+    return open_token(work, event_type.id, token)
+
+
+def open_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str:
+    """Turn a stored private token back into the one that links contain."""
     if isinstance(token, str):
         return token
     try:
-        return work.runtime.cipher.open(TOKENS, token.sealed, owner=event_type.id.bytes).decode()
+        return work.runtime.cipher.open(TOKENS, token.sealed, owner=event_type_id.bytes).decode()
     except SealBroken:
         raise PrivateLinkLost from None
 
@@ -176,9 +215,32 @@ def seal_token(work: Work, event_type_id: UUID, token: str) -> SealedToken:
 
 async def reorder(work: Work, owner: User, order: list[UUID]) -> None:
     """Show a host's event types in this order; every one must be named once."""
-    _, total = await list_event_types(work, owner, limit=1)
-    if len(set(order)) != total or await store.update_positions(work.db, owner.id, order, now=work.now) != total:
+    await lock_host(work.db, owner.id)
+    if sorted(order) != sorted(await store.list_ids(work.db, owner.id)):
         raise Invalid(details={"order": "must name each of your event types once"})
+    await store.update_positions(work.db, owner.id, order, now=work.now)
+
+
+async def move_event_type(work: Work, owner: User, event_type_id: UUID, *, before: UUID | None) -> None:
+    """Show an event type before another one of the same host, or after all others."""
+    await lock_host(work.db, owner.id)
+    order = await store.list_ids(work.db, owner.id)
+    if event_type_id not in order:
+        raise EventTypeNotFound
+    if before is not None and before not in order:
+        raise Invalid(details={"before": "must be one of your event types"})
+    if before == event_type_id:
+        return
+    order.remove(event_type_id)
+    order.insert(len(order) if before is None else order.index(before), event_type_id)
+    await store.update_positions(work.db, owner.id, order, now=work.now)
+
+
+async def find_free_slug(work: Work, owner: User, wanted: str) -> str:
+    """Choose a slug that none of a host's event types has: the wanted one, or else one with a number."""
+    taken = await store.list_slugs(work.db, owner.id, beginning=wanted)
+    numbered = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+    return next(slug for slug in numbered if slug not in taken)
 
 
 async def delete_event_type(work: Work, event_type: EventType) -> None:

@@ -1,6 +1,7 @@
 """Decisions about event types: the bounds of every field."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from openslot.core.urls import NOT_A_URL, is_web_url
@@ -14,9 +15,11 @@ from openslot.event_types.models import (
     QuestionKind,
     RangeWindow,
 )
+from openslot.i18n import Text
 
 MOST_QUESTIONS = 20
 MOST_OPTIONS = 50
+LONGEST_SUGGESTION = 60
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
@@ -39,6 +42,12 @@ def find_event_type_faults(event_type: EventType) -> dict[str, str]:
     }
 
 
+def suggest_slug(name: str) -> str:
+    """Make a slug from a name; empty if it has no letter or digit that a slug may have."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:LONGEST_SUGGESTION].strip("-")
+
+
 def is_told_when_booked(location: Location) -> bool:
     """Tell whether only invitees who have booked may see a place: a link, a phone number, or text with a link."""
     if location.kind in (LocationKind.VIDEO_LINK, LocationKind.PHONE):
@@ -48,13 +57,13 @@ def is_told_when_booked(location: Location) -> bool:
 
 def _text_faults(event_type: EventType) -> Faults:
     if not event_type.name.strip() or len(event_type.name) > 200:
-        yield "name", "must be 1 to 200 characters"
+        yield "name", Text("must be 1 to 200 characters")
     if len(event_type.slug) > 100 or not _SLUG.fullmatch(event_type.slug):
-        yield "slug", "must be 1 to 100 lower-case letters and digits, with single hyphens between them"
+        yield "slug", Text("must be 1 to 100 lower-case letters and digits, with single hyphens between them")
     if len(event_type.description) > 5000:
-        yield "description", "must be at most 5000 characters"
+        yield "description", Text("must be at most 5000 characters")
     if not _COLOUR.fullmatch(event_type.colour):
-        yield "colour", "must be # and six hexadecimal digits, such as #2563eb"
+        yield "colour", Text("must be # and six hexadecimal digits, such as #2563eb")
 
 
 def _number_faults(event_type: EventType) -> Faults:
@@ -71,16 +80,16 @@ def _number_faults(event_type: EventType) -> Faults:
 
 def _bounds(field: str, number: int | None, least: int, most: int) -> Faults:
     if number is not None and not least <= number <= most:
-        yield field, f"must be from {least} to {most}"
+        yield field, Text("must be from %(least)s to %(most)s", least=least, most=most)
 
 
 def _location_faults(location: Location) -> Faults:
     if len(location.value) > 500:
-        yield "location.value", "must be at most 500 characters"
+        yield "location.value", Text("must be at most 500 characters")
     elif location.kind is LocationKind.VIDEO_LINK and not is_web_url(location.value):
         yield "location.value", NOT_A_URL
     elif location.kind is LocationKind.IN_PERSON and not location.value.strip():
-        yield "location.value", "must name the place to meet"
+        yield "location.value", Text("must name the place to meet")
 
 
 def _window_faults(window: BookingWindow) -> Faults:
@@ -92,17 +101,17 @@ def _window_faults(window: BookingWindow) -> Faults:
 
 def _question_faults(questions: tuple[Question, ...]) -> Faults:
     if len(questions) > MOST_QUESTIONS:
-        yield "questions", f"must have at most {MOST_QUESTIONS} entries"
+        yield "questions", Text("must have at most %(most)s entries", most=MOST_QUESTIONS)
     seen: set[str] = set()
     for index, question in enumerate(questions):
         path = f"questions.{index}"
         if question.key in seen:
-            yield f"{path}.key", "is used twice"
+            yield f"{path}.key", Text("is used twice")
         elif not _KEY.fullmatch(question.key):
-            yield f"{path}.key", "must be a lower-case letter, then up to 49 letters, digits and underscores"
+            yield f"{path}.key", Text("must be a lower-case letter, then up to 49 letters, digits and underscores")
         seen.add(question.key)
         if not question.label.strip() or len(question.label) > 200:
-            yield f"{path}.label", "must be 1 to 200 characters"
+            yield f"{path}.label", Text("must be 1 to 200 characters")
         yield from _option_faults(f"{path}.options", question)
 
 
@@ -112,11 +121,11 @@ def _option_faults(path: str, question: Question) -> Faults:
         if options:
             yield path, "must be empty unless the kind is choice"
     elif not 1 <= len(options) <= MOST_OPTIONS:
-        yield path, f"must have 1 to {MOST_OPTIONS} entries"
+        yield path, Text("must have 1 to %(most)s entries", most=MOST_OPTIONS)
     elif len(set(options)) < len(options):
-        yield path, "must not have the same option twice"
+        yield path, Text("must not have the same option twice")
     elif any(not option.strip() or len(option) > 200 for option in options):
-        yield path, "must have options of 1 to 200 characters"
+        yield path, Text("must have options of 1 to 200 characters")
 
 
 def _price_faults(event_type: EventType) -> Faults:
@@ -125,4 +134,4 @@ def _price_faults(event_type: EventType) -> Faults:
         return
     yield from _bounds("price.amount", price.amount, 1, 99_999_999)
     if not _CURRENCY.fullmatch(price.currency):
-        yield "price.currency", "must be three capital letters, such as EUR"
+        yield "price.currency", Text("must be three capital letters, such as EUR")

@@ -83,7 +83,8 @@ async def list_event_types(
 async def find_host_page(db: Db, username: str) -> list[Row]:
     """Look a host's page up: the host beside every public event type, or one row without any."""
     return await db.fetch(
-        f"""select u.name as host_name, u.username as host_username, u.zone as host_zone, {EVENT_TYPE_COLUMNS}
+        f"""select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
+            u.photo, {EVENT_TYPE_COLUMNS}
         from users u left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
         where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200""",
         username,
@@ -165,16 +166,30 @@ async def seal_token_in_clear(db: Db, event_type_id: UUID, token: str, sealed: S
     )
 
 
-async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> int:
-    """Put an owner's event types into this order, and return how many were found."""
+async def list_ids(db: Db, owner_id: UUID) -> list[UUID]:
+    """List an owner's event types in their order."""
+    rows = await db.fetch("select id from event_types where owner_id = $1 order by position, id", owner_id)
+    return [row["id"] for row in rows]
+
+
+async def list_slugs(db: Db, owner_id: UUID, *, beginning: str) -> set[str]:
+    """List an owner's slugs that begin with a text."""
     rows = await db.fetch(
+        "select slug from event_types where owner_id = $1 and starts_with(slug, $2)", owner_id, beginning
+    )
+    return {row["slug"] for row in rows}
+
+
+async def update_positions(db: Db, owner_id: UUID, order: list[UUID], *, now: datetime) -> None:
+    """Put an owner's event types into this order; those that keep their place are not written."""
+    await db.execute(
         """update event_types e set position = o.place, updated_at = $3
-        from unnest($2::uuid[]) with ordinality o(id, place) where e.id = o.id and e.owner_id = $1 returning e.id""",
+        from unnest($2::uuid[]) with ordinality o(id, place)
+        where e.id = o.id and e.owner_id = $1 and e.position <> o.place""",
         owner_id,
         order,
         now,
     )
-    return len(rows)
 
 
 async def delete_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> bool:
@@ -183,6 +198,14 @@ async def delete_event_type(db: Db, owner_id: UUID, event_type_id: UUID) -> bool
         "delete from event_types where owner_id = $1 and id = $2 returning id", owner_id, event_type_id
     )
     return gone is not None
+
+
+def to_record(event_type: EventType) -> str:
+    """Write an event type as a row of its table, in JSON, as PostgreSQL can read it."""
+    fields = msgspec.structs.asdict(event_type)
+    limits = fields.pop("limits")
+    del fields["is_private"]
+    return _json({**fields, "limit_per_day": limits.per_day, "limit_per_week": limits.per_week})
 
 
 def _columns(event_type: EventType) -> tuple[Any, ...]:

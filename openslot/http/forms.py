@@ -1,7 +1,7 @@
 """Forms, read into the same Structs and with the same error messages as JSON: every error is reported at its field."""
 
-from collections.abc import Iterator
-from typing import Any, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -26,6 +26,7 @@ UNREADABLE = Text("This form could not be read. Go back, reload the page and sen
 CHECKED = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 
 Fields = dict[str, list[str | File]]
+T = TypeVar("T", bound=Struct)
 
 
 def is_form(exchange: Exchange) -> bool:
@@ -35,15 +36,12 @@ def is_form(exchange: Exchange) -> bool:
 
 def read_form(exchange: Exchange, kind: type[Struct]) -> Form[Any]:
     """Read a form for a page that shows it again with its faults; refuse a body that is not a form."""
-    fields = parse_fields(exchange)
-    values = {name: texts[0] for name, texts in fields.items() if isinstance(texts[0], str)}
-    tree = _tree(fields, kind)
-    try:
-        sent = msgspec.convert(tree, kind, strict=False, dec_hook=read_checked)
-    except msgspec.ValidationError:
-        return Form(values=values, faults=_faults(tree, kind))
-    unfit = dict(find_unfit(sent))
-    return Form(values=values, faults=unfit, sent=None if unfit else sent)
+    return _read(parse_fields(exchange), kind)
+
+
+def read_values(values: Mapping[str, str], kind: type[T]) -> Form[T]:
+    """Read a form again from what was typed, some of which may have been changed since."""
+    return _read({name: [text] for name, text in values.items()}, kind)
 
 
 def read_form_strictly(exchange: Exchange, kind: type[Struct]) -> Any:
@@ -52,6 +50,17 @@ def read_form_strictly(exchange: Exchange, kind: type[Struct]) -> Any:
     if form.sent is None:
         raise Invalid(details=dict(form.faults))
     return form.sent
+
+
+def _read(fields: Fields, kind: type[Struct]) -> Form[Any]:
+    values = {name: texts[0] for name, texts in fields.items() if isinstance(texts[0], str)}
+    tree = _tree(fields, kind)
+    try:
+        sent = msgspec.convert(tree, kind, strict=False, dec_hook=read_checked)
+    except msgspec.ValidationError:
+        return Form(values=values, faults=_faults(tree, kind))
+    unfit = dict(find_unfit(sent))
+    return Form(values=values, faults=unfit, sent=None if unfit else sent)
 
 
 def parse_fields(exchange: Exchange) -> Fields:

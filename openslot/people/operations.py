@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.access.models import SignedIn
+from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
@@ -21,11 +21,13 @@ async def welcome(work: Work, wanted: UserWanted, *, password_hash: str | None =
     user = await accounts.add_user(work, wanted, password_hash=password_hash)
     schedule = await schedules.add_schedule(work, user)
     first = event_types.draft(work, schedule, name="30 minute meeting", slug="30min", duration_minutes=30)
-    await event_types.add_event_type(work, schedule, first)
+    await event_types.add_first_event_type(work, schedule, first)
     return user
 
 
-async def set_up(work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str) -> SignedIn:
+async def set_up(
+    work: Work, token: str, wanted: UserWanted, *, password: str, user_agent: str
+) -> SignedIn | SecondFactorNeeded:
     """Use up the set-up link, open the first account as an administrator, and sign its owner in."""
     check_password(password)
     password_hash = await hash_password(password)

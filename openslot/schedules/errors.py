@@ -1,5 +1,7 @@
 """What schedules refuse."""
 
+from datetime import date
+
 from openslot.core.errors import Conflict, NotFound
 from openslot.i18n import Text
 
@@ -20,6 +22,51 @@ class ScheduleInUse(Conflict):
 
     def __init__(self) -> None:
         super().__init__(Text("This schedule is used by event types. Assign them another schedule first"))
+
+
+class LastSchedule(Conflict):
+    """A host keeps at least one schedule."""
+
+    code = "last_schedule"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This is your only schedule. Add another one before you delete it"))
+
+
+class TooManySchedules(Conflict):
+    """The host has as many schedules as one may have."""
+
+    code = "too_many_schedules"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(Text("You have %(count)s schedules, which is as many as one may have", count=most))
+
+
+class ScheduleChanged(Conflict):
+    """What is saved was changed since it was read."""
+
+    code = "schedule_changed"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This was changed in another window since you opened the page. Check it and save again"))
+
+
+class OverrideExists(Conflict):
+    """Some of the dates have hours of their own already."""
+
+    code = "override_exists"
+
+    def __init__(self, on: date) -> None:
+        super().__init__(Text("%(day)s has other hours already. Change or remove them first", day=on))
+
+
+class OverrideNotFound(NotFound):
+    """The date has no hours of its own."""
+
+    code = "override_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This date has no hours of its own"))
 
 
 class OutOfOfficeNotFound(NotFound):

@@ -37,6 +37,15 @@ class OutOfOffice(Struct, frozen=True):
     reason: str = ""
 
 
+class Absence(Struct, frozen=True, kw_only=True):
+    """A time away as a host sees it."""
+
+    id: UUID
+    away: OutOfOffice
+    bookings: int
+    """How many upcoming bookings are in this time; they stay."""
+
+
 class HolidayCalendar(Struct, frozen=True):
     """The public holidays of a country, or of one of its regions."""
 
@@ -60,3 +69,19 @@ class Schedule(Struct, frozen=True, kw_only=True):
     overrides: tuple[DateOverride, ...] = ()
     out_of_office: tuple[OutOfOffice, ...] = ()
     holidays: HolidayCalendar | None = None
+
+
+class ScheduleUse(Struct, frozen=True):
+    """An event type that uses a schedule."""
+
+    id: UUID
+    name: str
+    active: bool
+
+
+class ScheduleOverview(Struct, frozen=True, kw_only=True):
+    """A schedule, which event types use it, and whether it is the default."""
+
+    schedule: Schedule
+    uses: tuple[ScheduleUse, ...]
+    is_default: bool

@@ -5,16 +5,24 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
+from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.core.zones import find_zone
 from openslot.schedules import store
-from openslot.schedules.errors import OutOfOfficeNotFound, ScheduleInUse, ScheduleNotFound
-from openslot.schedules.models import OutOfOffice, Schedule, TimeRange, WeeklyHours
+from openslot.schedules.errors import (
+    LastSchedule,
+    OutOfOfficeNotFound,
+    ScheduleInUse,
+    ScheduleNotFound,
+    TooManySchedules,
+)
+from openslot.schedules.models import Absence, OutOfOffice, Schedule, ScheduleOverview, TimeRange, WeeklyHours
 from openslot.schedules.rules import find_out_of_office_faults, find_schedule_faults
 
+MOST_SCHEDULES = 100
 NINE_TO_FIVE = (TimeRange(9 * 60, 17 * 60),)
 OFFICE_HOURS: WeeklyHours = (NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, NINE_TO_FIVE, (), ())
 
@@ -23,10 +31,11 @@ async def add_schedule(
     work: Work, owner: User, *, name: str = "Working hours", zone: str | None = None, hours: WeeklyHours = OFFICE_HOURS
 ) -> Schedule:
     """Add a schedule for a host; by default, Monday to Friday from nine to five."""
-    schedule = _checked(
+    schedule = check_schedule(
         Schedule(id=new_id(), owner_id=owner.id, name=name, zone=zone or owner.zone, weekly_hours=hours)
     )
-    await store.insert_schedule(work.db, schedule, now=work.now)
+    if not await store.insert_schedule(work.db, schedule, most=MOST_SCHEDULES, now=work.now):
+        raise TooManySchedules(MOST_SCHEDULES)
     return schedule
 
 
@@ -39,19 +48,41 @@ async def get_schedule(work: Work, owner: User, schedule_id: UUID) -> Schedule:
 
 
 async def list_schedules(work: Work, owner: User) -> list[Schedule]:
-    """Read all of a host's schedules, oldest first."""
+    """Read all of a host's schedules: the default, then the others from the oldest on."""
     return await store.list_schedules(work.db, owner.id)
+
+
+async def list_overviews(work: Work, owner: User) -> list[ScheduleOverview]:
+    """Read all of a host's schedules with the event types that use each, the default first."""
+    return await store.list_overviews(work.db, owner.id)
 
 
 async def change_schedule(work: Work, schedule: Schedule) -> Schedule:
     """Save a schedule: name, zone, hours, overrides and holidays."""
-    checked = _checked(schedule)
+    checked = check_schedule(schedule)
     await store.update_schedule(work.db, checked, now=work.now)
     return checked
 
 
+async def duplicate_schedule(work: Work, owner: User, schedule_id: UUID, *, name: str) -> Schedule:
+    """Add a schedule with the hours, overrides and holidays of another."""
+    source = await get_schedule(work, owner, schedule_id)
+    made = await add_schedule(work, owner, name=name, zone=source.zone, hours=source.weekly_hours)
+    return await change_schedule(work, replace(made, overrides=source.overrides, holidays=source.holidays))
+
+
+async def make_default(work: Work, owner: User, schedule_id: UUID) -> None:
+    """Let new event types start from this schedule."""
+    if not await store.set_default(work.db, owner.id, schedule_id, now=work.now):
+        raise ScheduleNotFound
+
+
 async def delete_schedule(work: Work, schedule: Schedule) -> None:
-    """Delete a schedule that no event type uses."""
+    """Delete a schedule that no event type uses, unless it is the host's last one."""
+    # Without the lock, two windows could each delete the schedule that the other one relies on.
+    await lock_host(work.db, schedule.owner_id)
+    if await store.count_schedules(work.db, schedule.owner_id) == 1:
+        raise LastSchedule
     try:
         gone = await store.delete_schedule(work.db, schedule.owner_id, schedule.id)
     except asyncpg.ForeignKeyViolationError:
@@ -73,13 +104,19 @@ async def list_out_of_office(work: Work, owner: User) -> list[tuple[UUID, OutOfO
     return await store.list_out_of_office(work.db, owner.id, ending_after=work.now)
 
 
+async def list_absences(work: Work, owner: User) -> list[Absence]:
+    """Read a host's times away that are not over, with how many upcoming bookings are in each."""
+    return await store.list_absences(work.db, owner.id, now=work.now)
+
+
 async def remove_out_of_office(work: Work, owner: User, away_id: UUID) -> None:
     """Remove a time away."""
     if not await store.delete_out_of_office(work.db, owner.id, away_id):
         raise OutOfOfficeNotFound
 
 
-def _checked(schedule: Schedule) -> Schedule:
+def check_schedule(schedule: Schedule) -> Schedule:
+    """Return a schedule as it is stored, or refuse it with every fault."""
     faults = find_schedule_faults(schedule)
     if faults:
         raise Invalid(details=faults)

@@ -4,9 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from functools import lru_cache
+from hashlib import sha256
+
+import msgspec
 
 from openslot.core.text import is_line
-from openslot.core.zones import find_zone
+from openslot.core.zones import NOT_A_ZONE, find_zone
+from openslot.i18n import Text
 from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
 
 MINUTES_A_DAY = 1440
@@ -40,12 +44,20 @@ def write_minute(minute: int) -> str:
     return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
+def version_of(part: object) -> str:
+    """Name the present state of a part of a schedule; another state has another name."""
+    return sha256(msgspec.json.encode(part)).hexdigest()[:16]
+
+
+def find_override(schedule: Schedule, on: date) -> DateOverride | None:
+    """Find the hours that a date has of its own."""
+    return next((each for each in schedule.overrides if each.on == on), None)
+
+
 def hours_on(schedule: Schedule, on: date) -> Hours:
     """Tell the hours of a date: its override's, else its weekday's."""
-    for override in schedule.overrides:
-        if override.on == on:
-            return override.hours
-    return schedule.weekly_hours[on.weekday()]
+    override = find_override(schedule, on)
+    return schedule.weekly_hours[on.weekday()] if override is None else override.hours
 
 
 def find_holiday(schedule: Schedule, on: date) -> str | None:
@@ -60,6 +72,23 @@ def holidays_of(calendar: HolidayCalendar, year: int) -> Mapping[date, str]:
     """List a year's public holidays with their names, days off in lieu included."""
     found = _load(calendar, years=year, language="en_US")
     return {on: name for on, name in found.items() if on.year == year}
+
+
+@lru_cache(maxsize=1)
+def list_holiday_countries() -> tuple[str, ...]:
+    """List the countries whose public holidays are known, by their two letters."""
+    from holidays import list_supported_countries  # noqa: PLC0415
+
+    return tuple(sorted(code for code in list_supported_countries() if _COUNTRY.fullmatch(code)))
+
+
+@lru_cache(maxsize=256)
+def list_holiday_regions(country: str) -> Mapping[str, str]:
+    """Name the regions of a country that have public holidays of their own, by their codes."""
+    from holidays import country_holidays  # noqa: PLC0415
+
+    aliases = country_holidays(country).get_subdivision_aliases()
+    return {code: names[0] if names else code for code, names in aliases.items()}
 
 
 def find_schedule_faults(schedule: Schedule) -> dict[str, str]:
@@ -78,9 +107,13 @@ def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
     if calendar is None:
         return {}
     if not _COUNTRY.fullmatch(calendar.country) or not _has_holidays(HolidayCalendar(calendar.country)):
-        return {"holidays.country": "No holidays are known for this country; use two letters such as US or DE"}
+        return {"holidays.country": Text("No holidays are known for this country; use two letters such as US or DE")}
     if not _has_holidays(calendar):
-        return {"holidays.region": f"This is not a region of {calendar.country} with holidays of its own"}
+        return {
+            "holidays.region": Text(
+                "This is not a region of %(country)s with holidays of its own", country=calendar.country
+            )
+        }
     return {}
 
 
@@ -101,11 +134,11 @@ def _load(calendar: HolidayCalendar, *, years: int | None = None, language: str 
 
 
 def _name_faults(schedule: Schedule) -> dict[str, str]:
-    faults = {}
+    faults: dict[str, str] = {}
     if not schedule.name.strip() or len(schedule.name) > 200:
-        faults["name"] = "must be 1 to 200 characters"
+        faults["name"] = Text("must be 1 to 200 characters")
     if find_zone(schedule.zone) is None:
-        faults["timezone"] = "is not a time zone; use a name such as Europe/Berlin"
+        faults["timezone"] = NOT_A_ZONE
     return faults
 
 
@@ -118,7 +151,7 @@ def _weekly_faults(weekly: tuple[Hours, ...]) -> Iterator[tuple[str, str]]:
 
 def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str, str]]:
     if len(overrides) > MOST_OVERRIDES:
-        yield "dateOverrides", f"At most {MOST_OVERRIDES} dates"
+        yield "dateOverrides", Text("At most %(count)s dates", count=MOST_OVERRIDES)
     seen: set[date] = set()
     for index, override in enumerate(overrides):
         if override.on in seen:
@@ -129,10 +162,10 @@ def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str,
 
 def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
     if len(hours) > MOST_RANGES_A_DAY:
-        yield path, f"At most {MOST_RANGES_A_DAY} ranges a day"
+        yield path, Text("At most %(count)s ranges a day", count=MOST_RANGES_A_DAY)
     for index, each in enumerate(hours):
         if not 0 <= each.start_minute < MINUTES_A_DAY:
-            yield f"{path}.{index}.start", "must be from 00:00 to 23:59"
+            yield f"{path}.{index}.start", Text("must be from 00:00 to 23:59")
         if not each.start_minute < each.end_minute < each.start_minute + MINUTES_A_DAY + (each.start_minute == 0):
             yield f"{path}.{index}.end", "must be later than the start and within 24 hours of it"
 
@@ -144,12 +177,12 @@ def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str,
         if span.starts_at.tzinfo is None or span.ends_at.tzinfo is None:
             yield f"outOfOffice.{index}.from", "Both ends need an offset from UTC"
         elif span.ends_at <= span.starts_at:
-            yield f"outOfOffice.{index}.to", "must be later than from"
+            yield f"outOfOffice.{index}.to", Text("must be later than from")
 
 
 def find_out_of_office_faults(away: OutOfOffice) -> dict[str, str]:
     """Tell what is wrong with a single time away."""
     faults = {path.rpartition(".")[2]: words for path, words in _out_of_office_faults((away,))}
     if len(away.reason) > 200 or not is_line(away.reason):
-        faults["reason"] = "must be at most 200 characters on one line"
+        faults["reason"] = Text("must be at most 200 characters on one line")
     return faults

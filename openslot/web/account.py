@@ -17,6 +17,7 @@ from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.cookies import browser_of, cookies_for
+from openslot.web.dashboard.curl import curl
 from openslot.web.key_rows import EXPIRIES, key_row
 from openslot.web.pages import page, redirect
 
@@ -81,4 +82,5 @@ async def account_page(
         key_form=key_form or Form(),
         password_form=password_form or Form(),
         new_key=new_key,
+        first_request=curl(work, user, "/me", key=new_key[1]) if new_key else None,
     )

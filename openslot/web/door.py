@@ -15,10 +15,10 @@ from openslot.http.security import page_headers
 from openslot.i18n import Text
 from openslot.routing import Request, Response
 from openslot.web import words
+from openslot.web.cookies import session_of
 from openslot.web.csrf import check_csrf_token
 from openslot.web.pages import page, redirect, write_page
 
-COOKIE = "openslot_session"
 SAFE = frozenset({"GET", "HEAD"})
 FOREIGN = Text("This form was sent from another site. Nothing was changed")
 TITLES = {
@@ -72,7 +72,7 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
         ),
         Door(
             name="static",
-            prefixes=("/static/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
+            prefixes=("/static/", "/photos/", "/favicon.ico", "/llms.txt", "/robots.txt", "/widget.js"),
             enter=enter_freely,
             refuse=refuse_with_page,
             media_types=FORMS,
@@ -136,4 +136,4 @@ def _host(origin: str) -> str:
 
 async def _enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
     request = Request(method="GET", path="/", headers=headers, address=address)
-    return await enter_with_session(runtime, request.cookies.get(COOKIE))
+    return await enter_with_session(runtime, session_of(request, runtime.settings))

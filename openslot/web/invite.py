@@ -14,7 +14,8 @@ from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
-from openslot.web.cookies import browser_of, cookies_for
+from openslot.web.cookies import browser_of
+from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 from openslot.web.sign_in import HOME
 
@@ -51,10 +52,8 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
     password_hash = await hash_password(password)
     async with work.transaction():
         await people.accept_invitation(work, invitation, password_hash=password_hash)
-        signed_in = await access.let_in(
-            work, invitation.user, password_hash=password_hash, user_agent=browser_of(request)
-        )
-    return redirect(HOME, *cookies_for(work, signed_in))
+        result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
+    return lead_in(work, result, HOME)
 
 
 def _show(invitation: Invitation, form: Form[InvitationForm], *, token: str) -> Response:

@@ -18,9 +18,13 @@ from openslot.web.bookings_feed import bookings_feed
 from openslot.web.calendar_file import calendar_file
 from openslot.web.dashboard.routes import DASHBOARD
 from openslot.web.invite import accept_invitation, show_invitation
+from openslot.web.oidc import begin_oidc, finish_oidc
+from openslot.web.photos import send_photo
 from openslot.web.setup import set_up, show_setup
 from openslot.web.sign_in import log_in, log_out, show_login
+from openslot.web.sign_up.routes import SIGN_UP
 from openslot.web.static_files import favicon, robots, static_file
+from openslot.web.two_factor import send_code, show_second_step
 from openslot.web.unsubscribe import show_unsubscribe, unsubscribe
 from openslot.web.widget.demo import show_widget_demo
 from openslot.web.widget.script import widget_script
@@ -32,6 +36,11 @@ PAGES = Mount(
         show_login,
         log_in,
         log_out,
+        *SIGN_UP,
+        show_second_step,
+        send_code,
+        begin_oidc,
+        finish_oidc,
         show_account,
         change_password,
         show_keys,
@@ -47,6 +56,7 @@ PAGES = Mount(
         show_unsubscribe,
         unsubscribe,
         static_file,
+        send_photo,
         favicon,
         robots,
         llms_text,

@@ -14,8 +14,9 @@ from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
-from openslot.web.cookies import browser_of, cookies_for
-from openslot.web.pages import locale_of, page, redirect
+from openslot.web.cookies import browser_of
+from openslot.web.letting_in import lead_in
+from openslot.web.pages import locale_of, page
 from openslot.web.sign_in import HOME
 
 
@@ -46,10 +47,10 @@ async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Respons
     sent = form.get()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=locale_of(request).language.tag)
     try:
-        signed_in = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
+        result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
     except Invalid as refusal:
         return _show(form.with_faults(refusal.faults), token=token, status=400)
-    return redirect(HOME, *cookies_for(work, signed_in))
+    return lead_in(work, result, HOME)
 
 
 def _show(form: Form[SetupForm], *, token: str, status: int = 200) -> Response:

@@ -8,14 +8,17 @@ from msgspec import Meta, Struct
 from openslot.access import operations as access
 from openslot.access.errors import WrongSignIn
 from openslot.accounts.models import User
+from openslot.accounts.sign_ups import is_open
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.cookies import browser_of, cookies_for, device_of, no_session_cookie
+from openslot.web.cookies import browser_of, device_of, no_session_cookie
+from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 
 HOME = "/"
+NOTICES = {"password": Text("Your password was changed. Sign in with the new one.")}
 # A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
 LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 
@@ -29,22 +32,23 @@ class SignInForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/login")
-async def show_login(request: Request, user: User | None) -> Response:
+async def show_login(request: Request, work: Work, user: User | None) -> Response:
     """Show the sign-in form."""
     wanted = request.query.get("next", "")
-    return redirect(local_path(wanted)) if user else _show(Form(), wanted=wanted)
+    notice = NOTICES.get(request.query.get("done", ""))
+    return redirect(local_path(wanted)) if user else _show(work, Form(), wanted=wanted, notice=notice)
 
 
 @post("/login", transaction="none")
 async def log_in(request: Request, work: Work, user: User | None, form: Form[SignInForm]) -> Response:
-    """Start a session if the password is right; no connection is held while it is checked."""
+    """Let the user in if the password is right; no connection is held while it is checked."""
     if user is not None:
         return redirect(local_path(form["next"]))
     if form.faults:
-        return _show(form, wanted=form["next"], status=400)
+        return _show(work, form, wanted=form["next"], status=400)
     sent = form.get()
     try:
-        signed_in = await access.sign_in(
+        result = await access.sign_in(
             work,
             email=sent.email,
             password=sent.password,
@@ -53,8 +57,8 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
             user_agent=browser_of(request),
         )
     except WrongSignIn as refusal:
-        return _show(form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
-    return redirect(local_path(sent.next), *cookies_for(work, signed_in))
+        return _show(work, form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
+    return lead_in(work, result, local_path(sent.next))
 
 
 @post("/logout")
@@ -69,5 +73,17 @@ def local_path(wanted: str) -> str:
     return wanted if LOCAL_PATH.fullmatch(wanted) else HOME
 
 
-def _show(form: Form[SignInForm], *, wanted: str, status: int = 200) -> Response:
-    return page("login.html", None, status=status, form=form, wanted=local_path(wanted))
+def _show(
+    work: Work, form: Form[SignInForm], *, wanted: str, status: int = 200, notice: Text | None = None
+) -> Response:
+    settings = work.runtime.settings
+    return page(
+        "login.html",
+        None,
+        status=status,
+        form=form,
+        wanted=local_path(wanted),
+        notice=notice,
+        may_sign_up=is_open(settings),
+        provider=settings.oidc_name if settings.oidc_issuer else None,
+    )

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from openslot.core.moments import Span
+
 
 class State(StrEnum):
     """Whether an endpoint is sent anything."""
@@ -128,3 +130,60 @@ class PastEvent(Struct, frozen=True, kw_only=True):
     data: Raw
     subject: str
     """The kind and id of what it happened to."""
+
+
+class DeliveryState(StrEnum):
+    """How the effect behind a try stands now."""
+
+    WAITING = "waiting"
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    SKIPPED = "skipped"
+    DEAD = "dead"
+
+
+class LoggedDelivery(Struct, frozen=True, kw_only=True):
+    """A try as its owner reads it: what it was about, and whether another one follows."""
+
+    attempt: Attempt
+    event_type: str
+    event_at: datetime
+    next_try_at: datetime | None
+    """When it is tried again; None if it is not, or if this was not the last try."""
+
+    body: bytes | None = None
+    """What was sent, where one try is looked at and the body is still kept."""
+
+
+class LastTest(Struct, frozen=True, kw_only=True):
+    """The latest test of an endpoint."""
+
+    at: datetime
+    state: DeliveryState | None
+    """None: the delivery is not planned yet."""
+
+    next_try_at: datetime | None
+    attempt: Attempt | None
+    """The latest try; None: none was made."""
+
+    @property
+    def is_under_way(self) -> bool:
+        """Tell whether the first try is still to come."""
+        return self.attempt is None and self.state not in {DeliveryState.DEAD, DeliveryState.SKIPPED}
+
+
+class EndpointOverview(Struct, frozen=True, kw_only=True):
+    """An endpoint with the latest try at it, and the latest test where one endpoint is looked at."""
+
+    endpoint: Endpoint
+    last: Attempt | None
+    test: LastTest | None = None
+
+
+class DeliveryFilter(Struct, frozen=True, kw_only=True):
+    """Which tries of the log are wanted; None and an empty span: all."""
+
+    event_type: str | None = None
+    is_delivered: bool | None = None
+    span: Span = Span()

@@ -168,6 +168,16 @@ async def replay_all(work: Work, ref: EndpointRef, span: Span) -> int:
     return await _replay(work, ref, span, but=store.UNDER_WAY)
 
 
+async def count_missed(work: Work, ref: EndpointRef, span: Span) -> int:
+    """Count what `replay_missed` would send."""
+    return await _count(work, ref, span, but=("done", *store.UNDER_WAY))
+
+
+async def count_all(work: Work, ref: EndpointRef, span: Span) -> int:
+    """Count what `replay_all` would send."""
+    return await _count(work, ref, span, but=store.UNDER_WAY)
+
+
 async def keep_message(work: Work, event: PastEvent) -> None:
     """Make the bytes of an event's body and store them, unless they are already stored."""
     sealed = seal_body(work.runtime, event.id, write_body(complete(work.runtime, event)))
@@ -238,6 +248,11 @@ async def _replay(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, .
     events = await store.list_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MOST_REPLAYED)
     await _send_again(work, endpoint, events)
     return len(events)
+
+
+async def _count(work: Work, ref: EndpointRef, span: Span, *, but: tuple[str, ...]) -> int:
+    endpoint = await get_endpoint(work, ref)
+    return await store.count_events_in(work.db, endpoint, span, reactions=DELIVERIES, but=but, limit=MOST_REPLAYED)
 
 
 async def _send_again(work: Work, endpoint: Endpoint, events: Sequence[PastEvent]) -> None:

@@ -81,6 +81,7 @@ where v.tenant_id = $1 and v.public is not null and ($3::text[] = '{{}}' or v.ty
   and not exists (select from effects f where f.event_id = v.id and f.reaction = any($6) and f.target = $2
       and f.state = any($7))
 order by v.no limit $8"""
+COUNT_IN_SPAN = f"select count(*) from ({IN_SPAN}) s"
 UNDER_WAY = ("waiting", "queued", "running")
 
 # The last removed event keeps its place, so that a reader who has read up to it can continue from there.
@@ -331,18 +332,20 @@ async def list_events_in(
     db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
 ) -> list[PastEvent]:
     """List the events of a span that an endpoint wants, but those with an effect in one of some states."""
-    rows = await db.fetch(
-        IN_SPAN,
-        endpoint.owner_id,
-        str(endpoint.id),
-        endpoint.events,
-        span.starts_at,
-        span.ends_before,
-        reactions,
-        but,
-        limit,
-    )
+    rows = await db.fetch(IN_SPAN, *_wanted_in(endpoint, span), reactions, but, limit)
     return [to_past_event(row) for row in rows]
+
+
+async def count_events_in(
+    db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
+) -> int:
+    """Count the events that `list_events_in` would list."""
+    count: int = await db.fetchval(COUNT_IN_SPAN, *_wanted_in(endpoint, span), reactions, but, limit)
+    return count
+
+
+def _wanted_in(endpoint: Endpoint, span: Span) -> tuple[object, ...]:
+    return endpoint.owner_id, str(endpoint.id), endpoint.events, span.starts_at, span.ends_before
 
 
 async def list_feed(

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from openslot.availability.explain import explain_day, explain_start
+from openslot.availability.explain import explain_day, explain_start, explain_starts
 from openslot.availability.models import Busy, Claim, Code, Days, Setting, Taken
 from openslot.availability.slots import judge, list_slots
+from openslot.core.zones import at_second
 from openslot.event_types.models import Limits, RangeWindow, RollingWindow
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
 from tests.availability.cases import as_setting, at, cases, every_day, make_event_type, make_schedule, second
@@ -155,6 +156,10 @@ def test_explanation_is_never_of_another_opinion_than_the_engine(case: Case) -> 
     listed = list_slots(setting, Days(case.first, case.first), viewer=zone).starts
     told = explain_day(setting, case.first)
     assert told.open == len(listed)
+    starts = explain_starts(setting, case.first)
+    assert [each.starts_at for each in starts if each.code is Code.OPEN] == [at_second(each) for each in listed]
+    assert all(each.code is judge(setting, each.starts_at) for each in starts[:3])
+    assert len(starts) == told.starts
     assert bool(told.reasons) == (told.open < told.starts or told.starts == 0)
     for start in (case.now, case.now + 5, *(each // 60 for each in listed[:2])):
         starts_at = datetime.fromtimestamp(start * 60, zone)

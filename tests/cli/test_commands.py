@@ -19,6 +19,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.planned import PlannedEffect, plan_effect
 from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
 
 
 def every_command() -> Iterator[tuple[str, ...]]:
@@ -111,6 +112,25 @@ def test_an_account_goes_through_its_life(cli: Any, user: User) -> None:
     assert cli("user", "enable", user.email, "--json")["disabled"] is False
     assert cli("user", "admin", user.email, "--json")["admin"] is True
     assert len(cli("user", "password", user.email, "--json")["password"]) == 20
+    assert cli("user", "reset-two-factor", user.email, "--json") == {"email": user.email, "wasOn": False}
+    assert "was not on" in cli("user", "reset-two-factor", user.email)
+
+
+def test_the_second_factor_of_someone_who_lost_everything_is_turned_off(
+    cli: Any, settings: Settings, user: User
+) -> None:
+    asyncio.run(_confirm_an_app(settings, user))
+    assert cli("user", "reset-two-factor", user.email, "--json") == {"email": user.email, "wasOn": True}
+    assert cli("user", "reset-two-factor", user.email, "--json") == {"email": user.email, "wasOn": False}
+
+
+async def _confirm_an_app(settings: Settings, user: User) -> None:
+    async with open_runtime(settings) as runtime:
+        await runtime.pool.execute(
+            """insert into authenticators (id, user_id, secret, created_at, confirmed_at)
+            values ($1, $1, 'sealed', now(), now())""",
+            user.id,
+        )
 
 
 def test_a_new_key_is_put_in_front_and_the_old_one_stays(cli: Any, settings: Settings) -> None:

@@ -36,14 +36,22 @@ PLAIN = {
     "api_keys.hash": "a fingerprint",
     "data_keys.sealed_by": "names a key",
     "event_types.private_hash": "a fingerprint",
+    "finished_oidc_sign_ins.hash": "a fingerprint",
     "idempotency.body": "an answer that a process of 0.1.0 has kept",
     "idempotency.request_hash": "a fingerprint",
     "idempotency.scope": "a fingerprint",
     "invitations.hash": "a fingerprint",
+    "password_resets.hash": "a fingerprint",
+    "password_resets.password_digest": "a digest of a hash",
+    "pending_sign_ins.hash": "a fingerprint",
+    "pending_sign_ins.password_mark": "a fingerprint",
     "pgqueuer.payload": "names an effect",
+    "recovery_codes.hash": "a fingerprint",
     "scim_tokens.hash": "a fingerprint",
     "sessions.hash": "a fingerprint",
     "setup_links.hash": "a fingerprint",
+    "sign_ups.browser_hash": "a fingerprint",
+    "sign_ups.hash": "a fingerprint",
     "webhook_messages.body": "what a process of 0.1.0 has kept",
     "wrong_passwords.subject": "a fingerprint",
 }
@@ -271,6 +279,13 @@ async def test_what_is_sealed_is_in_the_list(runtime: Runtime, settings: Setting
             new_id(),
             host.id,
             await seal(work, "https://a.example/secret.ics"),
+            work.now,
+        )
+        await work.db.execute(
+            "insert into authenticators (id, user_id, secret, created_at) values ($1, $2, $3, $4)",
+            new_id(),
+            host.id,
+            await seal(work, "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"),
             work.now,
         )
     opens: Callable[[bytes], bool] = load_secrets(None, settings.data_dir).opens

@@ -76,9 +76,11 @@ async def until_one_is_hashed() -> None:
 
 async def sign_in(runtime: Runtime, user: User, password: str = PASSWORD, *, device: str = "") -> SignedIn:
     work = runtime.work(PUBLIC)
-    return await access.sign_in(
+    result = await access.sign_in(
         work, email=user.email, password=password, device=device, address="192.0.2.1", user_agent=""
     )
+    assert isinstance(result, SignedIn)
+    return result
 
 
 async def in_session(runtime: Runtime, user: User) -> Work:

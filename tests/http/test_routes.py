@@ -8,9 +8,20 @@ from tests.http.routes import JSON_API, OPERATIONS, REST, Operation
 # The operations whose success is not 200.
 OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /api/scim/v2/Users/{user_id}": 204}
 # Those that check or hash a password, reads that are sent as a body, forms whose limit is counted by their handler,
-# retries of effects, which open one for each, and tools, each of which says what it needs.
+# retries of effects, which open one for each, previews, which save nothing, replies, which another service sends, and
+# tools, each of which says what it needs.
 WITHOUT = {
     "/login",
+    "/password/forgot",
+    "/password/reset/{token}",
+    "/signup",
+    "/verify/{token}",
+    "/login/two-factor",
+    "/settings/security/two-factor",
+    "/settings/security/two-factor/confirm",
+    "/settings/security/two-factor/off",
+    "/settings/security/recovery-codes",
+    "/settings/security/provider",
     "/account/password",
     "/setup",
     "/invite/{token}",
@@ -21,6 +32,11 @@ WITHOUT = {
     "/manage/{token}/cancel",
     "/bookings/{booking_id}/retry/{effect_id}",
     "/home/retry/{effect_id}",
+    "/conversations/{conversation_id}/reply",
+    "/settings/profile/photo",
+    "/event-types/new/preview",
+    "/event-types/{event_type_id}/preview",
+    "/welcome/calendar",
     "/api/admin/agent-mcp",
     # These ask a calendar's server.
     "/settings/calendars/connect",

@@ -1,7 +1,9 @@
 """The pages in a real browser: with and without scripts, by keyboard alone, and against a foreign site."""
 
+import shlex
 from collections.abc import Awaitable, Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -56,12 +58,19 @@ async def test_sign_in_make_copy_and_revoke_a_key_sign_out(
     await page.get_by_label("Expires").select_option("After 90 days")
     await page.get_by_role("button", name="Create key").click()
     key = await page.get_by_label("The new key", exact=True).input_value()
-    await page.get_by_role("button", name="Copy").click()
+    await page.get_by_role("button", name="Copy", exact=True).click()
     await expect(page.get_by_role("button", name="Copied")).to_be_visible()
 
     assert await page.evaluate("navigator.clipboard.readText()") == key
-    me = await client.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})
-    assert me.status_code == 200
+    await page.get_by_role("button", name="Copy as curl").click()
+    await expect(page.get_by_role("button", name="Copied")).to_have_count(2)
+    command = (await page.evaluate("navigator.clipboard.readText()")).replace("\\\n", "")
+    program, url, option, header = shlex.split(command)
+    assert (program, option, header) == ("curl", "-H", f"Authorization: Bearer {key}")
+    me = await client.get(urlsplit(url).path, headers=dict([header.split(": ")]))
+    assert me.json()["email"] == user.email
+    await page.goto("/account")
+    await expect(page.get_by_role("row", name="Website")).to_contain_text("Today")
 
     await page.get_by_role("link", name="Revoke… Website").click()
     await page.get_by_role("button", name="Revoke this key").click()
@@ -81,7 +90,7 @@ async def test_everything_works_without_scripts(browser: Browser, client: httpx2
     await page.get_by_role("button", name="Create key").click()
 
     assert (await page.get_by_label("The new key", exact=True).input_value()).startswith("svc_live_")
-    await expect(page.get_by_role("button", name="Copy")).to_be_hidden()
+    await expect(page.get_by_role("button", name="Copy")).to_have_count(0)
     await page.get_by_role("link", name="Revoke… Website").click()
     await page.get_by_role("button", name="Revoke this key").click()
     await expect(page.get_by_role("row", name="Website")).to_contain_text("Revoked")

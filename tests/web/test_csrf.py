@@ -18,7 +18,17 @@ from tests.web.conftest import read_csrf_token, sign_in
 ID = "018f0000-0000-7000-8000-000000000000"
 TEMPLATES = Path(openslot.web.__file__).parent / "templates"
 # Forms that work without a session.
-PUBLIC = {"invite.html", "login.html", "setup.html", "unsubscribe.html"}
+PUBLIC = {
+    "forgot.html",
+    "invite.html",
+    "login.html",
+    "reset.html",
+    "setup.html",
+    "signup.html",
+    "two_factor.html",
+    "unsubscribe.html",
+    "verify.html",
+}
 
 
 def protected_posts() -> list[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
@@ -16,7 +17,7 @@ from openslot.people import operations as people
 from openslot.web.sign_in import local_path
 from tests.conftest import PASSWORD
 from tests.live import connect, serving
-from tests.web.conftest import sign_in
+from tests.web.conftest import carry_csrf_token, sign_in
 
 WRONG = "not the password"
 NEXT = (
@@ -55,19 +56,61 @@ async def test_the_cookies_are_for_this_site_and_no_script(client: httpx2.AsyncC
         assert parts == {"httponly", "samesite=lax", "path=/", f"max-age={days * 86400}"}
 
 
-async def test_the_cookies_are_secure_where_the_public_address_is(
-    database_url: str, user: User, settings: Settings
-) -> None:
+@pytest.fixture
+async def secure(database_url: str, settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
+    """Give a client of a server that the world reaches by https."""
     flags = {"database_url": database_url, "data_dir": settings.data_dir, "base_url": "https://slots.example"}
     chosen = load_settings({**flags, "log_level": "error"}, environ={})
-    async with serving(create_app(chosen)) as base_url, connect(base_url) as client:
-        answer = await sign_in(client, user.email)
+    async with serving(create_app(chosen)) as base_url, connect(base_url) as opened:
+        yield opened
 
-    session, device = answer.headers.get_list("set-cookie")
-    assert device.startswith("__Host-openslot_device=")
-    for cookie in (session, device):
-        assert {"secure", "path=/"} <= {part.strip().lower() for part in cookie.split(";")}
-        assert "domain" not in cookie.lower()
+
+async def test_with_https_the_cookies_are_bound_to_this_host(secure: httpx2.AsyncClient, user: User) -> None:
+    session, device = (await sign_in(secure, user.email)).headers.get_list("set-cookie")
+
+    assert re.match(r"__Host-openslot_session=[\w-]{43};", session)
+    assert re.match(r"__Host-openslot_device=[\w-]{96};", device)
+    for cookie, days in ((session, 30), (device, 365)):
+        parts = {part.strip().lower() for part in cookie.split(";")[1:]}
+        assert parts == {"httponly", "samesite=lax", "path=/", f"max-age={days * 86400}", "secure"}
+
+
+async def test_with_https_only_the_cookie_that_nobody_else_can_set_is_read(
+    secure: httpx2.AsyncClient, user: User
+) -> None:
+    cookie = (await sign_in(secure, user.email)).headers.get_list("set-cookie")[0].partition(";")[0]
+    secure.cookies.clear()
+    value = cookie.partition("=")[2]
+    plain = await secure.get("/account", headers={"cookie": f"openslot_session={value}"})
+    right = await secure.get("/account", headers={"cookie": cookie})
+    both = await secure.get("/account", headers={"cookie": f"openslot_session=planted; {cookie}"})
+
+    assert [answer.status_code for answer in (plain, right, both)] == [303, 200, 200]
+
+
+async def test_with_https_signing_out_deletes_the_cookie_by_its_name(secure: httpx2.AsyncClient, user: User) -> None:
+    cookie = (await sign_in(secure, user.email)).headers.get_list("set-cookie")[0].partition(";")[0]
+    secure.cookies.clear()
+    secure.headers["cookie"] = cookie
+    await carry_csrf_token(secure)
+    gone = (await secure.post("/logout")).headers["set-cookie"]
+
+    assert {part.strip().lower() for part in gone.split(";")} == {
+        '__host-openslot_session=""',
+        "httponly",
+        "samesite=lax",
+        "path=/",
+        "max-age=0",
+        "secure",
+    }
+
+
+async def test_with_http_the_prefixed_name_is_not_read(client: httpx2.AsyncClient, user: User) -> None:
+    value = (await sign_in(client, user.email)).headers["set-cookie"].partition(";")[0].partition("=")[2]
+    client.cookies.clear()
+
+    assert (await client.get("/account", headers={"cookie": f"__Host-openslot_session={value}"})).status_code == 303
+    assert (await client.get("/account", headers={"cookie": f"openslot_session={value}"})).status_code == 200
 
 
 async def test_each_sign_in_is_a_session_of_its_own(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:

@@ -8,8 +8,9 @@ from openslot.bookings.models import Booking
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry
-from openslot.integrations.mail.models import Brand, MailAddress, Recipient, RecipientRole
+from openslot.integrations.mail.models import Brand, MailAddress, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.plain import find_name, one_line
+from openslot.integrations.mail.topics import DEFAULT_TOPICS, TOPICS_OF_MEETINGS, MailTopic
 
 
 class MailHost(Struct, frozen=True, kw_only=True):
@@ -20,6 +21,11 @@ class MailHost(Struct, frozen=True, kw_only=True):
     zone: str
     locale: str
     brand: Brand
+    photo: str | None = None
+    """The hash of the host's photo."""
+
+    topics: frozenset[MailTopic] = DEFAULT_TOPICS
+    """Which mails they want."""
 
 
 class MailedMeeting(Struct, frozen=True, kw_only=True):
@@ -58,6 +64,11 @@ def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
     as_host = Recipient(role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale)
     by_address = {each.email.casefold(): each for each in reversed((invitee, as_host, *guests))}
     return tuple(each for each in (invitee, *guests, as_host) if by_address[each.email.casefold()] is each)
+
+
+def is_wanted(host: MailHost, recipient: Recipient, kind: MailKind) -> bool:
+    """Tell whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice."""
+    return recipient.role is not RecipientRole.HOST or TOPICS_OF_MEETINGS[kind] in host.topics
 
 
 def write_entry(

@@ -46,6 +46,8 @@ class Brand(Struct, frozen=True, kw_only=True):
     name: str
     colour: str
     logo_url: str | None = None
+    photo_url: str | None = None
+    """Shown beside the name where there is no logo."""
 
 
 class Fact(Struct, frozen=True, kw_only=True):

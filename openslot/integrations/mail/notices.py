@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding
+from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding, UserEvent
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
@@ -13,6 +13,8 @@ from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
+from openslot.integrations.mail.security_notices import SECURITY_LETTERS
+from openslot.integrations.mail.topics import MailTopic
 from openslot.webhooks.events import WebhookDisabled
 
 CALENDAR_FOOTER = Text("You received this email because the calendar belongs to your account.")
@@ -26,6 +28,8 @@ class Notice(Struct, frozen=True, kw_only=True):
     event: type[Event]
     host_of: Callable[[Effect], UUID]
     write: Callable[[Effect], Letter]
+    topic: MailTopic | None = None
+    """What switches it off; None: it is always sent."""
 
 
 def _write_webhook_disabled(effect: Effect) -> Letter:
@@ -176,21 +180,29 @@ NOTICES = {
             event=WebhookDisabled,
             host_of=lambda effect: effect.event(WebhookDisabled).owner_id,
             write=_write_webhook_disabled,
+            topic=MailTopic.WEBHOOK,
         ),
         Notice(
             event=CalendarBroken,
             host_of=lambda effect: effect.event(CalendarBroken).owner_id,
             write=_write_calendar_broken,
+            topic=MailTopic.CALENDAR,
         ),
         Notice(
             event=CalendarChangeRefused,
             host_of=lambda effect: effect.event(CalendarChangeRefused).owner_id,
             write=_write_calendar_change_refused,
+            topic=MailTopic.CALENDAR,
         ),
         Notice(
             event=CalendarEventsMissing,
             host_of=lambda effect: effect.event(CalendarEventsMissing).owner_id,
             write=_write_calendar_events_missing,
+            topic=MailTopic.CALENDAR,
+        ),
+        *(
+            Notice(event=event, host_of=lambda effect: effect.event(UserEvent).user_id, write=write)
+            for event, write in SECURITY_LETTERS.items()
         ),
     )
 }

@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec import Struct, json
 
 from openslot.accounts.models import User
+from openslot.accounts.profiles import photo_path
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
@@ -31,10 +32,12 @@ from openslot.integrations.mail.ports import Mailer, OutgoingMail
 from openslot.integrations.mail.rendering import render
 from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.mail.store import NewMail
+from openslot.integrations.mail.topics import decide_topics
 
 DEFAULT_COLOUR = "#3155d9"
 
 _read_actor = json.Decoder(Actor).decode
+_read_choices = json.Decoder(dict[str, bool]).decode
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -59,8 +62,22 @@ async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) 
     row = await store.find_host(work.db, host_id)
     if row is None:
         return None
-    brand = Brand(name=row["brand_name"] or row["name"], colour=row["colour"] or colour, logo_url=row["logo_url"])
-    return MailHost(name=row["name"], email=row["email"], zone=row["zone"], locale=row["locale"], brand=brand)
+    path = photo_path(row["photo"])
+    brand = Brand(
+        name=row["brand_name"] or row["name"],
+        colour=row["colour"] or colour,
+        logo_url=row["logo_url"],
+        photo_url=f"{work.runtime.settings.public_url}{path}" if path else None,
+    )
+    return MailHost(
+        name=row["name"],
+        email=row["email"],
+        zone=row["zone"],
+        locale=row["locale"],
+        brand=brand,
+        photo=row["photo"],
+        topics=decide_topics(_read_choices(row["choices"] or "{}")),
+    )
 
 
 async def find_cause(work: Work, event_id: UUID) -> Actor:

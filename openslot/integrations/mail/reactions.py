@@ -1,6 +1,7 @@
 """What mail does because something happened: one mail for each participant, and notices to hosts."""
 
-from openslot.accounts.events import InvitationCreated
+from openslot.access.resets import SEND_RESET
+from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
@@ -8,6 +9,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
+from openslot.integrations.mail.account_mails import TELL_CHANGE, send_reset, tell_password_changed
 from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.drafts import (
     KINDS,
@@ -18,11 +20,13 @@ from openslot.integrations.mail.drafts import (
     write_draft,
 )
 from openslot.integrations.mail.invitations import INVITE, invite
-from openslot.integrations.mail.meetings import list_recipients
+from openslot.integrations.mail.meetings import is_wanted, list_recipients
 from openslot.integrations.mail.models import Recipient
 from openslot.integrations.mail.notices import NOTICES, write_notice
 from openslot.integrations.mail.reminders import REMIND, plan_reminders, remind
 from openslot.integrations.mail.rules import DELAYS
+from openslot.integrations.mail.sign_up_mails import SIGN_UP, send_sign_up
+from openslot.integrations.mail.topics import UNWANTED
 
 SEND, NOTIFY = "mail.send", "mail.notify"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -56,8 +60,11 @@ async def send(work: Work, effect: Effect) -> Outcome:
     recipient = find_recipient(event.booking, host, effect.target) if host else None
     if host is None or recipient is None:
         return await leave_unsent(work, effect, NO_HOST)
+    kind = KINDS[effect.event_type][1]
+    if not is_wanted(host, recipient, kind):
+        return await leave_unsent(work, effect, UNWANTED)
     cause = await operations.find_cause(work, effect.event_id)
-    meeting, kind = read_meeting(work.runtime, event, host, cause=cause), KINDS[effect.event_type][1]
+    meeting = read_meeting(work.runtime, event, host, cause=cause)
     return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
 
 
@@ -68,6 +75,8 @@ async def notify(work: Work, effect: Effect) -> Outcome:
     host = await operations.find_host(work, host_id)
     if host is None:
         return Skipped(NO_HOST)
+    if notice.topic is not None and notice.topic not in host.topics:
+        return await leave_unsent(work, effect, UNWANTED)
     cause = await operations.find_cause(work, effect.event_id)
     return await deliver(work, effect, write_notice(effect, notice.write(effect), host, host_id), cause)
 
@@ -84,6 +93,15 @@ MAIL_REACTIONS = (
     Reaction(name=SEND, run=send, delays=DELAYS, destination=mail_server),
     Reaction(name=REMIND, run=remind, delays=DELAYS, destination=mail_server),
     Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
+    Reaction(name=SIGN_UP, on=(SignUpRequested,), run=send_sign_up, delays=DELAYS, destination=mail_server),
+    Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
+    Reaction(
+        name=TELL_CHANGE,
+        on=(UserPasswordChanged,),
+        run=tell_password_changed,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
     Reaction(
         name=NOTIFY,
         on=tuple(notice.event for notice in NOTICES.values()),

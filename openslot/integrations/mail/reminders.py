@@ -16,8 +16,9 @@ from openslot.flags.models import FlagKey
 from openslot.integrations.mail import operations, rules
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.drafts import find_recipient, name_recipient, read_meeting, write_draft
-from openslot.integrations.mail.meetings import MailHost, list_recipients
-from openslot.integrations.mail.models import MailKind, Recipient, RecipientRole
+from openslot.integrations.mail.meetings import MailHost, is_wanted, list_recipients
+from openslot.integrations.mail.models import MailKind, Recipient
+from openslot.integrations.mail.topics import UNWANTED
 
 REMIND = "mail.remind"
 CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
@@ -37,7 +38,7 @@ class Reminder(Struct, frozen=True, kw_only=True):
 async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> None:
     """Plan the reminders of a booking as it is now, and drop those that it no longer has.
 
-    Reminders are for the invitee and the guests; the host has a calendar.
+    Reminders are for the invitee and the guests, and for a host who asks for them.
     """
     wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
     is_on = booking.status is Status.CONFIRMED
@@ -70,6 +71,8 @@ async def remind(work: Work, effect: Effect) -> Outcome:
     recipient = find_recipient(booking, host, reminder.recipient) if host else None
     if host is None or recipient is None:
         return await leave_unsent(work, effect, CANCELLED)
+    if not is_wanted(host, recipient, MailKind.REMINDER):
+        return await leave_unsent(work, effect, UNWANTED)
     meeting = read_meeting(work.runtime, details, host, cause=cause)
     return await deliver(work, effect, write_draft(meeting, MailKind.REMINDER, recipient, effect, cause), cause)
 
@@ -93,5 +96,5 @@ async def _find_booking(work: Work, booking_id: UUID) -> BookingDetails | None:
 
 
 def _list_all(booking: Booking, host: MailHost, wanted: tuple[int, ...]) -> Iterator[tuple[int, Recipient]]:
-    reminded = [each for each in list_recipients(booking, host) if each.role is not RecipientRole.HOST]
+    reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
     return ((minutes, recipient) for minutes in wanted for recipient in reminded)

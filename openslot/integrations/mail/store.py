@@ -16,7 +16,8 @@ COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, ho
 RECIPIENTS, HOSTS = 21, 22
 
 HOST = """
-select u.name, u.email, u.zone, u.locale, b.name as brand_name, b.colour, b.logo_url
+select u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colour, b.logo_url,
+    (select json_object_agg(c.topic, c.is_on) from notification_choices c where c.user_id = u.id) as choices
 from users u left join lateral (
     select 0 as place, own.name, own.colour, own.logo_url from brands own where own.user_id = u.id
     union all

@@ -24,15 +24,16 @@ def find_accent(path: str) -> Asset | None:
 
 @lru_cache(maxsize=512)
 def _make(colour: str) -> Asset:
-    light, dark = (_tokens(readable_on(f"#{colour}", paper), paper) for paper in (PAPER, DARK_PAPER))
+    light, dark = (shade(f"#{colour}", paper) for paper in (PAPER, DARK_PAPER))
     rules = ";".join(f"--{name}:light-dark({light[name]},{dark[name]})" for name in light)
     body = f":root{{{rules}}}\n".encode()
     version = hashlib.sha256(body).hexdigest()[:16]
     return Asset(body=body, media_type="text/css; charset=utf-8", version=version)
 
 
-def _tokens(accent: str, paper: str) -> dict[str, str]:
+def shade(accent: str, paper: str) -> dict[str, str]:
     """Choose the shades of an accent: the colour is read on its own wash too, so the wash stays near the paper."""
+    accent = readable_on(accent, paper)
     wash = mix(paper, accent, 0.1)
     accent = readable_on(accent, wash)
     ink = ink_on(accent)

@@ -23,7 +23,7 @@ from openslot.web.booking_page.options import Options, read_options, read_start,
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.preview import preview_event_type
 from openslot.web.booking_page.refusing import list_notices
-from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.visits import count_visit
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
@@ -125,10 +125,12 @@ async def _show(
 ) -> Response:
     found, options = picked.found, visit.options
     event_type = found.setting.event_type
+    look = await find_look(visit.work, event_type.owner_id, colour=event_type.colour)
     return show(
         "booking/book.html",
         options,
-        colour=await find_colour(visit.work, event_type),
+        colour=look.colour,
+        photo=look.photo,
         status=status,
         path=visit.path,
         host_name=found.host_name,

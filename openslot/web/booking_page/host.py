@@ -1,5 +1,6 @@
 """A host's page: who they are and what can be booked with them."""
 
+from openslot.accounts.profiles import photo_path
 from openslot.core.work import Work
 from openslot.event_types.operations import get_host_page
 from openslot.routing import Request, Response, get
@@ -8,7 +9,7 @@ from openslot.web.booking_page.for_assistants import write_host
 from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.preview import preview_host
-from openslot.web.booking_page.view import find_colour, initials, show
+from openslot.web.booking_page.view import DEFAULT_COLOUR, find_look, initials, show
 from openslot.web.booking_page.visits import count_visit
 
 
@@ -20,12 +21,14 @@ async def show_host(work: Work, request: Request, username: str) -> Response:
     options = read_options(request)
     host = await get_host_page(work, username)
     count_visit(work, request, options, username=host.username, zone=host.zone)
-    colour = await find_colour(work, host.event_types[0] if host.event_types else None)
+    colour = host.event_types[0].colour if host.event_types else DEFAULT_COLOUR
+    look = await find_look(work, host.host_id, colour=colour)
     offers = [(each, list_facts(each, host.name, options.locale)) for each in host.event_types]
     return show(
         "booking/host.html",
         options,
-        colour=colour,
+        colour=look.colour,
+        photo=photo_path(host.photo),
         host=host,
         preview=preview_host(work, host.name, host.username),
         offers=offers,

@@ -24,7 +24,7 @@ from openslot.web.booking_page.forms import CancelForm, RescheduleForm, name_fau
 from openslot.web.booking_page.options import Options, read_options, read_start
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start, show_start
 from openslot.web.booking_page.refusing import list_notices
-from openslot.web.booking_page.view import find_colour, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
 
@@ -157,10 +157,12 @@ async def _show_times(
 ) -> Response:
     options, event_type, host = managed.options, managed.details.event_type, managed.host
     locale, hours = options.locale, hours_of(options)
+    look = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
     return show(
         "booking/reschedule.html",
         options,
-        colour=await find_colour(managed.work, event_type),
+        colour=look.colour,
+        photo=look.photo,
         status=status,
         is_personal=True,
         path=managed.path,
@@ -181,19 +183,21 @@ async def _show_times(
 
 
 async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusal | None = None) -> Response:
-    booking, options = managed.booking, managed.options
+    booking, options, event_type = managed.booking, managed.options, managed.details.event_type
     if not can_change(booking, now=managed.work.now):
         return redirect(managed.path.removesuffix("/cancel") + options.query)
+    look = await find_look(managed.work, event_type.owner_id, colour=event_type.colour)
     shown = show(
         "booking/cancel.html",
         options,
-        colour=await find_colour(managed.work, managed.details.event_type),
+        colour=look.colour,
         status=refusal.status if refusal else 200,
         is_personal=True,
         path=managed.path,
         back=managed.path.removesuffix("/cancel") + options.query,
         host_name=managed.host.name,
-        event_type=managed.details.event_type,
+        event_type=event_type,
+        photo=None,
         picked=None,
         chosen=show_start(booking.starts_at, get_zone(booking.invitee_zone), options.locale, hours_of(options)),
         form=form,

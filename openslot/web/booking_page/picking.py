@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
-from openslot.availability.models import EventTypeRef, SlotContext
+from openslot.availability.models import Drafted, EventTypeRef, SlotContext
 from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.core.zones import at_second, floor_second, get_zone
@@ -41,7 +41,7 @@ class Picked(Struct, frozen=True, kw_only=True):
 
 async def pick_month(
     work: Work,
-    which: EventTypeRef,
+    which: EventTypeRef | Drafted,
     options: Options,
     *,
     zone: ZoneInfo | None = None,

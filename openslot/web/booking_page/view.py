@@ -5,9 +5,9 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.accounts.profiles import photo_path
 from openslot.bookings.links import manage_token
 from openslot.core.work import Work
-from openslot.event_types.models import EventType
 from openslot.http.security import FRAMED_POLICY
 from openslot.integrations.mail.operations import find_host
 from openslot.routing import Response
@@ -53,12 +53,21 @@ def show_zone(zone: str, options: Options, work: Work) -> ShownZone:
     return ShownZone(name=zone, city=say_city(zone, formats), now=now)
 
 
-async def find_colour(work: Work, event_type: EventType | None) -> str:
-    """Find a host's colour: that of their brand, or else that of what they offer."""
-    if event_type is None:
-        return DEFAULT_COLOUR
-    host = await find_host(work, event_type.owner_id, colour=event_type.colour)
-    return host.brand.colour if host else event_type.colour
+class HostLook(Struct, frozen=True, kw_only=True):
+    """How a host's pages look."""
+
+    colour: str
+    photo: str | None
+    """The path of the host's photo."""
+
+
+async def find_look(work: Work, host_id: UUID, *, colour: str) -> HostLook:
+    """Find a host's photo, and their colour: that of their brand, or else this one."""
+    host = await find_host(work, host_id, colour=colour)
+    return HostLook(
+        colour=host.brand.colour if host else colour,
+        photo=photo_path(host.photo) if host else None,
+    )
 
 
 def manage_path(work: Work, booking_id: UUID, options: Options, *, done: str) -> str:

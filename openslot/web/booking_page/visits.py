@@ -18,8 +18,8 @@ def count_visit(
     work: Work, request: Request, options: Options, *, username: str, zone: str, event_type_id: UUID | None = None
 ) -> None:
     """Count a visit of a host's page or of an event type's page, if this request is one."""
-    own_hosts = {request.headers.get("host", "").lower(), urlsplit(work.runtime.settings.public_url).netloc.lower()}
-    if not _is_visit(request, own_hosts):
+    own_hosts = list_own_hosts(work, request)
+    if not is_visit(request, own_hosts):
         return
     source = name_source(
         campaign=options.carried.get("utm_source", ""),
@@ -32,7 +32,12 @@ def count_visit(
     count_view(work.runtime, view)
 
 
-def _is_visit(request: Request, own_hosts: set[str]) -> bool:
+def list_own_hosts(work: Work, request: Request) -> set[str]:
+    """List the names under which this service is reached."""
+    return {request.headers.get("host", "").lower(), urlsplit(work.runtime.settings.public_url).netloc.lower()}
+
+
+def is_visit(request: Request, own_hosts: set[str]) -> bool:
     """Tell whether a person opened the page: no program, no prefetch, and no further step on the same page."""
     headers = request.headers
     return (

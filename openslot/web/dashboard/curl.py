@@ -27,12 +27,17 @@ def curl(
     method: str = "GET",
     query: dict[str, str] | None = None,
     body: dict[str, str] | None = None,
+    key: str | None = None,
 ) -> Curl | None:
-    """Write the command that does the same by the API; None if the user's plan has no API."""
+    """Write the command that does the same by the API, with this key or a place for one; None without an API."""
     if user.effective_plan not in PLANS_WITH_API:
         return None
     url = f"{work.runtime.settings.public_url}/api/v1{path}" + (f"?{urlencode(query)}" if query else "")
-    lines = [f"curl {shlex.quote(url)}" if method == "GET" else f"curl -X {method} {shlex.quote(url)}", f'-H "{KEY}"']
+    header = KEY if key is None else KEY.replace("$OPENSLOT_KEY", key)
+    lines = [
+        f"curl {shlex.quote(url)}" if method == "GET" else f"curl -X {method} {shlex.quote(url)}",
+        f'-H "{header}"',
+    ]
     if body is not None:
         lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(json.dumps(body, ensure_ascii=False))}"]
     return Curl(id=f"curl-{method.lower()}", command=" \\\n  ".join(lines))

@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 from typing import Annotated
+from uuid import UUID
 
 from msgspec import Meta, Struct
 
@@ -9,6 +10,8 @@ from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee
+from openslot.contacts import operations as contacts
+from openslot.contacts.models import Contact
 from openslot.core.errors import Conflict, Invalid, NotFound
 from openslot.core.text import LINE, EmailAddress, Name, Prose
 from openslot.core.work import Work
@@ -37,13 +40,17 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     notes: Prose = ""
     day: str = ""
     """The first day that was shown."""
+    contact: str = ""
+    """The contact whose name and address the form was filled with."""
 
 
 @get("/bookings/new")
 async def show_new_booking(request: Request, work: Work, user: User) -> Response:
     """Show what can be booked, and the open slots of what was chosen."""
-    form: Form[NewBookingForm] = Form(values={"type": request.query.get("type", ""), "timezone": user.zone})
-    return await _show(work, user, form, first=read_day(request.query.get("day", "")))
+    contact = await _find_contact(work, user, request.query.get("contact", ""))
+    invitee = {"contact": str(contact.id), "name": contact.name, "email": contact.email} if contact else {}
+    values = {"type": request.query.get("type", ""), "timezone": user.zone, **invitee}
+    return await _show(work, user, Form(values=values), first=read_day(request.query.get("day", "")))
 
 
 @post("/bookings")
@@ -85,8 +92,17 @@ async def _show(work: Work, user: User, form: Form[NewBookingForm], *, first: da
         chosen=chosen,
         slots=slots,
         path=f"/bookings/new?type={chosen.slug}" if chosen else "/bookings/new",
+        kept={"contact": form["contact"]} if form["contact"] else {},
         curl=_write_curl(work, user, chosen, slots),
     )
+
+
+async def _find_contact(work: Work, user: User, text: str) -> Contact | None:
+    """Find the contact that an address names; a wrong one is no contact."""
+    try:
+        return await contacts.get_contact(work, user, UUID(text)) if text else None
+    except (ValueError, NotFound):
+        return None
 
 
 def _find_chosen(offered: list[EventType], slug: str) -> EventType | None:

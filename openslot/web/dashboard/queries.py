@@ -59,7 +59,7 @@ def read_bookings_query(request: Request, user: User) -> BookingsQuery:
         ),
     )
     shown = {name: "" if name in faults and faults[name] is NOT_ALLOWED else value for name, value in values.items()}
-    return BookingsQuery(filter=wanted, page=_read_page(request), form=Form(values=shown, faults=faults))
+    return BookingsQuery(filter=wanted, page=read_page(request), form=Form(values=shown, faults=faults))
 
 
 def read_day(text: str) -> date | None:
@@ -80,6 +80,7 @@ def _read_day(values: Mapping[str, str], name: str, faults: dict[str, Text]) -> 
     return on
 
 
-def _read_page(request: Request) -> int:
+def read_page(request: Request) -> int:
+    """Read which page of a list is asked for; the first if that can't be understood."""
     text = request.query.get("page", "1")
     return min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1

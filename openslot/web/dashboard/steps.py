@@ -14,6 +14,7 @@ from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail.reactions import NO_HOST, OVER
 from openslot.integrations.mail.reminders import CANCELLED, MOVED
+from openslot.integrations.mail.topics import UNWANTED
 from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
 from openslot.web.dashboard import phrases
 
@@ -23,6 +24,7 @@ REASONS = {
     NO_HOST: Text("the account is deleted"),
     CANCELLED: Text("the booking is cancelled"),
     MOVED: Text("the booking was moved"),
+    UNWANTED: Text("you have switched these e-mails off"),
     REPLACED: Text("a newer change took its place"),
     ANEW: Text("a newer change took its place"),
     DONE_SINCE: Text("a later change has been carried out already"),

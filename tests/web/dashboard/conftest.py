@@ -84,7 +84,7 @@ async def open_session(runtime: Runtime, user: User) -> dict[str, str]:
     row = await runtime.pool.fetchrow("select password_hash from users where id = $1", user.id)
     assert row is not None
     async with runtime.transaction(OPERATOR) as work:
-        signed_in = await access.let_in(work, user, password_hash=row["password_hash"], user_agent="test")
+        signed_in = await access.let_in_verified(work, user, password_hash=row["password_hash"], user_agent="test")
     session_id = await runtime.pool.fetchval("select id from sessions where hash = $1", fingerprint(signed_in.session))
     return {"cookie": f"openslot_session={signed_in.session}", "x-csrf-token": csrf_token(runtime, session_id)}
 

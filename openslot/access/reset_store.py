@@ -1,0 +1,83 @@
+"""All SQL of links to choose a new password."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.accounts.store import USER_COLUMNS, to_user
+from openslot.core.db import Db, count_of
+
+DIGEST = "sha256(convert_to(u.password_hash, 'UTF8'))"
+VALID = f"""r.hash = $1 and r.expires_at > $2 and u.disabled_at is null and lower(u.email) = lower(r.email)
+    and r.password_digest is not distinct from {DIGEST}"""
+
+
+class RecentResets(Struct, frozen=True, kw_only=True):
+    """How many links an account was sent."""
+
+    in_an_hour: int
+    in_a_day: int
+
+
+async def count_resets(db: Db, user_id: UUID, *, but: UUID, now: datetime) -> RecentResets:
+    """Count the links that an account was sent lately; the user's row is locked, so that the count is exact."""
+    await db.execute("select 1 from users where id = $1 for update", user_id)
+    row = await db.fetchrow(
+        """select count(*) filter (where created_at > $3::timestamptz - interval '1 hour') as in_an_hour,
+            count(*) as in_a_day
+        from password_resets
+        where user_id = $1 and id <> $2 and created_at > $3::timestamptz - interval '1 day'""",
+        user_id,
+        but,
+        now,
+    )
+    return RecentResets(**row) if row else RecentResets(in_an_hour=0, in_a_day=0)
+
+
+async def insert_reset(
+    db: Db, reset_id: UUID, user: User, *, token_hash: bytes, now: datetime, expires_at: datetime
+) -> None:
+    """Write a link's hash, with the address and the password that it is bound to; a second try finds the first."""
+    await db.execute(
+        f"""insert into password_resets (id, user_id, hash, email, password_digest, created_at, expires_at)
+        select $1, u.id, $3, u.email, {DIGEST}, $4, $5 from users u where u.id = $2
+        on conflict (id) do nothing""",
+        reset_id,
+        user.id,
+        token_hash,
+        now,
+        expires_at,
+    )
+
+
+async def find_reset(db: Db, token_hash: bytes, *, now: datetime) -> User | None:
+    """Look up whose valid link this is."""
+    row = await db.fetchrow(
+        f"select {USER_COLUMNS} from password_resets r join users u on u.id = r.user_id where {VALID}", token_hash, now
+    )
+    return to_user(row, now=now) if row else None
+
+
+async def lock_reset(db: Db, token_hash: bytes) -> None:
+    """Wait for other changes of the user's row: what is read afterwards holds until the commit."""
+    await db.execute(
+        "select 1 from users where id = (select user_id from password_resets where hash = $1) for update", token_hash
+    )
+
+
+async def delete_resets_of(db: Db, user_id: UUID) -> None:
+    """Make every link of a user invalid."""
+    await db.execute("delete from password_resets where user_id = $1", user_id)
+
+
+async def delete_old_resets(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove links that expired before."""
+    tag = await db.execute(
+        """delete from password_resets where id = any(array(
+            select id from password_resets where expires_at <= $1 order by expires_at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)

@@ -1,0 +1,100 @@
+"""Decode a picture that nobody has checked, and write it anew, so that nothing but its pixels is kept."""
+
+import struct
+import zlib
+from io import BytesIO
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from openslot.core.errors import Invalid
+from openslot.i18n import Text
+
+# A JPEG is decoded at a fraction of its size, anything else needs twelve bytes for each pixel.
+MOST_MEGAPIXELS = {"JPEG": 40, "PNG": 16, "WEBP": 16}
+LEAST_SIDE, SIDE = 64, 512
+FORMATS = ("PNG", "JPEG", "WEBP")
+QUALITY = 85
+WHITE = (255, 255, 255)
+# What decoders raise on a file that is wrong inside.
+DAMAGED = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    TypeError,
+    LookupError,
+    struct.error,
+    zlib.error,
+)
+
+NOT_A_PICTURE = Text("must be a PNG, JPEG or WebP picture")
+BROKEN = Text("must be a whole picture; this one is damaged")
+TOO_SMALL = Text("must be at least 64 pixels wide and high")
+MOVING = Text("must be a still picture, not an animation")
+
+
+def make_square(body: bytes) -> bytes:
+    """Write the middle of a picture as a square JPEG without metadata, or refuse it."""
+    try:
+        with Image.open(BytesIO(body), formats=FORMATS) as opened:
+            _check(opened)
+            # A JPEG is decoded at a fraction of its size where that is enough.
+            opened.draft("RGB", (2 * SIDE, 2 * SIDE))
+            opened.load()
+            return _write(_fit(opened))
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise _refuse(_say_most(min(MOST_MEGAPIXELS.values()))) from None
+    except UnidentifiedImageError:
+        raise _refuse(NOT_A_PICTURE) from None
+    except DAMAGED:
+        raise _refuse(BROKEN) from None
+
+
+def _check(opened: Image.Image) -> None:
+    """Refuse by the header, before anything is decoded."""
+    width, height = opened.size
+    most = MOST_MEGAPIXELS[opened.format or "PNG"]
+    if width * height > most * 1_000_000:
+        raise _refuse(_say_most(most))
+    if min(width, height) < LEAST_SIDE:
+        raise _refuse(TOO_SMALL)
+    if getattr(opened, "n_frames", 1) > 1:
+        raise _refuse(MOVING)
+
+
+def _fit(opened: Image.Image) -> Image.Image:
+    """Turn a picture as the camera was held, and cut its middle out, as small as needed."""
+    ImageOps.exif_transpose(opened, in_place=True)
+    return ImageOps.fit(_flatten(opened), (SIDE, SIDE), Image.Resampling.LANCZOS)
+
+
+def _flatten(picture: Image.Image) -> Image.Image:
+    """Put a picture with transparent parts on white, and bring every other kind of colour to RGB."""
+    if picture.mode.startswith("I"):
+        # Grey of 16 bits would be cut off at 8.
+        return picture.convert("I").point(lambda value: value * (1 / 256)).convert("L").convert("RGB")
+    if not picture.has_transparency_data:
+        return picture.convert("RGB")
+    layer = picture.convert("RGBA")
+    ground = Image.new("RGB", layer.size, WHITE)
+    ground.paste(layer, mask=layer.getchannel("A"))
+    return ground
+
+
+def _write(picture: Image.Image) -> bytes:
+    # A new image has no metadata that could be written along.
+    clean = Image.new("RGB", picture.size)
+    clean.paste(picture)
+    written = BytesIO()
+    clean.save(written, "JPEG", quality=QUALITY, optimize=True, progressive=True)
+    return written.getvalue()
+
+
+def _say_most(megapixels: int) -> Text:
+    return Text("must have at most %(most)s megapixels", most=megapixels)
+
+
+def _refuse(fault: Text) -> Invalid:
+    return Invalid(details={"photo": fault})

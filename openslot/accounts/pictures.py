@@ -1,0 +1,50 @@
+"""Pictures from outside: made square and small off the event loop, one at a time, and never many waiting."""
+
+import asyncio
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from threading import Semaphore
+
+from openslot.core.errors import Invalid, Unavailable
+from openslot.i18n import Text
+
+MOST_BYTES = 5 * 1024 * 1024
+# A large picture takes up to 250 MB while it is decoded, so there is one at a time.
+AT_ONCE = 1
+WAITING = 8
+
+BUSY = Text("Too many pictures are being prepared right now. Try again in a minute")
+EMPTY = Text("Choose a picture")
+TOO_LARGE = Text("must be at most 5 MB")
+
+_places = Semaphore(AT_ONCE + WAITING)
+_threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="picture")
+
+
+class Picture(bytes):
+    """A square JPEG that this service has written itself."""
+
+    @property
+    def hash(self) -> str:
+        """The name under which it is served."""
+        return hashlib.sha256(self).hexdigest()[:32]
+
+
+async def prepare_picture(body: bytes) -> Picture:
+    """Make a square JPEG of a PNG, JPEG or WebP, or refuse it."""
+    if not body:
+        raise Invalid(details={"photo": EMPTY})
+    if len(body) > MOST_BYTES:
+        raise Invalid(details={"photo": TOO_LARGE})
+    if not _places.acquire(blocking=False):
+        raise Unavailable(BUSY)
+    running = _threads.submit(_make, body)
+    running.add_done_callback(lambda _: _places.release())
+    return await asyncio.wrap_future(running)
+
+
+def _make(body: bytes) -> Picture:
+    # Loaded with the first picture: every start of a process would wait for the library.
+    from openslot.accounts.picture_decoding import make_square  # noqa: PLC0415
+
+    return Picture(make_square(body))

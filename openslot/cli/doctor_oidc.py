@@ -1,0 +1,33 @@
+"""The doctor's check of the sign-in through an identity provider."""
+
+import asyncio
+
+from openslot.cli.finding import Finding, ok, problem
+from openslot.core.config import Settings
+
+
+def look_at_oidc(chosen: Settings) -> Finding:
+    """Check whether the provider describes itself as it should; nobody is signed in."""
+    from openslot.integrations.oidc.errors import OidcUnreachable
+    from openslot.integrations.oidc.provider import find_provider
+
+    provider = find_provider(chosen)
+    if provider is None:
+        return ok("oidc", "OPENSLOT_OIDC_ISSUER is not set: people sign in with their passwords.")
+    try:
+        asyncio.run(_read(chosen))
+    except OidcUnreachable as fault:
+        mend = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
+        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", mend)
+    return ok("oidc", f"{provider.issuer} answers; its redirect URI for us must be {provider.redirect_uri}")
+
+
+async def _read(chosen: Settings) -> None:
+    from openslot.core.outbound import Outbound
+    from openslot.integrations.oidc.provider import get_provider, read_keys_of, read_metadata
+
+    outbound = Outbound(allow=chosen.outbound_allow)
+    try:
+        await read_keys_of(outbound, await read_metadata(outbound, get_provider(chosen)))
+    finally:
+        await outbound.close()

@@ -1,0 +1,159 @@
+"""CSV files of contacts as people have them: in several encodings, with several delimiters, with faults."""
+
+import codecs
+import csv
+from collections.abc import Iterator
+from io import StringIO
+from itertools import islice
+
+from openslot.contacts.import_models import ContactFile, ImportLine, LineFault
+from openslot.core.errors import Invalid
+from openslot.i18n import PluralText, Text
+
+MOST_BYTES = 5 * 1024 * 1024
+MOST_LINES = 20_000
+MOST_COLUMNS = 100
+UTF8, UTF16, WINDOWS = "utf-8", "utf-16", "windows-1252"
+DELIMITERS = (",", ";", "\t")
+# Excel writes this line for itself; it names the delimiter and is not part of the table.
+EXCEL_HINT = "sep="
+
+EMPTY_FILE = Text("must not be empty")
+NO_LINES = Text("has no lines below the names of its columns")
+TOO_BIG = Text("must not be larger than %(size)s MB", size=MOST_BYTES // 1024 // 1024)
+TOO_MANY_LINES = Text("must have at most %(count)s lines. Split it into several files", count=f"{MOST_LINES:,}")
+TOO_MANY_COLUMNS = PluralText(
+    "must have at most %(count)s column", "must have at most %(count)s columns", count=MOST_COLUMNS
+)
+WORKBOOK = Text("is a workbook. Save it as CSV in your spreadsheet program, and choose that file")
+NOT_TEXT = Text("is not a CSV file")
+
+
+def read_file(body: bytes) -> ContactFile:
+    """Read a file into lines, or refuse it; lines that can't be read are kept with their fault."""
+    if len(body) > MOST_BYTES:
+        raise _refuse(TOO_BIG)
+    text, encoding = _decode(body)
+    hint, text = _split_hint(text)
+    delimiter = hint or _find_delimiter(text)
+    # One more for the names of the columns, and one that shows that there are too many.
+    lines = list(islice(_read_lines(text, delimiter), MOST_LINES + 2))
+    return _split_header(lines, encoding, delimiter, skipped=1 if hint else 0)
+
+
+def _decode(body: bytes) -> tuple[str, str]:
+    if body.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise _refuse(WORKBOOK)
+    for encoding, name in _encodings(body):
+        try:
+            text = body.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if "\x00" in text:
+            break
+        if not text.strip():
+            raise _refuse(EMPTY_FILE)
+        return text, name
+    raise _refuse(NOT_TEXT)
+
+
+def _encodings(body: bytes) -> Iterator[tuple[str, str]]:
+    """List in which encodings a file may be, the likeliest first."""
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield "utf-16", UTF16
+        return
+    start = body[:1000]
+    if b"\x00" in start:
+        # Most letters of a CSV file are ASCII, so that every other byte is zero.
+        yield ("utf-16-le" if start[1::2].count(0) > start[::2].count(0) else "utf-16-be"), UTF16
+        return
+    yield "utf-8-sig", UTF8
+    yield "cp1252", WINDOWS
+
+
+def _split_hint(text: str) -> tuple[str, str]:
+    first, _, rest = text.partition("\n")
+    hint = first.strip("\r ").lower()
+    if hint.startswith(EXCEL_HINT) and hint.removeprefix(EXCEL_HINT) in DELIMITERS:
+        return hint.removeprefix(EXCEL_HINT), rest
+    return "", text
+
+
+def _find_delimiter(text: str) -> str:
+    """Choose the delimiter that divides the first line into the most values."""
+    first = next((row for row in StringIO(text, newline="") if row.strip()), "")
+    return max(DELIMITERS, key=lambda delimiter: _count_values(first, delimiter))
+
+
+def _count_values(row: str, delimiter: str) -> int:
+    try:
+        return len(next(csv.reader([row], delimiter=delimiter)))
+    except csv.Error:
+        return 0
+
+
+def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
+    """Read line by line with the number at which each begins; empty ones are left out."""
+    taken: list[str] = []
+
+    def take() -> Iterator[str]:
+        for row in StringIO(text, newline=""):
+            taken.append(row)
+            yield row
+
+    reader = csv.reader(take(), delimiter=delimiter, strict=True)
+    while True:
+        number = reader.line_num + 1
+        taken.clear()
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error:
+            raw = _one_break("".join(taken)).strip("\n")
+            yield ImportLine(number=number, cells=(raw,), fault=LineFault.UNREADABLE)
+            continue
+        if any(cell.strip() for cell in cells):
+            yield ImportLine(number=number, cells=tuple(_one_break(cell) for cell in cells))
+
+
+def _one_break(text: str) -> str:
+    """Write every kind of line break as one character."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _split_header(lines: list[ImportLine], encoding: str, delimiter: str, *, skipped: int) -> ContactFile:
+    if not lines:
+        raise _refuse(EMPTY_FILE)
+    first = lines[0]
+    # The names of columns contain no addresses: such a line is a person's.
+    is_header = first.fault is None and not any("@" in cell for cell in first.cells)
+    header = (
+        tuple(cell.strip() for cell in first.cells) if is_header else ("",) * max(len(each.cells) for each in lines)
+    )
+    rest = lines[1:] if is_header else lines
+    if not rest:
+        raise _refuse(NO_LINES)
+    if len(header) > MOST_COLUMNS:
+        raise _refuse(TOO_MANY_COLUMNS)
+    if len(rest) > MOST_LINES:
+        raise _refuse(TOO_MANY_LINES)
+    return ContactFile(
+        encoding=encoding,
+        delimiter=delimiter,
+        header=header,
+        lines=tuple(_check_width(line, len(header), skipped) for line in rest),
+    )
+
+
+def _check_width(line: ImportLine, width: int, skipped: int) -> ImportLine:
+    """Mark a line that has more values than there are columns; empty ones at the end do not count."""
+    kept = len(line.cells)
+    while kept > width and not line.cells[kept - 1].strip():
+        kept -= 1
+    fault = line.fault or (LineFault.COLUMNS if kept > width else None)
+    return ImportLine(number=line.number + skipped, cells=line.cells[:kept], fault=fault)
+
+
+def _refuse(fault: Text) -> Invalid:
+    return Invalid(details={"file": fault})

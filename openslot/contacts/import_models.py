@@ -1,0 +1,115 @@
+"""The nouns of imports: a file of contacts, its lines, and how each of them ended."""
+
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.contacts.models import Contact
+from openslot.core.actor import Actor
+
+
+class ImportState(StrEnum):
+    """How far an import has come."""
+
+    DRAFT = "draft"
+    """The file was read; what its columns hold has to be confirmed."""
+    RUNNING = "running"
+    DONE = "done"
+
+
+class ExistingContacts(StrEnum):
+    """What to do with a contact that the owner has already."""
+
+    UPDATE = "update"
+    SKIP = "skip"
+
+
+class LineFault(StrEnum):
+    """Why a line was not imported."""
+
+    UNREADABLE = "unreadable"
+    """A quotation mark is in the wrong place, or is not closed."""
+    COLUMNS = "columns"
+    """It has more values than there are columns."""
+    FIELDS = "fields"
+    """A value is not valid."""
+    DUPLICATE = "duplicate"
+    """An earlier line has the same e-mail address."""
+
+
+class Field(StrEnum):
+    """What a column of a file can hold."""
+
+    NAME = "name"
+    FIRST_NAME = "first_name"
+    LAST_NAME = "last_name"
+    EMAIL = "email"
+    PHONE = "phone"
+    COMPANY = "company"
+    NOTES = "notes"
+    TAGS = "tags"
+
+
+class ImportLine(Struct, frozen=True, kw_only=True):
+    """One line of a file, with what is wrong with it."""
+
+    number: int
+    cells: tuple[str, ...]
+    fault: LineFault | None = None
+    first_line: int | None = None
+    """The line that has the same e-mail address."""
+
+
+class ContactFile(Struct, frozen=True, kw_only=True):
+    """A file as it was read."""
+
+    encoding: str
+    delimiter: str
+    header: tuple[str, ...]
+    lines: tuple[ImportLine, ...]
+
+
+class ContactImport(Struct, frozen=True, kw_only=True):
+    """A file that was uploaded, what is done with it, and how far that has come."""
+
+    id: UUID
+    owner_id: UUID
+    file_name: str
+    encoding: str
+    delimiter: str
+    header: tuple[str, ...]
+    columns: tuple[str, ...]
+    """A `Field` for each column; empty if the column is not imported."""
+    existing: ExistingContacts
+    state: ImportState
+    line_count: int
+    position: int
+    """The number of the last line that was handled."""
+    handled: int
+    added: int
+    updated: int
+    unchanged: int
+    bad: int
+    created_at: datetime
+    updated_at: datetime
+    finished_at: datetime | None
+
+
+class ImportPlan(Struct, frozen=True, kw_only=True):
+    """Which import the worker continues, and who has started it."""
+
+    import_id: UUID
+    actor: Actor
+
+
+class HandledLine(Struct, frozen=True, kw_only=True):
+    """How one line ended, and what has to be written because of it."""
+
+    number: int
+    fault: LineFault | None = None
+    first_line: int | None = None
+    email_key: str | None = None
+    added: Contact | None = None
+    updated: Contact | None = None

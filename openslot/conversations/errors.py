@@ -1,0 +1,22 @@
+"""What conversations refuse."""
+
+from openslot.core.errors import Conflict, NotFound
+from openslot.i18n import Text
+
+
+class ConversationNotFound(NotFound):
+    """No such thread, or it is another's."""
+
+    code = "conversation_not_found"
+
+    def __init__(self) -> None:
+        super().__init__(Text("Conversation not found"))
+
+
+class ChannelNotConnected(Conflict):
+    """A reply was sent on a channel that the owner has not connected."""
+
+    code = "channel_not_connected"
+
+    def __init__(self) -> None:
+        super().__init__(Text("You have not connected this channel, so the message was not sent"))

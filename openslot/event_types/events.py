@@ -1,0 +1,28 @@
+"""What happened to event types."""
+
+from typing import ClassVar
+from uuid import UUID
+
+from openslot.core.events import Event
+
+
+class EventTypeAdded(Event, frozen=True, kw_only=True):
+    """An event type was added to the one that an account begins with."""
+
+    type: ClassVar[str] = "event_type.added"
+    event_type_id: UUID
+    owner_id: UUID
+    slug: str
+
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The owner."""
+        return self.owner_id
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The event type."""
+        return "event_type", self.event_type_id
+
+
+EVENT_TYPE_EVENTS: tuple[type[Event], ...] = (EventTypeAdded,)

@@ -1,0 +1,180 @@
+"""The verbs: begin and finish a sign-in through the provider, connect an account to it and disconnect it."""
+
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from openslot.access import operations as access
+from openslot.access.models import SecondFactorNeeded, SignedIn
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.store import find_password_hash, find_user_by_email
+from openslot.core.secrets import fingerprint
+from openslot.core.work import Work
+from openslot.i18n.negotiation import find_locale
+from openslot.integrations.oidc import provider as wire
+from openslot.integrations.oidc import store
+from openslot.integrations.oidc.attempts import new_attempt, open_attempt, seal_attempt
+from openslot.integrations.oidc.claims import Claims, read_identity
+from openslot.integrations.oidc.errors import (
+    IdentityTaken,
+    LastWayIn,
+    OidcAccountClosed,
+    OidcDeclined,
+    OidcEmailUnverified,
+    OidcMismatch,
+    OidcNoAccount,
+    OidcUnreachable,
+)
+from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
+from openslot.integrations.oidc.models import (
+    OidcAttempt,
+    ProvenIdentity,
+    Provider,
+    ProviderMetadata,
+    ReturnedAnswer,
+)
+from openslot.people import operations as people
+
+log = structlog.get_logger()
+
+
+async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tuple[str, str]:
+    """Begin a sign-in: return the provider's address, and what the browser keeps until it comes back."""
+    provider = wire.get_provider(work.runtime.settings)
+    try:
+        metadata = await wire.get_metadata(work.runtime, provider)
+    except OidcUnreachable as refusal:
+        log.warning("sign-in through the provider has failed", reason=refusal.reason)
+        raise
+    attempt = new_attempt(wanted, connects=connects, now=work.now)
+    return wire.write_authorization_url(metadata, provider, attempt), seal_attempt(work.runtime.cipher, attempt)
+
+
+async def prove(work: Work, answer: ReturnedAnswer, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
+    """Tell who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
+    provider = wire.get_provider(work.runtime.settings)
+    try:
+        attempt = open_attempt(work.runtime.cipher, cookie, state=answer.state, now=work.now)
+        _check_answer(answer)
+        metadata = await wire.get_metadata(work.runtime, provider)
+        tokens = await wire.exchange_code(work.runtime.outbound, metadata, provider, answer.code, attempt)
+        claims = await _check(work, metadata, provider, attempt, tokens)
+        if not isinstance(claims.get("email"), str) and isinstance(tokens.get("access_token"), str):
+            claims = await _add_userinfo(work, metadata, claims, str(tokens["access_token"]))
+    except (OidcMismatch, OidcUnreachable) as refusal:
+        log.warning("sign-in through the provider has failed", reason=refusal.reason)
+        raise
+    return attempt, read_identity(claims, issuer=provider.issuer)
+
+
+async def sign_in(
+    work: Work, attempt: OidcAttempt, identity: ProvenIdentity, *, locale: str, user_agent: str
+) -> SignedIn | SecondFactorNeeded:
+    """Let a person in whom the provider has proved; unless it is trusted for that, the second factor is asked here."""
+    async with work.transaction():
+        await _finish(work, attempt)
+        await store.lock_identity(work.db, identity.issuer, identity.subject)
+        user = await store.find_user_by_identity(work.db, identity.issuer, identity.subject, now=work.now)
+        if user is None:
+            user = await _find_or_create(work, identity, locale=locale)
+            await _connect(work, identity, user)
+        if user.disabled_at is not None:
+            raise OidcAccountClosed
+        stored = await find_password_hash(work.db, user.id)
+        enter = access.let_in_verified if work.runtime.settings.oidc_skips_two_factor else access.let_in
+        return await enter(work, user, password_hash=stored, user_agent=user_agent)
+
+
+async def connect(work: Work, attempt: OidcAttempt, identity: ProvenIdentity, user: User | None) -> None:
+    """Connect the account of the user who has begun this and is still signed in."""
+    if user is None or attempt.connects != user.id:
+        raise OidcMismatch("the user who has begun this is not signed in")
+    async with work.transaction():
+        await _finish(work, attempt)
+        await store.lock_identity(work.db, identity.issuer, identity.subject)
+        known = await store.find_user_by_identity(work.db, identity.issuer, identity.subject, now=work.now)
+        if known is None or known.id != user.id:
+            await _connect(work, identity, user)
+
+
+async def disconnect(work: Work, user: User) -> None:
+    """End the connection of an account that has a password."""
+    provider = wire.get_provider(work.runtime.settings)
+    if not await accounts.has_password(work, user):
+        raise LastWayIn
+    if await store.delete_identity(work.db, provider.issuer, user.id):
+        await work.record(IdentityDisconnected(user_id=user.id, email=user.email, issuer=provider.issuer))
+
+
+async def find_connected_at(work: Work, user: User) -> datetime | None:
+    """Tell since when a user is connected to the provider; None if not, or if there is no provider."""
+    provider = wire.find_provider(work.runtime.settings)
+    return await store.find_connected_at(work.db, provider.issuer, user.id) if provider else None
+
+
+def _check_answer(answer: ReturnedAnswer) -> None:
+    if answer.error:
+        raise OidcDeclined
+    if not answer.code:
+        raise OidcMismatch("the answer has no code")
+
+
+async def _check(
+    work: Work, metadata: ProviderMetadata, provider: Provider, attempt: OidcAttempt, tokens: Claims
+) -> Claims:
+    # Loaded with the first sign-in: every start of a process would wait for the library.
+    from openslot.integrations.oidc.tokens import UnknownKey, check_token  # noqa: PLC0415
+
+    token = tokens.get("id_token")
+    if not isinstance(token, str):
+        raise OidcMismatch("the provider has sent no ID token")
+    for read_again in (False, True):
+        keys = await wire.get_keys(work.runtime, metadata, read_again=read_again)
+        try:
+            return check_token(token, keys, provider, attempt, now=work.now)
+        except UnknownKey:
+            continue
+    raise OidcMismatch("the token is signed with an unknown key")
+
+
+async def _add_userinfo(work: Work, metadata: ProviderMetadata, claims: Claims, access_token: str) -> Claims:
+    more = await wire.read_userinfo(work.runtime.outbound, metadata, access_token)
+    if more.get("sub") != claims["sub"]:
+        return claims
+    # An address and whether it is verified come from the same place.
+    return {**more, **{name: value for name, value in claims.items() if name != "email_verified"}}
+
+
+async def _finish(work: Work, attempt: OidcAttempt) -> None:
+    if not await store.insert_finished(work.db, fingerprint(attempt.state), expires_at=attempt.expires_at):
+        raise OidcMismatch("the sign-in was finished before")
+
+
+async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) -> User:
+    """Find the account with the person's verified e-mail address, or create one if the operator wants that."""
+    if identity.email is None or not identity.is_email_verified:
+        raise OidcEmailUnverified
+    user = await find_user_by_email(work.db, identity.email, now=work.now)
+    if user is not None:
+        return user
+    if not work.runtime.settings.oidc_creates_accounts:
+        raise OidcNoAccount
+    known = find_locale(identity.locale or "")
+    wanted = UserWanted(
+        email=identity.email,
+        name=identity.name or identity.email.partition("@")[0],
+        zone=identity.zone or "UTC",
+        locale=known.language.tag if known else locale,
+    )
+    return await people.welcome(work, wanted)
+
+
+async def _connect(work: Work, identity: ProvenIdentity, user: User) -> None:
+    """Connect a user to a subject; an account that belongs to another subject is not handed over."""
+    if user.disabled_at is not None:
+        raise OidcAccountClosed
+    if not await store.insert_identity(work.db, identity.issuer, identity.subject, user.id, now=work.now):
+        raise IdentityTaken
+    await work.record(IdentityConnected(user_id=user.id, email=user.email, issuer=identity.issuer))

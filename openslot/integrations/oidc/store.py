@@ -1,0 +1,75 @@
+"""All SQL of identities: who a user is at a provider, and which sign-ins are finished."""
+
+from datetime import datetime
+from uuid import UUID
+
+from openslot.accounts.models import User
+from openslot.accounts.store import USER_COLUMNS, to_user
+from openslot.core.db import Db, count_of
+
+
+async def lock_identity(db: Db, issuer: str, subject: str) -> None:
+    """Let two first sign-ins of one person follow one another."""
+    await db.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", f"identity {issuer} {subject}")
+
+
+async def find_user_by_identity(db: Db, issuer: str, subject: str, *, now: datetime) -> User | None:
+    """Look up the user who is known by this subject."""
+    row = await db.fetchrow(
+        f"""select {USER_COLUMNS} from identities i join users u on u.id = i.user_id
+        where i.issuer = $1 and i.subject = $2""",
+        issuer,
+        subject,
+    )
+    return to_user(row, now=now) if row else None
+
+
+async def insert_identity(db: Db, issuer: str, subject: str, user_id: UUID, *, now: datetime) -> bool:
+    """Connect a user to a subject; False where either is connected already."""
+    written = await db.fetchval(
+        """insert into identities (issuer, subject, user_id, created_at) values ($1, $2, $3, $4)
+        on conflict do nothing returning user_id""",
+        issuer,
+        subject,
+        user_id,
+        now,
+    )
+    return written is not None
+
+
+async def find_connected_at(db: Db, issuer: str, user_id: UUID) -> datetime | None:
+    """Tell since when a user is connected to the provider."""
+    found: datetime | None = await db.fetchval(
+        "select created_at from identities where issuer = $1 and user_id = $2", issuer, user_id
+    )
+    return found
+
+
+async def delete_identity(db: Db, issuer: str, user_id: UUID) -> bool:
+    """Disconnect a user from the provider; False where there is no connection."""
+    deleted = await db.fetchval(
+        "delete from identities where issuer = $1 and user_id = $2 returning user_id", issuer, user_id
+    )
+    return deleted is not None
+
+
+async def insert_finished(db: Db, state_hash: bytes, *, expires_at: datetime) -> bool:
+    """Remember that a sign-in is finished; False where it was finished before."""
+    written = await db.fetchval(
+        """insert into finished_oidc_sign_ins (hash, expires_at) values ($1, $2)
+        on conflict do nothing returning expires_at""",
+        state_hash,
+        expires_at,
+    )
+    return written is not None
+
+
+async def delete_expired_finished(db: Db, *, now: datetime, limit: int) -> int:
+    """Forget finished sign-ins that have expired."""
+    tag = await db.execute(
+        """delete from finished_oidc_sign_ins where hash = any(array(
+            select hash from finished_oidc_sign_ins where expires_at <= $1 order by expires_at limit $2))""",
+        now,
+        limit,
+    )
+    return count_of(tag)

@@ -1,0 +1,1 @@
+"""Pages about when a host can be booked: schedules, other hours, time away, holidays, and why a time is closed."""

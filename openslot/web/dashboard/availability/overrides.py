@@ -1,0 +1,180 @@
+"""Pages: dates with hours of their own, or closed."""
+
+from datetime import date
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.core.errors import Conflict, Invalid
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.schedules import changes
+from openslot.schedules import operations as schedules
+from openslot.schedules.errors import OverrideNotFound
+from openslot.schedules.models import DateOverride, Schedule
+from openslot.schedules.rules import find_override, version_of
+from openslot.web import words
+from openslot.web.dashboard.availability.range_fields import DayFields, Typed, fill_day, read_typed, write_hours
+from openslot.web.dashboard.queries import NOT_A_DATE, read_day
+from openslot.web.dates import Weekday
+from openslot.web.pages import page, redirect
+
+NO_HOURS = Text("Enter hours, or choose “Closed”")
+OPEN, CLOSED = "open", "closed"
+
+
+class OverrideForm(Struct, frozen=True, kw_only=True):
+    """Which dates, and whether they are closed; the hours are read by their fields' names."""
+
+    first: str = ""
+    last: str = ""
+    kind: str = OPEN
+    version: str = ""
+    act: str = "save"
+
+
+@get("/availability/{schedule_id}/days/new")
+async def show_new_override(request: Request, work: Work, user: User, schedule_id: UUID) -> Response:
+    """Show the form for some dates; a date in the address starts with the hours of its weekday."""
+    schedule = await schedules.get_schedule(work, user, schedule_id)
+    on = read_day(request.query.get("day", ""))
+    hours = schedule.weekly_hours[on.weekday()] if on else ()
+    form: Form[OverrideForm] = Form(values={"first": on.isoformat() if on else "", "kind": OPEN})
+    return _show(user, schedule, form, fill_day("d", write_hours(hours) or [("", "")]))
+
+
+@post("/availability/{schedule_id}/days")
+async def add_overrides(work: Work, user: User, schedule_id: UUID, form: Form[OverrideForm]) -> Response:
+    """Give some dates hours of their own, or close them."""
+    typed = read_typed(form.values, "d")
+    day, faults = _read_hours(form, typed)
+    first, last = read_day(form["first"]), read_day(form["last"] or form["first"])
+    faults |= {name: NOT_A_DATE for name, on in (("first", first), ("last", last)) if on is None}
+    if form["act"] == "add" or faults or day.has_faults or first is None or last is None:
+        schedule = await schedules.get_schedule(work, user, schedule_id)
+        return _again(user, schedule, form, typed, faults)
+    hours = () if form["kind"] == CLOSED else day.hours
+    try:
+        await changes.add_overrides(work, user, schedule_id, first=first, last=last, hours=hours)
+    except Invalid as refusal:
+        faults = {name if name in {"first", "last"} else "form": fault for name, fault in refusal.faults.items()}
+    except Conflict as refusal:
+        faults = {"first": refusal.sentence}
+    if faults:
+        return _again(user, await schedules.get_schedule(work, user, schedule_id), form, typed, faults)
+    return redirect(f"/availability/{schedule_id}?done=days&from={first}&to={last}#dates")
+
+
+@get("/availability/{schedule_id}/days/{day}")
+async def show_override(work: Work, user: User, schedule_id: UUID, day: str) -> Response:
+    """Show the form for one date that has hours of its own."""
+    schedule = await schedules.get_schedule(work, user, schedule_id)
+    override = _get_override(schedule, day)
+    form: Form[OverrideForm] = Form(values={"kind": OPEN if override.hours else CLOSED})
+    return _show(
+        user, schedule, form, fill_day("d", write_hours(override.hours) or [("", "")]), work=work, override=override
+    )
+
+
+@post("/availability/{schedule_id}/days/{day}")
+async def change_override(work: Work, user: User, schedule_id: UUID, day: str, form: Form[OverrideForm]) -> Response:
+    """Change the hours of one date."""
+    schedule = await schedules.get_schedule(work, user, schedule_id)
+    override, typed = _get_override(schedule, day), read_typed(form.values, "d")
+    fields, faults = _read_hours(form, typed)
+    if form["act"] == "add" or faults or fields.has_faults:
+        return _again(user, schedule, form, typed, faults, work=work, override=override)
+    wanted = DateOverride(override.on, () if form["kind"] == CLOSED else fields.hours)
+    try:
+        await changes.change_override(work, user, schedule_id, wanted, version=form["version"])
+    except (Conflict, Invalid) as refusal:
+        said = {"form": refusal.sentence}
+        return _again(user, schedule, form, typed, said, work=work, override=override)
+    return redirect(f"/availability/{schedule_id}?done=days&from={override.on}&to={override.on}#dates")
+
+
+@get("/availability/{schedule_id}/days/{day}/remove")
+async def ask_to_remove_override(work: Work, user: User, schedule_id: UUID, day: str) -> Response:
+    """Ask whether a date shall have the hours of its weekday again."""
+    schedule = await schedules.get_schedule(work, user, schedule_id)
+    override = _get_override(schedule, day)
+    return page(
+        "dashboard/availability/confirm.html",
+        user,
+        here="/availability",
+        title=Text("Remove the hours of %(day)s?", day=Weekday(override.on, words.day(work.now, schedule.zone))),
+        explanation=Text("The date then has the hours of its weekday again. Bookings that exist stay."),
+        action=f"/availability/{schedule.id}/days/{override.on}/remove",
+        button=Text("Remove"),
+        back=f"/availability/{schedule.id}#dates",
+        refusal=None,
+    )
+
+
+@post("/availability/{schedule_id}/days/{day}/remove")
+async def remove_override(work: Work, user: User, schedule_id: UUID, day: str) -> Response:
+    """Let a date have the hours of its weekday again."""
+    on = read_day(day)
+    if on is None:
+        raise OverrideNotFound
+    await changes.remove_override(work, user, schedule_id, on)
+    return redirect(f"/availability/{schedule_id}?done=removed#dates")
+
+
+def _get_override(schedule: Schedule, day: str) -> DateOverride:
+    on = read_day(day)
+    override = find_override(schedule, on) if on else None
+    if override is None:
+        raise OverrideNotFound
+    return override
+
+
+def _read_hours(form: Form[OverrideForm], typed: list[Typed]) -> tuple[DayFields, dict[str, str]]:
+    if form["kind"] == CLOSED:
+        return fill_day("d", []), {}
+    fields = fill_day("d", [pair for pair in typed if any(pair)])
+    return fields, {} if fields.ranges else {"form": NO_HOURS}
+
+
+def _again(
+    user: User,
+    schedule: Schedule,
+    form: Form[OverrideForm],
+    typed: list[Typed],
+    faults: dict[str, str],
+    *,
+    work: Work | None = None,
+    override: DateOverride | None = None,
+) -> Response:
+    """Show what was typed again: with its faults, or with another pair of fields."""
+    if form["act"] == "add":
+        return _show(user, schedule, form, fill_day("d", [*typed, ("", "")]), work=work, override=override)
+    fields = fill_day("d", [pair for pair in typed if any(pair)] or [("", "")])
+    return _show(user, schedule, form.with_faults(faults), fields, work=work, override=override, status=400)
+
+
+def _show(
+    user: User,
+    schedule: Schedule,
+    form: Form[OverrideForm],
+    fields: DayFields,
+    *,
+    work: Work | None = None,
+    override: DateOverride | None = None,
+    status: int = 200,
+) -> Response:
+    on: date | None = override.on if override else None
+    return page(
+        "dashboard/availability/override.html",
+        user,
+        here="/availability",
+        status=status,
+        schedule=schedule,
+        form=form,
+        day=fields,
+        on=on,
+        heading=Weekday(on, words.day(work.now, schedule.zone)) if on and work else None,
+        version=version_of(override.hours) if override else "",
+    )

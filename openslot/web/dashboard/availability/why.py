@@ -1,0 +1,156 @@
+"""Page: why is this time not offered? The engine's own reasons, each with where it is set."""
+
+from datetime import date, datetime, time
+from typing import Any
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.availability import operations as availability
+from openslot.availability.models import ByBooking, Code, Reason, StartExplained, WholeDayExplained
+from openslot.availability.wording import LocalMoment
+from openslot.core.work import Work
+from openslot.core.zones import get_zone
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get
+from openslot.web import words
+from openslot.web.dashboard.availability.range_fields import NOT_A_TIME, find_clock
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.queries import NOT_A_DATE, read_day
+from openslot.web.dates import Weekday
+from openslot.web.pages import page
+
+OPEN = Text("This time can be booked.")
+CLOSED = Text("This time can't be booked.")
+EVENT_TYPE, SCHEDULE = Text("Change the event type"), Text("Change the hours")
+OTHER_PLACES = {
+    Code.OUT_OF_OFFICE: ("/availability/away", Text("Change the time out of office")),
+    Code.BUSY: ("/settings/calendars", Text("Look at the calendars")),
+}
+OF_SCHEDULE = frozenset({Code.OUTSIDE_HOURS, Code.HOLIDAY})
+
+
+class ToldReason(Struct, frozen=True, kw_only=True):
+    """A reason with the page where its rule is set."""
+
+    sentence: str
+    remedy: str
+    path: str | None
+    link: Text | None
+    closes: int = 1
+
+
+class ToldStart(Struct, frozen=True, kw_only=True):
+    """A start of the day and its verdict."""
+
+    time: time
+    path: str
+    reason: ToldReason | None
+
+
+@get("/availability/why")
+async def show_why(request: Request, work: Work, user: User) -> Response:
+    """Explain a day of an event type, and one time of it."""
+    offered, _ = await event_types.list_event_types(work, user)
+    form, on, at = _read(request, user, work)
+    chosen = next((each for each in offered if each.slug == form["type"]), offered[0] if offered else None)
+    told = None
+    if chosen and chosen.active and on and not form.faults:
+        told = await availability.explain_whole_day(work, ByBooking(chosen.id), on, local_time=at)
+    return page(
+        "dashboard/availability/why.html",
+        user,
+        here="/availability",
+        tab="/availability/why",
+        status=400 if form.faults else 200,
+        form=form,
+        offered=offered,
+        chosen=chosen,
+        told=told,
+        **(_tell(told, chosen, on, at, now=work.now) if told and chosen and on else {}),
+        curl=_write_curl(work, user, chosen, on, told) if told and chosen and on else None,
+    )
+
+
+def _read(request: Request, user: User, work: Work) -> tuple[Form[None], date | None, time | None]:
+    """Read the address; without a day it is today."""
+    values = {name: request.query.get(name, "").strip()[:200] for name in ("type", "day", "time")}
+    values["day"] = values["day"] or words.day(work.now, user.zone).isoformat()
+    on, minute = read_day(values["day"]), find_clock(values["time"])
+    faults: dict[str, str] = {} if on else {"day": NOT_A_DATE}
+    if values["time"] and (minute is None or minute == 1440):
+        faults["time"] = NOT_A_TIME
+        minute = None
+    return Form(values=values, faults=faults), on, None if minute is None else time(minute // 60, minute % 60)
+
+
+def _tell(told: WholeDayExplained, chosen: EventType, on: date, at: time | None, *, now: datetime) -> dict[str, Any]:
+    zone = told.found.setting.schedule.zone
+    asked = told.asked
+    return {
+        "zone": zone,
+        "day_name": Weekday(on, words.day(now, zone)),
+        "verdict": None if asked is None else OPEN if asked.code is Code.OPEN else CLOSED,
+        "asked_at": None if asked is None else LocalMoment(_local(asked.starts_at, zone)),
+        "clock_note": _note_clock(asked, on, at, zone),
+        "reasons": [] if asked is None else [_give(each, told) for each in asked.reasons],
+        "day_reasons": [_give(each, told) for each in told.day.reasons],
+        "starts": [_tell_start(each, told, chosen) for each in told.starts],
+    }
+
+
+def _note_clock(asked: StartExplained | None, on: date, at: time | None, zone: str) -> Text | None:
+    """Say if a clock never shows the time that was asked for, or shows it twice."""
+    if asked is None or at is None:
+        return None
+    local = asked.starts_at.astimezone(get_zone(zone))
+    if (local.date(), local.time()) != (on, at):
+        return Text("Clocks skip %(time)s on this day. The next time is shown.", time=at)
+    if local.utcoffset() != local.replace(fold=1).utcoffset():
+        return Text("Clocks show %(time)s twice on this day. The first time is shown.", time=at)
+    return None
+
+
+def _tell_start(start: StartExplained, told: WholeDayExplained, chosen: EventType) -> ToldStart:
+    local = _local(start.starts_at, told.found.setting.schedule.zone)
+    query = urlencode({"type": chosen.slug, "day": local.date().isoformat(), "time": f"{local:%H:%M}"})
+    return ToldStart(
+        time=local.time(),
+        path=f"/availability/why?{query}",
+        reason=_give(start.reasons[0], told) if start.reasons else None,
+    )
+
+
+def _give(reason: Reason, told: WholeDayExplained) -> ToldReason:
+    path, link = _place(reason, told)
+    return ToldReason(sentence=reason.sentence, remedy=reason.remedy, path=path, link=link, closes=reason.closes)
+
+
+def _place(reason: Reason, told: WholeDayExplained) -> tuple[str | None, Text | None]:
+    """Find the page on which a rule is set."""
+    setting = told.found.setting
+    if reason.code in OTHER_PLACES:
+        return OTHER_PLACES[reason.code]
+    if reason.code is Code.PAST:
+        return None, None
+    if reason.code in OF_SCHEDULE:
+        part = "#holidays" if reason.code is Code.HOLIDAY else ""
+        return f"/availability/{setting.schedule.id}{part}", SCHEDULE
+    if reason.code in {Code.TAKEN, Code.FULL} and reason.starts_at and reason.ends_at:
+        zone = get_zone(told.found.host_zone)
+        first, last = (edge.astimezone(zone).date() for edge in (reason.starts_at, reason.ends_at))
+        return f"/bookings?from={first}&to={last}", Text("Look at the bookings")
+    return f"/event-types/{setting.event_type.id}", EVENT_TYPE
+
+
+def _write_curl(work: Work, user: User, chosen: EventType, on: date, told: WholeDayExplained) -> object:
+    zone = told.found.setting.schedule.zone
+    query = {"timezone": zone, "startDate": on.isoformat(), "endDate": on.isoformat()}
+    return curl(work, user, f"/availability/{chosen.slug}", query=query)
+
+
+def _local(at: datetime, zone: str) -> datetime:
+    return at.astimezone(get_zone(zone)).replace(tzinfo=None)

@@ -1,0 +1,1 @@
+"""Pages: contacts, and the files that they are imported from."""

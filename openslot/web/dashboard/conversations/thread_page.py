@@ -1,0 +1,104 @@
+"""Pages: one conversation, and the reply to it."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.conversations import inbox
+from openslot.conversations.errors import ChannelNotConnected
+from openslot.conversations.inbox import MESSAGES
+from openslot.conversations.models import Conversation, Message, MessageDirection, MessageStatus
+from openslot.core.errors import Invalid
+from openslot.core.text import Prose
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.conversations.thread_rows import CHANNELS, NO_TEXT
+from openslot.web.dashboard.list_queries import Pager, read_page
+from openslot.web.pages import page, redirect
+
+NOTICES = {"sent": Text("The message was sent.")}
+STATUSES = {
+    MessageStatus.QUEUED: Text("waiting to be sent"),
+    MessageStatus.DELIVERED: Text("delivered"),
+    MessageStatus.READ: Text("read"),
+    MessageStatus.FAILED: Text("not delivered"),
+}
+
+
+class ReplyForm(Struct, frozen=True, kw_only=True):
+    """What is answered."""
+
+    content: Prose = ""
+
+
+class MessageRow(Struct, frozen=True, kw_only=True):
+    """One message of a thread."""
+
+    content: str
+    at: Text
+    is_own: bool
+    status: Text | None
+    is_bad: bool
+
+
+@get("/conversations/{conversation_id}")
+async def show_conversation(request: Request, work: Work, user: User, conversation_id: UUID) -> Response:
+    """Show the messages of a thread."""
+    number = read_page(request)
+    thread = await inbox.get_thread(work, user, conversation_id, page=number)
+    return await _show(work, user, thread, Form(), number, notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/conversations/{conversation_id}/reply", transaction="none")
+async def reply_to_conversation(work: Work, user: User, conversation_id: UUID, form: Form[ReplyForm]) -> Response:
+    """Send a message on the channel of the thread."""
+    if not form.faults:
+        try:
+            await inbox.reply(work, user, conversation_id, form.get().content)
+        except Invalid as refusal:
+            form = form.with_faults(refusal.faults)
+        except ChannelNotConnected as refusal:
+            form = form.with_faults({"content": refusal.sentence})
+    if form.faults:
+        return await _show(work, user, await inbox.get_thread(work, user, conversation_id), form, 1)
+    return redirect(f"/conversations/{conversation_id}?done=sent")
+
+
+async def _show(
+    work: Work, user: User, thread: Conversation, form: Form[ReplyForm], number: int, *, notice: Text | None = None
+) -> Response:
+    pages, path = -(-thread.message_count // MESSAGES), f"/conversations/{thread.id}"
+    pager = Pager(
+        page=number,
+        pages=pages,
+        # Older messages are on later pages, and are read upwards.
+        earlier=f"{path}?page={number + 1}" if number < pages else None,
+        later=f"{path}?page={number - 1}" if number > 1 else None,
+    )
+    return page(
+        "dashboard/conversations/thread.html",
+        user,
+        here="/conversations",
+        status=400 if form.faults else 200,
+        thread=thread,
+        channel=CHANNELS[thread.channel],
+        messages=[_row(each, user, now=work.now) for each in thread.messages],
+        pager=pager,
+        form=form,
+        can_reply=await inbox.find_messenger(work, user, thread.channel) is not None,
+        notice=notice,
+    )
+
+
+def _row(message: Message, user: User, *, now: datetime) -> MessageRow:
+    return MessageRow(
+        content=message.content or NO_TEXT,
+        at=phrases.at(message.at, user.zone, now=now),
+        is_own=message.direction is MessageDirection.OUTBOUND,
+        status=STATUSES.get(message.status),
+        is_bad=message.status is MessageStatus.FAILED,
+    )

@@ -1,0 +1,1 @@
+"""Pages with which hosts look after their event types."""

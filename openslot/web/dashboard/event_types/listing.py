@@ -1,0 +1,136 @@
+"""Pages: the list of event types, and their order."""
+
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.ids import SHAPE
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types import overview
+from openslot.event_types.models import EventTypeOverview, Location, LocationKind
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.booking_page.facts import say_duration
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.event_types.choices import LOCATIONS
+from openslot.web.dashboard.event_types.links import OfferLinks, links_of, state_of
+from openslot.web.dashboard.queries import read_page
+from openslot.web.pages import page, redirect
+
+ROWS = 100
+NOTICES = {
+    "archived": Text("It was archived and can't be booked any more. Upcoming bookings stay as they are."),
+    "deleted": Text("The event type was deleted."),
+    "gone": Text("The list has changed in the meantime. This is the current list."),
+}
+
+
+class EventTypeRow(Struct, frozen=True, kw_only=True):
+    """One event type in the list."""
+
+    id: UUID
+    name: str
+    colour: str
+    details: tuple[object, ...]
+    state: Text
+    tone: str
+    upcoming: int
+    slug: str
+    links: OfferLinks
+    is_first: bool
+    is_last: bool
+    before_up: UUID | None
+    """Which one it is put before to move it up; None for the first."""
+    before_down: UUID | None
+    """Which one it is put before to move it down; None is the end."""
+
+
+class MoveForm(Struct, frozen=True, kw_only=True):
+    """Where an event type is moved to."""
+
+    before: Annotated[str, Meta(max_length=100)] = ""
+    """Which one comes next; empty is the end."""
+    by: Annotated[str, Meta(max_length=10)] = ""
+
+
+@get("/event-types")
+async def show_event_types(request: Request, work: Work, user: User) -> Response:
+    """Show what a host offers, or what is archived."""
+    archived, number = request.query.get("view") == "archived", read_page(request)
+    found = await overview.list_overview(work, user, active=not archived, page=number, limit=ROWS)
+    total = found.archived if archived else found.offered
+    pages = -(-total // ROWS)
+    view = "?view=archived&" if archived else "?"
+    undo = request.query.get("id", "") if request.query.get("done") == "archived" else ""
+    return page(
+        "dashboard/event_types/list.html",
+        user,
+        here="/event-types",
+        archived=archived,
+        counts=(found.offered, found.archived),
+        rows=_list_rows(work, user, found.entries),
+        host_link=f"{work.runtime.settings.public_url}/{user.username}",
+        notice=NOTICES.get(request.query.get("done", "")),
+        undo=undo if SHAPE.fullmatch(undo) else "",
+        moved=(request.query.get("moved", ""), request.query.get("by", "")),
+        earlier=f"/event-types{view}page={number - 1}" if 1 < number <= pages + 1 else None,
+        later=f"/event-types{view}page={number + 1}" if number < pages else None,
+        page_number=number,
+        pages=pages,
+        curl=curl(work, user, "/event-types") if not archived else None,
+    )
+
+
+@post("/event-types/{event_type_id}/move")
+async def move_event_type(work: Work, user: User, event_type_id: UUID, form: Form[MoveForm]) -> Response:
+    """Show an event type before another one, or at the end."""
+    wanted = form["before"]
+    try:
+        before = UUID(wanted) if SHAPE.fullmatch(wanted) else event_type_id if wanted else None
+        await event_types.move_event_type(work, user, event_type_id, before=before)
+    except Invalid:
+        return redirect("/event-types?done=gone")
+    by = form["by"] if form["by"] in {"up", "down"} else ""
+    return redirect(f"/event-types?moved={event_type_id}&by={by}")
+
+
+def _list_rows(work: Work, user: User, entries: tuple[EventTypeOverview, ...]) -> list[EventTypeRow]:
+    ids = [each.event_type.id for each in entries]
+    rows = []
+    for place, each in enumerate(entries):
+        state, tone = state_of(each.event_type)
+        rows.append(
+            EventTypeRow(
+                id=each.event_type.id,
+                name=each.event_type.name,
+                colour=each.event_type.colour,
+                details=(
+                    say_duration(each.event_type.duration_minutes),
+                    *_say_place(each.event_type.location),
+                    *_say_seats(each.event_type.seats),
+                ),
+                state=state,
+                tone=tone,
+                upcoming=each.upcoming,
+                slug=each.event_type.slug,
+                links=links_of(work, user, each),
+                is_first=place == 0,
+                is_last=place == len(ids) - 1,
+                before_up=ids[place - 1] if place else None,
+                before_down=ids[place + 2] if place + 2 < len(ids) else None,
+            )
+        )
+    return rows
+
+
+def _say_seats(seats: int) -> tuple[Text, ...]:
+    return (Text("Up to %(count)s people", count=seats),) if seats > 1 else ()
+
+
+def _say_place(location: Location) -> tuple[Text, ...]:
+    is_said = location.kind is not LocationKind.TEXT or location.value
+    return (LOCATIONS[location.kind],) if is_said else ()

@@ -1,0 +1,127 @@
+"""The preview of an event type: its booking page as it would be if the form were saved, which can't be booked."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.availability.models import Drafted
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.http.forms import read_values
+from openslot.http.security import PAGE_POLICY
+from openslot.i18n import Text
+from openslot.i18n.localization import localize
+from openslot.routing import Form, Request, Response, get, post
+from openslot.schedules import operations as schedules
+from openslot.schedules.errors import ScheduleNotFound
+from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.forms import begin_form
+from openslot.web.booking_page.options import Options
+from openslot.web.booking_page.picking import pick_month
+from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
+from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
+from openslot.web.dashboard.event_types.making import FALLBACK, find_beginning
+from openslot.web.pages import locale_of
+
+# Fields that make sense only together.
+TOGETHER = (
+    ("location_kind", "location_value"),
+    ("window", "window_days", "window_from", "window_to"),
+    ("notice", "notice_unit"),
+    ("price", "currency"),
+)
+TRIES = 5
+NEW_NAME = Text("New event type")
+# Only pages of our own show it, in a frame in which no script runs and no form is sent.
+FRAMED_BY_US = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors 'self'").decode()
+
+
+@get("/event-types/{event_type_id}/preview")
+async def show_saved_preview(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
+    """Show an event type as it is saved."""
+    return await _show(request, work, user, await event_types.get_event_type(work, user, event_type_id))
+
+
+@post("/event-types/{event_type_id}/preview", transaction="none")
+async def preview_changes(
+    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[EventTypeForm]
+) -> Response:
+    """Show an event type as a form describes it, and save nothing."""
+    saved = await event_types.get_event_type(work, user, event_type_id)
+    return await _show(request, work, user, read_leniently(form, saved))
+
+
+@get("/event-types/new/preview")
+async def show_new_preview(request: Request, work: Work, user: User) -> Response:
+    """Show what a new event type begins with."""
+    begun = await find_beginning(request, work, user)
+    return await _show(request, work, user, begun or await _begin_blank(request, work, user))
+
+
+@post("/event-types/new/preview", transaction="none")
+async def preview_new(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
+    """Show a new event type as a form describes it, and create nothing."""
+    return await _show(request, work, user, read_leniently(form, await _begin_blank(request, work, user)))
+
+
+def read_leniently(form: Form[EventTypeForm], base: EventType) -> EventType:
+    """Read what a form describes; a field with a fault is taken from the base, a question with one is left out."""
+    saved = write_values(base)
+    mended = form
+    # What the form finds wrong is mended first; then the domain can look at the rest.
+    for _ in range(TRIES):
+        if mended.faults:
+            mended = read_values(_mend(mended.values, mended.faults, saved), EventTypeForm)
+            continue
+        described, faults = read_event_type(mended.get(), base)
+        if not faults:
+            return described
+        mended = mended.with_faults(faults)
+    return base
+
+
+def _mend(values: Mapping[str, str], faults: Mapping[str, str], saved: Mapping[str, str]) -> dict[str, str]:
+    questions = {name.rpartition(".")[0] for name in faults if name.startswith("questions.")}
+    sound = {name: text for name, text in values.items() if name.rpartition(".")[0] not in questions}
+    if "questions" in faults:
+        sound = {name: text for name, text in sound.items() if not name.startswith("questions.")}
+    wrong = {name for name in faults if not name.startswith("questions")}
+    for group in TOGETHER:
+        wrong |= set(group) if not wrong.isdisjoint(group) else set()
+    return {**sound, **{name: saved.get(name, "") for name in wrong}}
+
+
+async def _begin_blank(request: Request, work: Work, user: User) -> EventType:
+    own = await schedules.list_schedules(work, user)
+    if not own:
+        raise ScheduleNotFound
+    name = str(localize(NEW_NAME, locale_of(request)))
+    return event_types.draft(work, own[0], name=name, slug=FALLBACK, duration_minutes=30)
+
+
+async def _show(request: Request, work: Work, user: User, event_type: EventType) -> Response:
+    options = Options(locale=locale_of(request))
+    picked = await pick_month(work, Drafted(event_type), options)
+    look = await find_look(work, user.id, colour=event_type.colour)
+    shown = show(
+        "dashboard/event_types/preview.html",
+        options,
+        colour=look.colour,
+        photo=look.photo,
+        is_personal=True,
+        path="",
+        host_name=user.name,
+        host_path="",
+        initials=initials(user.name),
+        event_type=event_type,
+        facts=list_facts(event_type, user.name, options.locale),
+        picked=picked,
+        zone=show_zone(str(picked.zone), options, work),
+        guesses_zone=False,
+        hours=hours_of(options),
+        form=begin_form(event_type, options),
+    )
+    return replace(shown, headers={**shown.headers, "content-security-policy": FRAMED_BY_US})

@@ -1,0 +1,1 @@
+"""Notifications in the dashboard: which mails a host gets, and when invitees are reminded."""

@@ -1,0 +1,111 @@
+"""Pages: which mails a host gets, and when people are reminded of meetings."""
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.i18n import PluralText, Text
+from openslot.integrations.mail import notifications
+from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.topics import MailTopic
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.pages import page, redirect
+
+HERE = "/settings/notifications"
+NOTICES = {
+    "saved": Text("Your choice was saved."),
+    "reminders": Text("The reminders were saved. New times hold for bookings that are made or moved from now on."),
+}
+MEETINGS = {
+    MailTopic.BOOKED: (Text("New booking"), Text("Someone has booked a time with you.")),
+    MailTopic.RESCHEDULED: (Text("Booking moved"), Text("A booking has a new time.")),
+    MailTopic.CANCELLED: (Text("Booking cancelled"), Text("A booking will not take place.")),
+    MailTopic.REMINDER: (
+        Text("Reminder"),
+        Text("Before a meeting, at the times below. For bookings that are made or moved from now on."),
+    ),
+}
+PROBLEMS = {
+    MailTopic.CALENDAR: (
+        Text("Problem with a calendar"),
+        Text("It can't be read, a change in it was refused, or bookings are missing from it."),
+    ),
+    MailTopic.WEBHOOK: (
+        Text("Webhook switched off"),
+        Text("An endpoint has failed for days or is gone, and is sent nothing more."),
+    ),
+}
+# In minutes before a meeting; what was chosen otherwise is offered beside them.
+USUAL = (7 * 24 * 60, 2 * 24 * 60, 24 * 60, 4 * 60, 2 * 60, 60, 30, 15)
+WRONG = Text("must be one of these times")
+
+
+class TopicsForm(Struct, frozen=True, kw_only=True):
+    """The mails that are wanted."""
+
+    topics: list[str] = []
+
+
+class RemindersForm(Struct, frozen=True, kw_only=True):
+    """When people are reminded."""
+
+    minutes: list[str] = []
+
+
+@get(HERE)
+async def show_notifications(request: Request, work: Work, user: User) -> Response:
+    """Show which mails are chosen."""
+    return await _show(work, user, notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post(HERE)
+async def change_notifications(work: Work, user: User, form: Form[TopicsForm]) -> Response:
+    """Choose which mails the host gets."""
+    if form.sent is None:
+        raise Invalid(details=form.faults)
+    wanted = frozenset(topic for topic in MailTopic if topic in form.sent.topics)
+    await notifications.set_topics(work, user, wanted)
+    return redirect(f"{HERE}?done=saved")
+
+
+@post(f"{HERE}/reminders")
+async def change_reminders(work: Work, user: User, form: Form[RemindersForm]) -> Response:
+    """Choose when invitees and guests are reminded."""
+    sent = form.sent.minutes if form.sent else [""]
+    if not all(each.isascii() and each.isdecimal() and len(each) < 7 for each in sent):
+        return await _show(work, user, reminders_form=form.with_faults({"minutes": WRONG}))
+    try:
+        await mail.set_reminders(work, user, None, tuple(int(each) for each in sent))
+    except Invalid as refusal:
+        return await _show(work, user, reminders_form=form.with_faults(refusal.faults))
+    return redirect(f"{HERE}?done=reminders")
+
+
+def say_before(minutes: int) -> Text:
+    """Write how long before a meeting."""
+    if minutes % (24 * 60) == 0:
+        return PluralText("%(count)s day before", "%(count)s days before", count=minutes // (24 * 60))
+    if minutes % 60 == 0:
+        return PluralText("%(count)s hour before", "%(count)s hours before", count=minutes // 60)
+    return PluralText("%(count)s minute before", "%(count)s minutes before", count=minutes)
+
+
+async def _show(
+    work: Work, user: User, *, notice: Text | None = None, reminders_form: Form[RemindersForm] | None = None
+) -> Response:
+    topics = await notifications.get_topics(work, user)
+    stored = await mail.get_reminders(work, user.id)
+    typed = reminders_form.sent.minutes if reminders_form and reminders_form.sent else [str(each) for each in stored]
+    offered = sorted({*USUAL, *stored}, reverse=True)
+    return page(
+        "dashboard/notifications/notifications.html",
+        user,
+        status=400 if reminders_form else 200,
+        here=HERE,
+        notice=notice,
+        groups=[(Text("Meetings"), MEETINGS), (Text("Problems"), PROBLEMS)],
+        topics=topics,
+        form=reminders_form or Form(),
+        reminders=[(each, say_before(each), str(each) in typed) for each in offered],
+    )

@@ -1,0 +1,1 @@
+"""The profile in the dashboard: name, link, welcome text, photo and colour."""

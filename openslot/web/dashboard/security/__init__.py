@@ -1,0 +1,1 @@
+"""Pages of the settings: two-factor authentication and other ways to sign in."""

@@ -1,0 +1,138 @@
+"""Pages: one webhook endpoint with its log, and one delivery with all that was sent and answered."""
+
+from uuid import UUID
+
+import msgspec
+
+from openslot.accounts.models import User
+from openslot.core.work import Work
+from openslot.i18n import PluralText, Text
+from openslot.routing import Request, Response, get, post
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.webhooks.endpoints import HERE
+from openslot.web.dashboard.webhooks.event_words import LOGGED_TYPES
+from openslot.web.dashboard.webhooks.queries import read_log_query
+from openslot.web.dashboard.webhooks.rows import (
+    describe_delivery,
+    describe_standing,
+    describe_test,
+    say_duration,
+    say_events,
+    say_next,
+    say_result,
+)
+from openslot.web.pages import page, redirect
+from openslot.webhooks import delivery_log
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.errors import WebhookNotActive
+from openslot.webhooks.models import Endpoint, State
+
+ROWS = 25
+NOTICES = {
+    "changed": Text("The endpoint was changed."),
+    "paused": Text("The endpoint is paused. What happens meanwhile can be sent later."),
+    "resumed": Text("The endpoint is active again. Send the events that it missed with “Replay”."),
+    "resent": Text("It will be sent again now. The log shows the result."),
+}
+
+
+@get(f"{HERE}/{{endpoint_id}}")
+async def show_endpoint(request: Request, work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Show an endpoint, its latest test and one page of its log."""
+    overview = await delivery_log.get_overview(work, user, endpoint_id)
+    query, endpoint, now = read_log_query(request, user), overview.endpoint, work.now
+    found, has_more = await delivery_log.list_deliveries(
+        work, user, endpoint_id, query.filter, page=query.page, limit=ROWS
+    )
+    path = f"{HERE}/{endpoint_id}"
+    return page(
+        "dashboard/webhooks/endpoint.html",
+        user,
+        here=HERE,
+        status=400 if query.form.faults else 200,
+        notice=_find_notice(request),
+        path=path,
+        endpoint=endpoint,
+        is_active=endpoint.state is State.ACTIVE,
+        standing=describe_standing(endpoint, user, now=now),
+        facts=_list_facts(endpoint, user, work),
+        test=overview.test,
+        test_words=describe_test(overview.test, user, now=now) if overview.test else None,
+        form=query.form,
+        event_types=LOGGED_TYPES,
+        deliveries=[describe_delivery(each, user, now=now) for each in found],
+        is_narrowed=query.is_narrowed,
+        earlier=query.link(path, page=query.page - 1) if query.page > 1 else None,
+        later=query.link(path, page=query.page + 1) if has_more else None,
+        page_number=query.page,
+        curl=curl(work, user, "/events", query={"type": ",".join(endpoint.events)} if endpoint.events else None),
+    )
+
+
+@get(f"{HERE}/{{endpoint_id}}/deliveries/{{delivery_id}}")
+async def show_delivery(request: Request, work: Work, user: User, endpoint_id: UUID, delivery_id: UUID) -> Response:
+    """Show one try: what was sent, what came back, and whether it is tried again."""
+    logged = await delivery_log.get_delivery(work, user, endpoint_id, delivery_id)
+    attempt, now = logged.attempt, work.now
+    result, tone = say_result(attempt)
+    return page(
+        "dashboard/webhooks/delivery.html",
+        user,
+        here=HERE,
+        notice=_find_notice(request),
+        problem=WebhookNotActive().sentence if request.query.get("done") == "inactive" else None,
+        path=f"{HERE}/{endpoint_id}",
+        attempt=attempt,
+        event_type=logged.event_type,
+        result=result,
+        tone=tone,
+        at=phrases.at(attempt.at, user.zone, now=now),
+        happened=phrases.at(logged.event_at, user.zone, now=now),
+        took=say_duration(attempt.duration_ms),
+        next_try=say_next(logged.next_try_at, now=now),
+        headers="\n".join(f"{name}: {value}" for name, value in attempt.request_headers.items()),
+        body=None if logged.body is None else _lay_out(logged.body),
+        answer=None if attempt.answer is None else attempt.answer.decode(errors="replace"),
+    )
+
+
+@post(f"{HERE}/{{endpoint_id}}/deliveries/{{delivery_id}}/resend")
+async def resend_delivery(work: Work, user: User, endpoint_id: UUID, delivery_id: UUID) -> Response:
+    """Send one event again, with the same id and the same bytes."""
+    await delivery_log.get_delivery(work, user, endpoint_id, delivery_id)
+    try:
+        await webhooks.replay_delivery(work, delivery_id, owner_id=user.id)
+    except WebhookNotActive:
+        return redirect(f"{HERE}/{endpoint_id}/deliveries/{delivery_id}?done=inactive")
+    return redirect(f"{HERE}/{endpoint_id}?done=resent#log")
+
+
+def _find_notice(request: Request) -> Text | None:
+    done, count = request.query.get("done", ""), request.query.get("count", "")
+    if done == "replayed" and count.isascii() and count.isdecimal() and len(count) < 7:
+        return PluralText(
+            "%(count)s event is sent again. The log shows the result.",
+            "%(count)s events are sent again. The log shows the results.",
+            count=int(count),
+        )
+    return NOTICES.get(done)
+
+
+def _list_facts(endpoint: Endpoint, user: User, work: Work) -> list[tuple[str, object]]:
+    zone, now = user.zone, work.now
+    facts: list[tuple[str, object]] = [
+        (Text("Events"), say_events(endpoint)),
+        (Text("Added"), phrases.at(endpoint.created_at, zone, now=now)),
+    ]
+    if endpoint.previous_until is not None and endpoint.previous_until > now:
+        facts.append((Text("Old secret is accepted until"), phrases.at(endpoint.previous_until, zone, now=now)))
+    return facts
+
+
+def _lay_out(body: bytes) -> str:
+    """Indent JSON for reading; what is none stays as it is."""
+    try:
+        return msgspec.json.format(body, indent=2).decode()
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return body.decode(errors="replace")

@@ -1,0 +1,162 @@
+"""Endpoints and deliveries as a host reads them."""
+
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.i18n import PluralText, Text
+from openslot.web.dashboard import phrases
+from openslot.webhooks.models import Attempt, Endpoint, EndpointOverview, LastTest, LoggedDelivery, State
+
+# Why an endpoint was switched off, in the words of the code that did it.
+REASONS = {
+    "It answered 410: it is gone.": Text("It answered 410, which means that it is gone."),
+    "Every delivery has failed for 5 days.": Text("Every delivery has failed for 5 days."),
+}
+
+
+class EndpointStanding(Struct, frozen=True, kw_only=True):
+    """How an endpoint is doing."""
+
+    name: Text
+    tone: str
+    since: Text | None = None
+    reason: str | None = None
+    is_ours: bool = True
+    """Whether the reason is one of our sentences, and not another server's."""
+
+
+class EndpointRow(Struct, frozen=True, kw_only=True):
+    """One endpoint of the list."""
+
+    id: UUID
+    url: str
+    description: str | None
+    standing: EndpointStanding
+    events: str
+    last: Text
+
+
+class DeliveryRow(Struct, frozen=True, kw_only=True):
+    """One line of the log."""
+
+    id: UUID
+    event_type: str
+    result: Text
+    tone: str
+    at: Text
+    attempt: int
+    took: Text
+    error: str | None
+    next_try: Text | None
+
+
+def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> EndpointStanding:
+    """Say whether an endpoint works, and since when it does not."""
+    since = Text("since %(when)s", when=phrases.at(endpoint.state_since, user.zone, now=now))
+    if endpoint.state is State.PAUSED:
+        return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
+    if endpoint.state is State.DISABLED:
+        given = endpoint.state_reason or ""
+        reason = REASONS.get(given, given) or None
+        return EndpointStanding(
+            name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
+        )
+    if endpoint.failing_since is not None:
+        failing = Text("since %(when)s", when=phrases.at(endpoint.failing_since, user.zone, now=now))
+        return EndpointStanding(name=Text("Failing"), tone="bad", since=failing)
+    return EndpointStanding(name=Text("Working"), tone="good")
+
+
+def describe_endpoint(overview: EndpointOverview, user: User, *, now: datetime) -> EndpointRow:
+    """Describe an endpoint as a row."""
+    endpoint = overview.endpoint
+    return EndpointRow(
+        id=endpoint.id,
+        url=endpoint.url,
+        description=endpoint.description,
+        standing=describe_standing(endpoint, user, now=now),
+        events=say_events(endpoint),
+        last=_say_last(overview.last, user, now=now),
+    )
+
+
+def say_events(endpoint: Endpoint) -> str:
+    """Name the events that an endpoint gets."""
+    return ", ".join(endpoint.events) if endpoint.events else Text("All events")
+
+
+def say_duration(milliseconds: int) -> Text:
+    """Write how long a request took."""
+    if milliseconds < 1000:
+        return Text("%(count)s ms", count=milliseconds)
+    return Text("%(count)s s", count=round(milliseconds / 1000, 1))
+
+
+def say_result(attempt: Attempt) -> tuple[Text, str]:
+    """Say how a try ended, with its tone."""
+    if attempt.error is None:
+        return Text("Delivered, %(status)s", status=attempt.status), "good"
+    if attempt.status is not None:
+        return Text("Failed, %(status)s", status=attempt.status), "bad"
+    return Text("Failed, no answer"), "bad"
+
+
+def describe_delivery(logged: LoggedDelivery, user: User, *, now: datetime) -> DeliveryRow:
+    """Describe a try as a line of the log."""
+    attempt = logged.attempt
+    result, tone = say_result(attempt)
+    return DeliveryRow(
+        id=attempt.id,
+        event_type=logged.event_type,
+        result=result,
+        tone=tone,
+        at=phrases.at(attempt.at, user.zone, now=now),
+        attempt=attempt.attempt,
+        took=say_duration(attempt.duration_ms),
+        error=attempt.error,
+        next_try=say_next(logged.next_try_at, now=now),
+    )
+
+
+def say_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
+    """Say when a failed delivery is tried again."""
+    return None if next_try_at is None else phrases.retry_in(max(next_try_at - now, timedelta()))
+
+
+def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, str, Text | None]:
+    """Say how the latest test has ended, with its tone and what follows."""
+    when = phrases.at(test.at, user.zone, now=now)
+    if test.attempt is None:
+        if test.is_under_way:
+            return Text("The test of %(when)s is on its way.", when=when), "", None
+        return Text("The test of %(when)s could not be sent.", when=when), "bad", None
+    took = say_duration(test.attempt.duration_ms)
+    if test.attempt.error is None:
+        words = Text(
+            "The test of %(when)s arrived. The endpoint answered %(status)s after %(time)s.",
+            when=when,
+            status=test.attempt.status,
+            time=took,
+        )
+        return words, "good", None
+    tries = PluralText(
+        "The test of %(when)s has failed, after %(count)s try.",
+        "The test of %(when)s has failed, after %(count)s tries.",
+        when=when,
+        count=test.attempt.attempt,
+    )
+    return tries, "bad", say_next(test.next_try_at, now=now)
+
+
+def _say_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
+    if last is None:
+        return Text("Nothing was sent yet")
+    when = phrases.at(last.at, user.zone, now=now)
+    if last.error is None:
+        return Text("Last delivery %(when)s, answered %(status)s", when=when, status=last.status)
+    if last.status is not None:
+        return Text("Last delivery %(when)s failed, answered %(status)s", when=when, status=last.status)
+    return Text("Last delivery %(when)s failed, no answer", when=when)

@@ -1,0 +1,27 @@
+// The progress of an import: asks for the page again until the import has finished. Without this script the page reloads.
+
+const PAUSE = 1000;
+
+const look = async () => {
+  const shown = document.querySelector("[data-progress]");
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.querySelector("[data-progress]");
+    if (!fresh && answer.status < 500) {
+      location.reload();
+      return;
+    }
+    if (fresh) {
+      shown.querySelector("progress").value = fresh.querySelector("progress").value;
+      for (const name of ["[role=status]", ".counts"]) {
+        shown.querySelector(name).replaceChildren(...fresh.querySelector(name).childNodes);
+      }
+    }
+  } catch {
+    // The server can't be reached at the moment; the next look may succeed.
+  }
+  setTimeout(look, PAUSE);
+};
+
+setTimeout(look, PAUSE);

@@ -1,0 +1,117 @@
+"""The SQL of the delivery log: endpoints with their latest try, and tries by what a reader looks for."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from openslot.core.db import Db, Row
+from openslot.webhooks.events import WebhookTested
+from openslot.webhooks.models import (
+    Attempt,
+    DeliveryFilter,
+    DeliveryState,
+    EndpointOverview,
+    EndpointRef,
+    KeptBody,
+    LastTest,
+    LoggedDelivery,
+)
+from openslot.webhooks.store import COLUMNS, to_endpoint
+
+LATEST = """
+left join lateral (
+    select d.* from webhook_deliveries d where d.endpoint_id = e.id {0} order by d.at desc, d.id desc limit 1
+) {1} on true"""
+ATTEMPT_NAMES = Attempt.__struct_fields__
+
+
+def _columns(alias: str, prefix: str) -> str:
+    return ", ".join(f"{alias}.{name} as {prefix}{name}" for name in ATTEMPT_NAMES)
+
+
+OVERVIEW = f"""
+select {COLUMNS}, {_columns("l", "last_")}
+from webhook_endpoints e {LATEST.format("", "l")}
+where e.owner_id = $1 order by e.created_at, e.id"""
+ONE = f"""
+select {COLUMNS}, {_columns("l", "last_")}, {_columns("t", "test_try_")},
+    v.at as tested_at, f.state as test_state, f.next_try_at as test_next_try_at
+from webhook_endpoints e {LATEST.format("", "l")}
+left join lateral (
+    select v.id, v.at from events v
+    where v.subject_id = e.id and v.type = '{WebhookTested.type}' and v.tenant_id = e.owner_id
+    order by v.no desc limit 1) v on true
+{LATEST.format("and d.event_id = v.id", "t")}
+left join lateral (
+    select f.state, f.next_try_at from effects f
+    where f.event_id = v.id and f.target = e.id::text order by f.no desc limit 1) f on true
+where e.id = $1 and e.owner_id = $2"""
+# Only the latest try of an effect tells when the next one is due.
+DELIVERY = """
+select d.*, v.type as event_type, v.at as event_at,
+    case when f.state in ('queued', 'running') and f.attempts = d.attempt and d.error is not null
+        then f.next_try_at end as next_try_at
+from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
+join events v on v.id = d.event_id left join effects f on f.id = d.effect_id
+where d.endpoint_id = $1 and e.owner_id = $2"""
+FOUND = f"""
+{DELIVERY} and ($3::text is null or v.type = $3) and ($4::boolean is null or (d.error is null) = $4)
+  and ($5::timestamptz is null or d.at >= $5) and ($6::timestamptz is null or d.at < $6)
+order by d.at desc, d.id desc limit $7 offset $8"""
+WITH_BODY = f"""
+select s.*, m.sealed, m.body from ({DELIVERY} and d.id = $3) s
+left join webhook_messages m on m.event_id = s.event_id"""
+
+
+async def list_overview(db: Db, owner_id: UUID) -> list[EndpointOverview]:
+    """List an owner's endpoints, oldest first, each with its latest try."""
+    rows = await db.fetch(OVERVIEW, owner_id)
+    return [EndpointOverview(endpoint=to_endpoint(row), last=_find_attempt(row, "last_")) for row in rows]
+
+
+async def find_overview(db: Db, endpoint_id: UUID, owner_id: UUID) -> EndpointOverview | None:
+    """Look an endpoint up with its latest try and its latest test."""
+    row = await db.fetchrow(ONE, endpoint_id, owner_id)
+    if row is None:
+        return None
+    return EndpointOverview(endpoint=to_endpoint(row), last=_find_attempt(row, "last_"), test=_find_test(row))
+
+
+async def list_deliveries(
+    db: Db, ref: EndpointRef, wanted: DeliveryFilter, *, limit: int, offset: int
+) -> list[LoggedDelivery]:
+    """List the tries at an endpoint that are wanted, newest first."""
+    span = wanted.span
+    given = (wanted.event_type, wanted.is_delivered, span.starts_at, span.ends_before)
+    return [_to_delivery(row) for row in await db.fetch(FOUND, ref.id, ref.owner_id, *given, limit, offset)]
+
+
+async def find_delivery(db: Db, ref: EndpointRef, delivery_id: UUID) -> tuple[LoggedDelivery, KeptBody] | None:
+    """Look a try up with the stored body of its event."""
+    row = await db.fetchrow(WITH_BODY, ref.id, ref.owner_id, delivery_id)
+    return (_to_delivery(row), KeptBody(row["sealed"], row["body"])) if row else None
+
+
+def _to_delivery(row: Row) -> LoggedDelivery:
+    attempt = _find_attempt(row, "")
+    assert attempt is not None  # noqa: S101 - every row of the log is a try
+    next_try_at: datetime | None = row["next_try_at"]
+    return LoggedDelivery(
+        attempt=attempt, event_type=row["event_type"], event_at=row["event_at"], next_try_at=next_try_at
+    )
+
+
+def _find_attempt(row: Row, prefix: str) -> Attempt | None:
+    if row[f"{prefix}id"] is None:
+        return None
+    fields = {name: row[f"{prefix}{name}"] for name in ATTEMPT_NAMES}
+    return Attempt(**{**fields, "request_headers": msgspec.json.decode(fields["request_headers"])})
+
+
+def _find_test(row: Row) -> LastTest | None:
+    if row["tested_at"] is None:
+        return None
+    state = DeliveryState(row["test_state"]) if row["test_state"] else None
+    next_try_at = row["test_next_try_at"] if state in {DeliveryState.QUEUED, DeliveryState.RUNNING} else None
+    return LastTest(at=row["tested_at"], state=state, next_try_at=next_try_at, attempt=_find_attempt(row, "test_try_"))

@@ -1,0 +1,69 @@
+"""Files of contacts for tests, and a way to import them without a worker."""
+
+from typing import Any
+from uuid import UUID
+
+from openslot.accounts.models import User
+from openslot.contacts import imports
+from openslot.contacts.import_models import ContactImport, ExistingContacts
+from openslot.core.actor import Actor, ActorKind
+from openslot.core.queue import Job
+from openslot.core.work import Runtime
+from openslot.jobs.effects import run_effect
+
+UPDATE, SKIP = ExistingContacts.UPDATE, ExistingContacts.SKIP
+
+
+async def upload(runtime: Runtime, owner: User, text: str | bytes) -> ContactImport:
+    """Upload a file as its owner."""
+    body = text.encode() if isinstance(text, str) else text
+    async with runtime.transaction(_actor(owner)) as work:
+        return await imports.upload_import(work, owner, file_name="people.csv", body=body)
+
+
+async def start(runtime: Runtime, owner: User, text: str | bytes, existing: ExistingContacts = UPDATE) -> ContactImport:
+    """Upload a file and accept the guess about its columns."""
+    draft = await upload(runtime, owner, text)
+    async with runtime.transaction(_actor(owner)) as work:
+        return await imports.start_import(work, owner, draft.id, columns=draft.columns, existing=existing)
+
+
+async def bring_in(
+    runtime: Runtime, owner: User, text: str | bytes, existing: ExistingContacts = UPDATE
+) -> ContactImport:
+    """Import a file from its upload to its last line."""
+    started = await start(runtime, owner, text, existing)
+    await run_imports(runtime)
+    return await read_import(runtime, owner, started.id)
+
+
+async def run_imports(runtime: Runtime) -> None:
+    """Run every batch that is planned, 100 at most: none would go on for ever."""
+    for _ in range(100):
+        row = await runtime.pool.fetchrow(
+            "select id, round from effects where reaction = $1 and state = 'queued' limit 1", imports.IMPORT
+        )
+        if row is None:
+            return
+        await run_effect(runtime, Job(effect_id=row["id"], round=row["round"]))
+    raise AssertionError("the import does not come to its end")
+
+
+async def read_import(runtime: Runtime, owner: User, import_id: UUID) -> ContactImport:
+    """Read an import as it is now."""
+    return await imports.get_import(runtime.work(_actor(owner)), owner, import_id)
+
+
+async def read_people(runtime: Runtime, owner: User) -> dict[str, Any]:
+    """Read an owner's contacts by their addresses."""
+    rows = await runtime.pool.fetch("select * from contacts where owner_id = $1 order by email", owner.id)
+    return {row["email"]: dict(row) for row in rows}
+
+
+def counts(found: ContactImport) -> tuple[int, int, int, int]:
+    """Tell how many were added, updated, left unchanged, and refused."""
+    return found.added, found.updated, found.unchanged, found.bad
+
+
+def _actor(owner: User) -> Actor:
+    return Actor(kind=ActorKind.SESSION, user_id=owner.id)

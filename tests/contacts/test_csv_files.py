@@ -1,0 +1,160 @@
+"""Files as programs write them: encodings, delimiters, quotation marks, and what is refused."""
+
+import pytest
+
+from openslot.contacts.csv_cells import read_cell, write_cell
+from openslot.contacts.csv_columns import COLUMN_NAMES, guess_columns
+from openslot.contacts.csv_files import MOST_BYTES, MOST_COLUMNS, MOST_LINES, read_file
+from openslot.contacts.import_models import Field, LineFault
+from openslot.core.errors import Invalid
+from openslot.i18n.languages import LANGUAGES, Locale
+from openslot.i18n.localization import localize
+
+TEXT = "Name,E-mail\nZoë Müller,zoe@mueller.example\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"),
+    [
+        (TEXT.encode(), "utf-8"),
+        (TEXT.encode("utf-8-sig"), "utf-8"),
+        (TEXT.encode("utf-16"), "utf-16"),
+        (TEXT.encode("utf-16-le"), "utf-16"),
+        (TEXT.encode("utf-16-be"), "utf-16"),
+        (TEXT.encode("cp1252"), "windows-1252"),
+    ],
+)
+def test_every_usual_encoding_is_read(body: bytes, encoding: str) -> None:
+    file = read_file(body)
+
+    assert (file.encoding, file.header) == (encoding, ("Name", "E-mail"))
+    assert file.lines[0].cells == ("Zoë Müller", "zoe@mueller.example")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_every_delimiter_and_line_ending_is_read(delimiter: str, ending: str) -> None:
+    rows = [["Name, first", "E-mail", "Notes"], ["Li", "li@x.example", '"a\nb; c"']]
+    file = read_file(ending.join(delimiter.join(row) for row in rows).replace("Name, first", '"Name, first"').encode())
+
+    assert file.delimiter == delimiter
+    assert file.header == ("Name, first", "E-mail", "Notes")
+    assert file.lines[0].cells == ("Li", "li@x.example", "a\nb; c")
+
+
+def test_the_hint_for_excel_is_not_a_line() -> None:
+    file = read_file(b"sep=;\nName;E-mail\nA, B;a@x.example")
+
+    assert (file.delimiter, [(line.number, line.cells) for line in file.lines]) == (";", [(3, ("A, B", "a@x.example"))])
+
+
+def test_a_line_has_the_number_at_which_it_begins() -> None:
+    file = read_file(b'Name,E-mail\n\n"A\nB",a@x.example\n \n,\nC,c@x.example\n')
+
+    assert [(line.number, line.cells[0]) for line in file.lines] == [(3, "A\nB"), (7, "C")]
+
+
+def test_a_file_without_names_of_columns_begins_with_a_person() -> None:
+    file = read_file(b"Ann,ann@x.example\nBob,bob@x.example,+4930123456\n")
+
+    assert file.header == ("", "", "")
+    assert guess_columns(file.header, file.lines[0].cells) == ("", "email", "")
+    assert len(file.lines) == 2
+
+
+def test_lines_that_cannot_be_read_are_kept_with_their_fault() -> None:
+    text = (
+        'Name,E-mail\n"Bo "the man" B",bo@x.example\nCy,cy@x.example,1,2\nDi,di@x.example,,\n"Ed,ed@x.example\nFy,fy@'
+    )
+    file = read_file(text.encode())
+
+    assert [(line.number, line.fault) for line in file.lines] == [
+        (2, LineFault.UNREADABLE),
+        (3, LineFault.COLUMNS),
+        (4, None),
+        (5, LineFault.UNREADABLE),
+    ]
+    assert file.lines[0].cells == ('"Bo "the man" B",bo@x.example',)
+    assert file.lines[2].cells == ("Di", "di@x.example")
+    assert file.lines[3].cells == ('"Ed,ed@x.example\nFy,fy@',)
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        (b"", "must not be empty"),
+        (b" \r\n\n ", "must not be empty"),
+        (b"\xef\xbb\xbf", "must not be empty"),
+        (b"Name,E-mail\n", "has no lines below the names of its columns"),
+        (b"PK\x03\x04rest", "is a workbook. Save it as CSV in your spreadsheet program, and choose that file"),
+        (b"\xd0\xcf\x11\xe0rest", "is a workbook. Save it as CSV in your spreadsheet program, and choose that file"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\x00\x00", "is not a CSV file"),
+        (b"a" * 2000 + b"\x00", "is not a CSV file"),
+        (b"\x81\x8d\x8f", "is not a CSV file"),
+        (b"\xff\xfea", "is not a CSV file"),
+        (b"a," * MOST_COLUMNS + b"b\nx", f"must have at most {MOST_COLUMNS} columns"),
+        (b"a@b,c\n" + b"a@b," * (MOST_COLUMNS + 1), f"must have at most {MOST_COLUMNS} columns"),
+        (b"n\n" + b"x\n" * (MOST_LINES + 1), "must have at most 20,000 lines. Split it into several files"),
+        (b"x@y\n" * (MOST_LINES + 1), "must have at most 20,000 lines. Split it into several files"),
+        (b"a" * (MOST_BYTES + 1), "must not be larger than 5 MB"),
+    ],
+)
+def test_what_is_no_file_of_contacts_is_refused_with_a_reason(body: bytes, fault: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        read_file(body)
+
+    assert refusal.value.details == {"file": fault}
+
+
+def test_as_many_lines_as_are_allowed_are_read() -> None:
+    assert len(read_file(b"n\n" + b"x\n" * MOST_LINES).lines) == MOST_LINES
+    assert len(read_file(b"x@y\n" * MOST_LINES).lines) == MOST_LINES
+
+
+def test_a_hostile_file_costs_no_more_than_its_size() -> None:
+    with pytest.raises(Invalid):
+        read_file(b"\n" * MOST_BYTES)
+    assert read_file(b"a\n" + b"," * (MOST_BYTES - 10) + b"x").lines[0].fault is LineFault.COLUMNS
+    assert read_file(b'a\n"' + b"\n" * (MOST_BYTES - 10)).lines[0].fault is LineFault.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("Name,E-mail,Phone,Notes", "name,email,phone,notes"),
+        ("First Name,Last Name,E-mail 1 - Value,Phone 1 - Value", "first_name,last_name,email,phone"),
+        ("Vorname,Nachname,E-Mail-Adresse,Telefonnummer,Firma", "first_name,last_name,email,phone,company"),
+        ("Prénom,Nom,Adresse e-mail,Téléphone,Société", "first_name,last_name,email,phone,company"),
+        ("Nom,Courriel", "name,email"),
+        ("Nombre,Correo electrónico,Teléfono,Etiquetas", "name,email,phone,tags"),
+        ("Nombre,Apellidos,Correo", "first_name,last_name,email"),
+        ("Nome completo,E-mail,Telefone,Observações", "name,email,phone,notes"),
+        ("氏名,メールアドレス,電話番号,備考", "name,email,phone,notes"),
+        ("الاسم,البريد الإلكتروني,رقم الهاتف,ملاحظات", "name,email,phone,notes"),
+        ("Name,Vorname,E-Mail", "last_name,first_name,email"),
+        ("Name,Given Name,Family Name,E-mail", "name,,,email"),
+        ("Nachname,Mail", "name,email"),
+        ("NAME,EMAIL_ADDRESS,Name,Birthday", "name,email,,"),
+    ],
+)
+def test_columns_are_guessed_in_seven_languages(header: str, columns: str) -> None:
+    assert guess_columns(tuple(header.split(",")), ()) == tuple(columns.split(","))
+
+
+@pytest.mark.parametrize("language", LANGUAGES.values(), ids=LANGUAGES)
+def test_the_names_in_our_own_files_are_always_known(language: object) -> None:
+    fields = [Field.NAME, Field.EMAIL, Field.PHONE, Field.COMPANY, Field.NOTES, Field.TAGS]
+    locale = Locale(language=language, formats="en")  # type: ignore[arg-type]
+
+    assert guess_columns(tuple(str(localize(COLUMN_NAMES[each], locale)) for each in fields), ()) == tuple(fields)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+4930", "-x", "@x", "\tx", "'=x", "''+x", " =x", "' @x", "\uff1dx"])
+def test_what_a_spreadsheet_takes_for_a_formula_is_marked_and_read_back(text: str) -> None:
+    assert write_cell(text) == f"'{text}"
+    assert read_cell(write_cell(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "Ann", "'Ann'", "O'Neil", "a=b", "'", "1+1"])
+def test_other_cells_stay_as_they_are(text: str) -> None:
+    assert write_cell(text) == read_cell(text) == text

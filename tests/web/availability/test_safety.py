@@ -1,0 +1,141 @@
+"""No page about availability shows another host's data, takes another site's form, or turns text into markup."""
+
+from itertools import product
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.routing import find_declaration
+from openslot.schedules import changes
+from openslot.schedules import operations as schedules
+from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
+from openslot.web.dashboard.availability.routes import AVAILABILITY
+from openslot.web.dashboard.onboarding.routes import ONBOARDING
+from tests.web.availability.conftest import read_schedule
+from tests.web.dashboard.conftest import TEN, Book
+from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
+from tests.web.test_same_origin import FOREIGN
+
+DAY = "2026-03-20"
+
+
+def paths(method: str, *, schedule: object = NOBODY, away: object = NOBODY) -> list[str]:
+    found = []
+    for handler in (*AVAILABILITY, *ONBOARDING):
+        declaration = find_declaration(handler)
+        assert declaration is not None
+        if declaration.method == method:
+            path = declaration.path.replace("{schedule_id}", str(schedule)).replace("{away_id}", str(away))
+            found.append(path.replace("{day}", DAY))
+    return found
+
+
+async def fill(runtime: Runtime, user: User) -> tuple[Schedule, str]:
+    """Give a host all that the pages show."""
+    schedule = await read_schedule(runtime, user)
+    on = TEN.replace(day=20).date()
+    async with runtime.transaction(OPERATOR) as work:
+        hours = (TimeRange(600, 700),)
+        await changes.add_overrides(work, user, schedule.id, first=on, last=on, hours=hours)
+        away = await schedules.add_out_of_office(work, user, OutOfOffice(TEN, TEN.replace(day=18), "Sailing"))
+    return schedule, str(away)
+
+
+def test_every_form_is_known_here() -> None:
+    assert (len(paths("GET")), len(paths("POST"))) == (14, 17)
+
+
+async def test_a_form_of_another_site_is_refused_and_changes_nothing(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    schedule, away = await fill(runtime, user)
+    before = await read_schedule(runtime, user)
+    sent = {"name": "Eve", "timezone": "UTC", "first": "2026-05-01", "kind": "closed", "act": "save"}
+    for path, headers in product(paths("POST", schedule=schedule.id, away=away), FOREIGN):
+        answer = await member.post(path, data=sent, headers=headers)
+
+        assert answer.status_code == 403, (path, headers)
+        assert "sent from another site" in answer.text
+    assert await read_schedule(runtime, user) == before
+    assert await runtime.pool.fetchval("select count(*) from out_of_office") == 1
+    assert await runtime.pool.fetchval("select welcome_step from users where id = $1", user.id) == 1
+
+
+async def test_without_a_session_every_page_asks_to_sign_in(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    schedule, away = await fill(runtime, user)
+    for path in paths("GET", schedule=schedule.id, away=away):
+        assert (await client.get(path)).headers["location"].startswith("/login"), path
+    for path in paths("POST", schedule=schedule.id, away=away):
+        assert (await client.post(path, data={"name": "Eve"})).headers["location"].startswith("/login"), path
+
+
+async def test_what_is_another_hosts_is_the_same_404_as_nothing(
+    member: httpx2.AsyncClient, runtime: Runtime, stranger: User
+) -> None:
+    schedule, away = await fill(runtime, stranger)
+    before = await read_schedule(runtime, stranger)
+    sent = {"name": "Eve", "timezone": "UTC", "first": "2026-05-01", "kind": "closed", "act": "save"}
+    seen = 0
+    for method in ("GET", "POST"):
+        known, unknown = paths(method, schedule=schedule.id, away=away), paths(method)
+        for path, nothing in zip(known, unknown, strict=True):
+            if path == nothing:
+                continue
+            answer = await member.request(method, path, data=sent if method == "POST" else None)
+            other = await member.request(method, nothing, data=sent if method == "POST" else None)
+            seen += 1
+
+            assert answer.status_code == 404, path
+            assert answer.text == other.text
+    assert seen == 16
+    assert await read_schedule(runtime, stranger) == before
+    assert await runtime.pool.fetchval("select count(*) from out_of_office") == 1
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_stored_text_and_typed_text_stay_text(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, book: Book, text: str
+) -> None:
+    await book()
+    schedule, away = await fill(runtime, user)
+    await runtime.pool.execute("update schedules set name = $1", text)
+    await runtime.pool.execute("update event_types set name = $1", text)
+    await runtime.pool.execute("update out_of_office set reason = $1", text)
+    await runtime.pool.execute(
+        """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at)
+        values (gen_random_uuid(), $1, 'caldav', '', $2, '', $3, $3)""",
+        user.id,
+        text,
+        TEN,
+    )
+    pages = [await member.get(path) for path in paths("GET", schedule=schedule.id, away=away)]
+    pages.append(await member.get("/availability/why?day=2026-03-17&time=11:00"))
+    pages.append(await member.get("/availability/why", params={"type": text, "day": text, "time": text}))
+    typed = {
+        **dict.fromkeys(("name", "timezone", "first", "last", "first_time", "last_time", "reason", "act"), text),
+        **dict.fromkeys(("country", "region", "version", "address", "username", "password"), text),
+        **dict.fromkeys(("d0.0.start", "d0.0.end", "d.0.start", "d.0.end", "works.0"), text),
+    }
+    for sent in (typed, {**typed, "act": "save"}):
+        harmless = [path for path in paths("POST", schedule=schedule.id) if not path.endswith(("delete", "remove"))]
+        pages += [await member.post(path, data=sent) for path in harmless if not path.endswith("calendar")]
+    seen = 0
+    for page in pages:
+        if page.status_code == 303:
+            continue
+        markup = _Markup()
+        markup.feed(page.text)
+        seen += "xss-probe" in page.text
+
+        assert page.status_code < 500, page.url
+        assert "xss-probe" not in markup.tags, page.url
+        assert not any(name.startswith("on") for name in markup.attributes), page.url
+        assert all(source.startswith("/static/") for source in markup.scripts), page.url
+        assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
+        assert "1337" not in page.text
+    assert seen > 15

@@ -1,0 +1,130 @@
+"""Contacts, imports, conversations and calls in a real browser: by hand, on a phone, without scripts, and for axe."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, Literal
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, FilePayload, Page, expect
+
+from openslot.accounts.models import User
+from openslot.conversations.models import MessageDirection, MessageStatus
+from openslot.core.work import Runtime
+from tests.bookings.conftest import MONDAY
+from tests.contacts.importing import bring_in, run_imports, start, upload
+from tests.web.contacts.conftest import PHONE, Add, Ring, Say
+from tests.web.dashboard.conftest import Book
+from tests.web.dashboard.test_browser import open_page
+from tests.web.test_accessibility import AXE, OVERFLOW, TOO_SMALL, WIDE
+from tests.web.test_accessibility import PHONE as SMALL
+
+FILE = "Vorname;Nachname;E-Mail;Telefon\nZoë;Müller;zoe@mueller.example;\nNo;Body;nobody;\n"
+LONG = "With-A-Very-Long-Name-That-Does-Not-Break-Anywhere-At-All-On-A-Phone"
+
+
+@pytest.fixture
+async def busy(runtime: Runtime, user: User, add: Add, say: Say, ring: Ring, book: Book) -> list[str]:
+    """Give a host all that these pages show, and return their addresses."""
+    contact = await add(
+        f"Hana {LONG}", "hana@kim.example", phone=PHONE, company=LONG, notes=f"One\n{LONG}", tags=(LONG[:50],)
+    )
+    await book(email="hana@kim.example")
+    await say(f"Where do I park? {LONG}")
+    thread = await say("Lost", direction=MessageDirection.OUTBOUND, status=MessageStatus.FAILED)
+    call = await ring(agent_name=LONG, at=MONDAY - timedelta(days=40))
+    done, draft = await bring_in(runtime, user, FILE + f"{LONG};x;{LONG};\n"), await upload(runtime, user, FILE)
+    running = await start(runtime, user, f"Name,E-mail\n{LONG},a@x.example\n".encode("cp1252"))
+    return [
+        "/contacts",
+        "/contacts?q=nobody",
+        "/contacts/new",
+        f"/contacts/{contact.id}",
+        f"/contacts/{contact.id}/edit",
+        f"/contacts/{contact.id}/delete",
+        "/contacts/import",
+        f"/contacts/imports/{draft.id}",
+        f"/contacts/imports/{running.id}",
+        f"/contacts/imports/{running.id}/delete",
+        f"/contacts/imports/{done.id}",
+        "/conversations",
+        "/conversations?from=x&to=y",
+        f"/conversations/{thread.conversation_id}",
+        "/calls",
+        "/calls?q=nobody",
+        f"/calls/{call.id}",
+    ]
+
+
+async def visit(page: Page, busy: list[str]) -> AsyncIterator[str]:
+    """Go through all pages."""
+    for path in busy:
+        await page.goto(path)
+        for summary in await page.locator("details.curl > summary").all():
+            await summary.click()
+        yield path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_on_any_page(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    busy: list[str],
+    scheme: Literal["light", "dark"],
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
+    async for name in visit(page, busy):
+        found = await Axe().run(page, options=AXE)
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+
+
+async def test_every_page_fits_a_phone_and_a_finger_in_both_directions(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: list[str]
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user, viewport=SMALL)
+    async for name in visit(page, busy):
+        for direction in ("ltr", "rtl"):
+            await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+            assert await page.evaluate(OVERFLOW) <= 0, name
+            assert await page.evaluate(TOO_SMALL) == [], name
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_imports_a_file_and_looks_after_a_contact(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
+) -> None:
+    options: dict[str, Any] = {"java_script_enabled": scripts}
+    page, faults = await open_page(browser, client, runtime, user, **options)
+    await page.goto("/contacts")
+    await page.get_by_role("link", name="Import", exact=True).click()
+    file: FilePayload = {"name": "people.csv", "mimeType": "text/csv", "buffer": FILE.encode("cp1252")}
+    await page.get_by_label("CSV file").set_input_files(file)
+    await page.get_by_role("button", name="Upload").click()
+    await expect(page.get_by_text("it was read as Windows-1252")).to_be_visible()
+    await expect(page.get_by_label("Vorname")).to_have_value("first_name")
+    await page.get_by_label("Telefon").select_option("notes")
+    await page.get_by_role("button", name="Start the import").click()
+    await expect(page.get_by_role("heading", name="Import is running")).to_be_visible()
+    await run_imports(runtime)
+    # Nobody reloads the page: it does so itself.
+    await expect(page.get_by_role("heading", name="Import finished")).to_be_visible(timeout=20_000)
+    await expect(page.get_by_role("row", name="nobody")).to_contain_text("is not a valid e-mail address")
+    await page.get_by_role("link", name="Show contacts").click()
+    await page.get_by_role("link", name="Zoë Müller").click()
+    await page.get_by_role("link", name="Edit").click()
+    await page.get_by_label("Company (optional)").fill("Müller & Co")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status")).to_contain_text("The contact was changed.")
+    await expect(page.get_by_text("Müller & Co")).to_be_visible()
+    await page.get_by_role("link", name="Book a meeting").click()
+    await expect(page.get_by_label("E-mail address of the invitee")).to_have_value("zoe@mueller.example")
+    await page.go_back()
+    await page.get_by_role("link", name="Delete…").click()
+    await page.get_by_role("button", name="Delete this contact").click()
+    await expect(page.get_by_role("status")).to_contain_text("The contact was deleted.")
+    await expect(page.get_by_text("You have no contacts yet.")).to_be_visible()
+    assert faults == []

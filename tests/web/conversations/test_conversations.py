@@ -1,0 +1,185 @@
+"""Conversations: the list, one thread, and the reply where a channel is connected."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from datetime import timedelta
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.conversations.models import Channel, MessageDirection, MessageStatus
+from openslot.conversations.ports import Messenger
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.runtime import open_runtime
+from tests.bookings.conftest import MONDAY, MovingClock
+from tests.live import connect, serving
+from tests.web.contacts.conftest import PHONE, Add, Say
+from tests.web.dashboard.conftest import open_session
+
+OTHER = "+493087654321"
+
+
+async def test_threads_are_listed_by_their_newest_message(member: httpx2.AsyncClient, add: Add, say: Say) -> None:
+    await add(phone=PHONE)
+    await say("The first", at=MONDAY - timedelta(days=3))
+    await say("See you <then>", direction=MessageDirection.OUTBOUND, at=MONDAY - timedelta(hours=1))
+    await say("By another way", channel=Channel.WHATSAPP, at=MONDAY - timedelta(days=1))
+    await say("", phone=OTHER, at=MONDAY - timedelta(days=2))
+    text = (await member.get("/conversations")).text
+
+    assert "The first" not in text
+    assert text.index("See you &lt;then&gt;") < text.index("By another way") < text.index("A message without text")
+    assert "You: <bdi>See you" in text
+    assert text.count("<bdi>Noor Haddad</bdi>") == 2
+    assert f"<bdi>{OTHER}</bdi>" in text
+    assert "Today, 07:00" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"q": "noor"}, {"mine", "wa"}),
+        ({"q": "HADDAD.ex"}, {"mine", "wa"}),
+        ({"q": "3087 654"}, {"other"}),
+        ({"q": "+49 30 1234"}, {"mine", "wa"}),
+        ({"q": "nobody"}, set()),
+        ({"q": "none"}, set()),
+        ({"q": "+"}, set()),
+        ({"channel": "whatsapp"}, {"wa"}),
+        ({"channel": "nonsense"}, {"mine", "wa", "other"}),
+        ({"from": "2026-03-15"}, {"mine"}),
+        ({"to": "2026-03-14"}, {"other", "wa"}),
+    ],
+)
+async def test_filters_narrow_the_list(
+    member: httpx2.AsyncClient, add: Add, say: Say, query: dict[str, str], found: set[str]
+) -> None:
+    await add(phone=PHONE)
+    await say("content-mine", at=MONDAY)
+    await say("content-wa", channel=Channel.WHATSAPP, at=MONDAY - timedelta(days=2))
+    await say("content-other", phone=OTHER, at=MONDAY - timedelta(days=3))
+    text = (await member.get("/conversations", params=query)).text
+
+    assert {name for name in ("mine", "wa", "other") if f"content-{name}" in text} == found
+    assert ("No conversation matches this filter." in text) == (not found)
+
+
+async def test_what_is_wrong_with_a_filter_stands_at_its_field(member: httpx2.AsyncClient) -> None:
+    wrong = await member.get("/conversations?from=yesterday&to=2026-13-01&q=%00")
+    swapped = await member.get("/conversations?from=2026-03-20&to=2026-03-01")
+
+    assert wrong.status_code == swapped.status_code == 400
+    assert wrong.text.count("Must be a date, such as 2026-03-16") == 2
+    assert "Has characters that are not allowed" in wrong.text
+    assert "Must not be before the first day" in swapped.text
+
+
+async def test_without_conversations_the_list_says_what_will_appear(member: httpx2.AsyncClient) -> None:
+    assert "There are no conversations yet. SMS and WhatsApp messages" in (await member.get("/conversations")).text
+
+
+async def test_a_thread_shows_its_messages_in_order_and_older_ones_on_other_pages(
+    member: httpx2.AsyncClient, add: Add, say: Say
+) -> None:
+    contact = await add(phone=PHONE)
+    for n in range(60):
+        message = await say(f"number {n}.", at=MONDAY + timedelta(minutes=n))
+    failed = await say(
+        "Lost", at=MONDAY + timedelta(hours=2), direction=MessageDirection.OUTBOUND, status=MessageStatus.FAILED
+    )
+    path = f"/conversations/{message.conversation_id}"
+    first, second = (await member.get(path)).text, (await member.get(f"{path}?page=2")).text
+
+    assert failed.conversation_id == message.conversation_id
+    assert ["number 10." in first, "number 11." in first] == [False, True]
+    assert first.index("number 58.") < first.index("number 59.") < first.index("Lost")
+    assert "not delivered" in first
+    assert ["number 10." in second, "number 11." in second] == [True, False]
+    assert (f'href="{path}?page=2"' in first, f'href="{path}?page=1"' in second) == (True, True)
+    assert f'href="/contacts/{contact.id}"' in first
+    assert "61 messages" in first
+
+
+async def test_without_a_connected_channel_there_is_no_reply(
+    member: httpx2.AsyncClient, runtime: Runtime, say: Say
+) -> None:
+    path = f"/conversations/{(await say()).conversation_id}"
+    page = (await member.get(path)).text
+    forced = await member.post(f"{path}/reply", data={"content": "Hello"})
+
+    assert "<textarea" not in page
+    assert "You can reply here once SMS is connected" in page
+    assert forced.status_code == 400
+    assert "You have not connected this channel, so the message was not sent" in forced.text
+    assert await runtime.pool.fetchval("select count(*) from messages") == 1
+
+
+class Phone:
+    """Sends nothing, and remembers what it was asked to send."""
+
+    def __init__(self, *channels: Channel) -> None:
+        self.channels = frozenset(channels)
+        self.sent: list[tuple[UUID, Channel, str, str]] = []
+
+    async def list_channels(self, owner_id: UUID) -> frozenset[Channel]:
+        """List the channels."""
+        return self.channels
+
+    async def send(self, owner_id: UUID, *, channel: Channel, phone: str, content: str) -> str:
+        """Remember the message."""
+        self.sent.append((owner_id, channel, phone, content))
+        return f"id-{len(self.sent)}"
+
+
+@asynccontextmanager
+async def with_phone(
+    settings: Settings, clock: MovingClock, user: User, phone: Phone
+) -> AsyncIterator[httpx2.AsyncClient]:
+    async with open_runtime(settings, clock=clock, fakes={Messenger: phone}) as opened:
+        app = create_app(settings)
+        app._open_runtime = lambda: nullcontext(opened)
+        session = await open_session(opened, user)
+        async with serving(app) as url, connect(url, headers=session) as client:
+            yield client
+
+
+async def test_a_reply_is_sent_and_kept_where_the_channel_is_connected(
+    settings: Settings, clock: MovingClock, user: User, runtime: Runtime, say: Say
+) -> None:
+    thread = (await say()).conversation_id
+    elsewhere = (await say(channel=Channel.WHATSAPP)).conversation_id
+    phone = Phone(Channel.SMS)
+    async with with_phone(settings, clock, user, phone) as client:
+        assert "<textarea" in (await client.get(f"/conversations/{thread}")).text
+        assert "<textarea" not in (await client.get(f"/conversations/{elsewhere}")).text
+        refused = [
+            await client.post(f"/conversations/{thread}/reply", data={"content": content})
+            for content in ("", "  ", "x" * 5001)
+        ]
+        other = await client.post(f"/conversations/{elsewhere}/reply", data={"content": "Hello"})
+        sent = await client.post(f"/conversations/{thread}/reply", data={"content": "Behind the\r\ngreen gate <b>"})
+        page = (await client.get(sent.headers["location"])).text
+
+    assert [answer.status_code for answer in (*refused, other)] == [400, 400, 400, 400]
+    assert ["Must not be empty" in refused[0].text, "5000 characters" in refused[2].text] == [True, True]
+    assert phone.sent == [(user.id, Channel.SMS, PHONE, "Behind the\ngreen gate <b>")]
+    assert "The message was sent." in page
+    assert "green gate &lt;b&gt;" in page
+    row = await runtime.pool.fetchrow("select direction, status, vendor_id from messages where vendor_id is not null")
+    assert row is not None
+    assert tuple(row.values()) == ("outbound", "sent", "id-1")
+
+
+async def test_nobody_replies_in_anothers_thread(
+    settings: Settings, clock: MovingClock, user: User, stranger: User, say: Say
+) -> None:
+    theirs = (await say(owner=stranger)).conversation_id
+    phone = Phone(Channel.SMS)
+    async with with_phone(settings, clock, user, phone) as client:
+        answer = await client.post(f"/conversations/{theirs}/reply", data={"content": "Hello"})
+
+    assert (answer.status_code, phone.sent) == (404, [])

@@ -1,0 +1,93 @@
+"""The host of the dashboard's tests, with ways to read and send the form of an event type."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from tests.bookings.conftest import offer
+from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
+
+__all__ = ["book", "client", "clock", "member", "offer", "runtime", "settings", "stranger", "user"]
+
+
+@pytest.fixture
+async def intro(runtime: Runtime, user: User) -> EventType:
+    """The event type that every new host has."""
+    found, _ = await event_types.list_event_types(runtime.work(OPERATOR), user)
+    return found[0]
+
+
+class _Fields(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.values: dict[str, str] = {}
+        self.in_form = False
+        self.choice = self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        name = given.get("name", "")
+        if tag == "form":
+            self.in_form = given.get("id") == "offer"
+        elif not self.in_form:
+            return
+        elif tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
+            self.values[name] = given.get("value", "")
+        elif tag == "textarea":
+            self.text, self.values[name] = name, ""
+        elif tag == "select":
+            self.choice, self.values[name] = name, ""
+        elif tag == "option" and ("selected" in given or not self.values[self.choice]):
+            self.values[self.choice] = given["value"]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.in_form = self.in_form and tag != "form"
+        self.text = "" if tag == "textarea" else self.text
+
+    def handle_data(self, data: str) -> None:
+        if self.text:
+            self.values[self.text] += data if self.values[self.text] else data.removeprefix("\n")
+
+
+def read_fields(page: str) -> dict[str, str]:
+    """Read what the form of a page would send, as a browser does."""
+    fields = _Fields()
+    fields.feed(page)
+    return {name: value for name, value in fields.values.items() if name and name != "csrf"}
+
+
+def read_faults(page: str) -> dict[str, str]:
+    """Read the faults that a page shows, by field."""
+    return dict(re.findall(r'<p class="fault" id="fault-([^"]+)">([^<]*)</p>', page))
+
+
+async def save(member: httpx2.AsyncClient, event_type: EventType, **changes: str) -> httpx2.Response:
+    """Open the form, change some fields and send it."""
+    fields = read_fields((await member.get(f"/event-types/{event_type.id}")).text)
+    return await member.post(f"/event-types/{event_type.id}", data=fields | changes)
+
+
+async def load(runtime: Runtime, owner: User, event_type: EventType) -> EventType:
+    """Read an event type as it is saved."""
+    return await event_types.get_event_type(runtime.work(OPERATOR), owner, event_type.id)
+
+
+async def list_names(runtime: Runtime, owner: User) -> list[str]:
+    """List a host's event types in their order."""
+    found, _ = await event_types.list_event_types(runtime.work(OPERATOR), owner)
+    return [each.name for each in found]
+
+
+async def change(runtime: Runtime, event_type: EventType, **changes: Any) -> EventType:
+    """Change an event type as another tab would."""
+    async with runtime.transaction(OPERATOR) as work:
+        return await event_types.change_event_type(work, replace(event_type, **changes))

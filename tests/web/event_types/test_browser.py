@@ -1,0 +1,231 @@
+"""Pages of event types in a real browser: by hand, by key, on a phone, without scripts, and for axe."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
+from tests.web.dashboard.conftest import Book
+from tests.web.dashboard.test_browser import open_page
+from tests.web.event_types.conftest import change, list_names, load, offer
+from tests.web.test_accessibility import OVERFLOW, PHONE, SCHEMES, TOO_SMALL, WIDE
+
+UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+
+
+@pytest.fixture
+async def rich(runtime: Runtime, user: User, book: Book) -> EventType:
+    """Give a host all that pages show."""
+    await book()
+    await offer(runtime, user, "old-talk", active=False)
+    await offer(runtime, user, "hidden", is_private=True)
+    return await offer(
+        runtime,
+        user,
+        "a-workshop-with-a-rather-long-name-for-a-phone",
+        description="Bring a question.",
+        seats=8,
+        location=Location(LocationKind.IN_PERSON, "Room 2"),
+        questions=(
+            Question("topic", "What would you like to talk about?", QuestionKind.LONG_TEXT, required=True),
+            Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M")),
+        ),
+    )
+
+
+async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[str]:
+    """Go through every page and every state of it that looks different."""
+    path = f"/event-types/{rich.id}"
+    for each in (
+        "/event-types",
+        f"/event-types?done=archived&id={rich.id}",
+        "/event-types?view=archived",
+        "/event-types/new",
+        "/event-types/new?start=phone",
+        path,
+        f"{path}/embed",
+        f"{path}/embed/try?mode=popup",
+        f"{path}/private",
+        f"{path}/delete",
+    ):
+        await page.goto(each)
+        await page.evaluate(UNFOLD)
+        yield each
+    await page.goto(path)
+    await page.evaluate("document.getElementById('offer').noValidate = true")
+    await page.fill("#duration", "0")
+    await page.fill("#slug", "No Slug")
+    await page.click(".save-bar .button-main")
+    await page.wait_for_selector(".fault")
+    yield "faults"
+    await page.goto(path)
+    await change(runtime, rich, name="Changed elsewhere")
+    await page.fill("#name", "Changed here")
+    await page.click(".save-bar .button-main")
+    await page.wait_for_selector("[role=alert]")
+    yield "changed elsewhere"
+    await page.click("[data-opens]")
+    await expect(page.locator("#embed")).to_be_visible()
+    yield "embed dialog"
+
+
+async def test_axe_finds_no_fault_on_any_page(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE, reduced_motion="reduce")
+    async for name in visit(page, runtime, rich):
+        for scheme, options in SCHEMES.items():
+            await page.emulate_media(color_scheme=scheme)
+            found = await Axe().run(page, options=options)
+            assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
+    # The browser reports the answers that show faults, as it should.
+    assert [fault for fault in faults if "400 (Bad" not in fault and "409 (Conflict" not in fault] == []
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+async def test_every_page_fits_a_phone_and_a_finger(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType, direction: str
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
+    async for name in visit(page, runtime, rich):
+        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+        assert await page.evaluate(OVERFLOW) <= 0, name
+        assert await page.evaluate(TOO_SMALL) == [], name
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_makes_moves_and_archives_an_event_type(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, *, scripts: bool
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts, viewport=WIDE)
+    inside = page.frame_locator("iframe[name=preview]")
+    await page.goto("/event-types")
+    await page.get_by_role("link", name="New event type").first.click()
+    await page.get_by_role("link", name="Group").click()
+    await page.get_by_label("Name", exact=True).fill("Pottery class")
+    await page.get_by_label("Duration in minutes").fill("90")
+    await page.locator("#questions > summary").click()
+    await page.get_by_role("button", name="Add a question").click()
+    await page.get_by_label("What you ask").fill("Have you done this before?")
+    await page.get_by_label("Type of the answer").select_option("choice")
+    await page.get_by_label("Options, one on each line").fill("Never\nOften")
+    if not scripts:
+        await page.get_by_role("button", name="Show the preview").click()
+    await expect(inside.get_by_role("heading", name="Pottery class")).to_be_visible()
+    await expect(inside.get_by_text("Have you done this before?")).to_be_visible()
+    assert await list_names(runtime, user) == ["30 minute meeting"]
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("status").filter(has_text="was created")).to_be_visible()
+    await expect(page.get_by_label("Link", exact=True)).to_have_value("pottery-class")
+
+    await page.get_by_role("navigation", name="Main").get_by_role("link", name="Event types").click()
+    await page.get_by_role("button", name="Move Pottery class up").click()
+    await expect(page.locator(".offers-list h2").first).to_contain_text("Pottery class")
+    await expect(page.get_by_role("button", name="Move Pottery class down")).to_be_focused()
+    await page.get_by_role("button", name="Archive Pottery class").click()
+    await expect(page.get_by_role("status")).to_contain_text("Upcoming bookings stay as they are")
+    await page.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_role("heading", name="Pottery class", level=1)).to_contain_text("Public")
+    await page.goto("/mara")
+    await expect(page.get_by_role("heading", level=2).first).to_have_text("Pottery class")
+    assert faults == []
+
+
+async def test_the_preview_follows_the_form_and_can_not_be_used(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method) if request.url.endswith("/preview") else None)
+    inside = page.frame_locator("iframe[name=preview]")
+    await page.goto(f"/event-types/{intro.id}")
+    await expect(inside.get_by_role("heading", name="30 minute meeting")).to_be_visible()
+    await expect(page.get_by_role("button", name="Show the preview")).to_be_hidden()
+    await page.locator("#name").press("End")
+    await page.locator("#name").press_sequentially(" with tea and cake", delay=5)
+    await expect(inside.get_by_role("heading", name="30 minute meeting with tea and cake")).to_be_visible()
+    await page.locator("#colour").fill("#aa00ff")
+    await expect(inside.locator("link[href*='aa00ff']")).to_have_count(1)
+    assert asked.count("POST") < 8
+    await page.get_by_label("Duration in minutes").fill("")
+    await page.get_by_label("Description (optional)").fill("<b>Bring</b> a friend")
+    await expect(inside.get_by_text("<b>Bring</b> a friend")).to_be_visible()
+    await expect(inside.get_by_text("30 minutes", exact=True)).to_be_visible()
+    await inside.locator(".starts button").first.click(force=True, timeout=2000)
+    await expect(inside.get_by_role("heading", name="30 minute meeting with tea and cake")).to_be_visible()
+    assert await runtime.pool.fetchval("select count(*) from claims") == 0
+    assert await load(runtime, user, intro) == intro
+    assert faults == []
+
+
+async def test_rows_are_dragged_and_moved_by_key(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    for slug in ("one", "two"):
+        await offer(runtime, user, slug)
+    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    await page.goto("/event-types")
+    rows = page.locator(".offers-list > li")
+    await rows.nth(2).locator("h2").drag_to(rows.nth(0), target_position={"x": 300, "y": 4})
+    await expect(rows.nth(0)).to_contain_text("Two")
+    assert await list_names(runtime, user) == ["Two", "30 minute meeting", "One"]
+    await rows.nth(0).get_by_role("link", name="Two", exact=True).focus()
+    await page.keyboard.press("Alt+ArrowDown")
+    await expect(rows.nth(1)).to_contain_text("Two")
+    assert await list_names(runtime, user) == ["30 minute meeting", "Two", "One"]
+    assert faults == []
+
+
+async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE)
+    await page.goto(f"/event-types/{rich.id}")
+    await page.evaluate("window.stayed = true")
+    await page.get_by_label("Name", exact=True).fill("Typed before")
+    await page.locator("#questions > summary").click()
+    await page.get_by_role("button", name="Move down Question 1").click()
+    await expect(page.get_by_label("What you ask").first).to_have_value("Which size?")
+    await expect(page.get_by_label("What you ask").nth(1)).to_be_focused()
+    await page.get_by_role("button", name="Remove Question 2").click()
+    await expect(page.get_by_label("What you ask")).to_have_count(1)
+    await page.get_by_role("button", name="Add a question").click()
+    await page.locator("#questions > summary").click()
+    await page.locator(".save-bar .button-main").click()
+    await expect(page.get_by_label("What you ask").nth(1)).to_be_focused()
+    await page.keyboard.type("Anything else?")
+    assert await page.evaluate("window.stayed") is True
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("status").filter(has_text="saved")).to_be_visible()
+    saved = await load(runtime, user, rich)
+    assert saved.name == "Typed before"
+    assert [each.key for each in saved.questions] == ["size", "anything_else"]
+    assert faults == []
+
+
+async def test_the_code_is_chosen_and_copied_in_a_dialog(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    allowed: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"], "viewport": WIDE}
+    page, faults = await open_page(browser, client, runtime, user, **allowed)
+    await page.goto(f"/event-types/{intro.id}")
+    await page.get_by_role("link", name="Embed…").click()
+    dialog = page.get_by_role("dialog", name="Show it on your site")
+    await dialog.get_by_label("Theme").select_option("dark")
+    await expect(dialog.locator("#code-popup")).to_contain_text('theme="dark"')
+    await dialog.get_by_role("button", name="Copy code Popup").click()
+    await expect(dialog.get_by_role("button", name="Copied")).to_be_visible()
+    copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied.splitlines()[2] == '<openslot-booking mode="popup" theme="dark">'
+    await page.keyboard.press("Escape")
+    await expect(dialog).to_be_hidden()
+    await page.goto(f"/event-types/{intro.id}/embed/try?mode=inline&theme=dark")
+    widget = page.frame_locator("openslot-booking iframe")
+    await expect(widget.get_by_role("heading", name="30 minute meeting")).to_be_visible()
+    assert faults == []

@@ -1,0 +1,236 @@
+"""The form of an event type: everything can be set, and every fault is at its field."""
+
+from datetime import date
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types.models import (
+    BusinessDaysWindow,
+    EventType,
+    Limits,
+    Location,
+    LocationKind,
+    Money,
+    Question,
+    QuestionKind,
+    RangeWindow,
+    RollingWindow,
+)
+from openslot.schedules import operations as schedules
+from tests.web.event_types.conftest import load, offer, read_faults, read_fields, save
+
+
+async def test_the_form_sent_as_it_is_shown_changes_nothing(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    rich = await offer(
+        runtime,
+        user,
+        "rich",
+        description="Two\nlines & <more>",
+        colour="#aa0000",
+        location=Location(LocationKind.IN_PERSON, "Room 2"),
+        booking_window=RangeWindow(date(2026, 3, 1), date(2026, 4, 30)),
+        min_notice_minutes=2880,
+        slot_interval_minutes=15,
+        limits=Limits(2, 5),
+        seats=4,
+        buffer_before=5,
+        buffer_after=10,
+        price=Money(8050, "EUR"),
+        questions=(
+            Question("topic", "What about?", QuestionKind.LONG_TEXT, required=True),
+            Question("size", "Which size?", QuestionKind.CHOICE, options=("S", "M")),
+        ),
+    )
+    answer = await save(member, rich)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/event-types/{rich.id}?done=saved")
+    assert replace(await load(runtime, user, rich), updated_at=rich.updated_at, position=0) == replace(rich, position=0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "wanted"),
+    [
+        ({"name": " Intro "}, "name", "Intro"),
+        ({"slug": "intro-call"}, "slug", "intro-call"),
+        ({"description": "日本語 😀\r\nzwei"}, "description", "日本語 😀\nzwei"),
+        ({"colour": "#AA00FF"}, "colour", "#aa00ff"),
+        ({"duration": "45"}, "duration_minutes", 45),
+        ({"buffer_before": "5"}, "buffer_before", 5),
+        ({"buffer_after": "480"}, "buffer_after", 480),
+        (
+            {"location_kind": "video_link", "location_value": " https://meet.example/a "},
+            "location",
+            Location(LocationKind.VIDEO_LINK, "https://meet.example/a"),
+        ),
+        ({"location_kind": "phone"}, "location", Location(LocationKind.PHONE)),
+        ({"window": "businessDays", "window_days": "10"}, "booking_window", BusinessDaysWindow(10)),
+        ({"window": "rolling", "window_days": "0"}, "booking_window", RollingWindow(0)),
+        ({"notice": "2", "notice_unit": "days"}, "min_notice_minutes", 2880),
+        ({"notice": "90"}, "min_notice_minutes", 90),
+        ({"interval": "15"}, "slot_interval_minutes", 15),
+        ({"interval": ""}, "slot_interval_minutes", None),
+        ({"per_day": "3"}, "limits", Limits(3, None)),
+        ({"per_week": "9"}, "limits", Limits(None, 9)),
+        ({"seats": "12"}, "seats", 12),
+        ({"price": "80,5", "currency": "EUR"}, "price", Money(8050, "EUR")),
+        ({"price": "1500", "currency": "JPY"}, "price", Money(1500, "JPY")),
+        ({"price": ""}, "price", None),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_every_field_is_saved(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    intro: EventType,
+    sent: dict[str, str],
+    field: str,
+    wanted: object,
+) -> None:
+    answer = await save(member, intro, **sent)
+
+    assert answer.status_code == 303, read_faults(answer.text)
+    assert getattr(await load(runtime, user, intro), field) == wanted
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "fault"),
+    [
+        ({"name": ""}, "name", "Enter a name"),
+        ({"name": "x" * 201}, "name", "Must have at most 200 characters"),
+        ({"name": "a\x00b"}, "name", "Has characters that are not allowed"),
+        ({"slug": ""}, "slug", "Enter the end of the link"),
+        ({"slug": "Intro Call"}, "slug", "Must be 1 to 100 lower-case letters"),
+        ({"slug": "../admin"}, "slug", "Must be 1 to 100 lower-case letters"),
+        ({"description": "x" * 5001}, "description", "Must have at most 5000 characters"),
+        ({"colour": "red"}, "colour", "Must be # and six hexadecimal digits"),
+        ({"duration": ""}, "duration", "Enter a number"),
+        ({"duration": "0"}, "duration", "Must be from 1 to 1440"),
+        ({"duration": "half an hour"}, "duration", "Must be"),
+        ({"duration": "9" * 30}, "duration", "Is a number out of range"),
+        ({"buffer_before": "481"}, "buffer_before", "Must be from 0 to 480"),
+        ({"buffer_after": "-1"}, "buffer_after", "Must be from 0 to 480"),
+        ({"location_kind": "moon"}, "location_kind", "Must be one of"),
+        ({"location_kind": "video_link", "location_value": "meet"}, "location_value", "Must be a link that begins"),
+        ({"location_kind": "in_person", "location_value": " "}, "location_value", "Must name the place"),
+        ({"location_value": "x" * 501}, "location_value", "Must have at most 500 characters"),
+        ({"window_days": "731"}, "window_days", "Must be from 0 to 730"),
+        ({"window_days": ""}, "window_days", "Enter a number"),
+        ({"window": "range"}, "window_from", "Enter a day"),
+        ({"window": "range", "window_from": "2026-04-01"}, "window_to", "Enter a day"),
+        (
+            {"window": "range", "window_from": "2026-04-01", "window_to": "2026-03-31"},
+            "window_to",
+            "Must not be before the first day",
+        ),
+        ({"window": "range", "window_from": "soon"}, "window_from", "Must be a date"),
+        ({"notice": "366", "notice_unit": "days"}, "notice", "Must be from 0 to 365 days"),
+        ({"notice_unit": "years"}, "notice_unit", "Must be one of"),
+        ({"interval": "0"}, "interval", "Must be from 1 to 1440"),
+        ({"per_day": "0"}, "per_day", "Must be from 1 to 1000"),
+        ({"per_week": "1001"}, "per_week", "Must be from 1 to 1000"),
+        ({"seats": "0"}, "seats", "Must be from 1 to 1000"),
+        ({"price": "80 euros"}, "price", "Must be an amount"),
+        ({"price": "NaN"}, "price", "Must be an amount"),
+        ({"price": "1e400"}, "price", "Must be an amount"),
+        ({"price": "80.505"}, "price", "Must have at most 2 decimals"),
+        ({"price": "0"}, "price", "Must be more than 0"),
+        ({"price": "1", "currency": "euro"}, "currency", "Must be three capital letters"),
+        ({"schedule": ""}, "schedule", "Choose a schedule"),
+        ({"schedule": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"}, "schedule", "Choose one of your schedules"),
+        ({"schedule": "x"}, "schedule", "Must be a UUID"),
+        ({"questions.0.label": "", "questions.0.kind": "text"}, "questions.0.label", "Must be 1 to 200 characters"),
+        ({"questions.0.label": "x", "questions.0.key": "Size"}, "questions.0.key", "Must be a lower-case letter"),
+        ({"questions.0.label": "x", "questions.0.kind": "choice"}, "questions.0.options", "Must have 1 to 50 entries"),
+        ({"questions.0.label": "x", "questions.0.kind": "poem"}, "questions.0.kind", "Must be one of"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+async def test_a_fault_is_told_at_its_field_and_what_was_typed_stays(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    intro: EventType,
+    sent: dict[str, str],
+    field: str,
+    fault: str,
+) -> None:
+    answer = await save(member, intro, **sent)
+
+    assert answer.status_code == 400
+    assert read_faults(answer.text)[field].startswith(fault)
+    shown = read_fields(answer.text)
+    # A browser sends no control characters and chooses an option that exists.
+    kept = {name: value for name, value in sent.items() if name not in {"name", "location_kind", "notice_unit"}}
+    for name, value in kept.items():
+        if not name.endswith((".kind", "schedule", "window_from", "currency")):
+            assert shown[name] == value.replace("\r\n", "\n")
+    assert await load(runtime, user, intro) == intro
+
+
+async def test_a_section_with_a_fault_is_open_and_others_stay_folded(
+    member: httpx2.AsyncClient, intro: EventType
+) -> None:
+    calm = (await member.get(f"/event-types/{intro.id}")).text
+    wrong = (await save(member, intro, per_day="0")).text
+
+    assert 'id="limits">' in calm
+    assert 'id="limits" open>' in wrong
+    assert 'id="questions">' in wrong
+
+
+async def test_a_slug_that_is_taken_is_a_fault_of_its_field(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    await offer(runtime, user, "taken")
+    answer = await save(member, intro, slug="taken", name="Renamed")
+
+    assert (answer.status_code, read_faults(answer.text)) == (400, {"slug": "Is taken"})
+    assert read_fields(answer.text)["name"] == "Renamed"
+    assert (await load(runtime, user, intro)).slug == intro.slug
+
+
+async def test_the_schedule_of_another_host_is_refused(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, intro: EventType
+) -> None:
+    theirs, *_ = await schedules.list_schedules(runtime.work(OPERATOR), stranger)
+    answer = await save(member, intro, schedule=str(theirs.id))
+
+    assert read_faults(answer.text) == {"schedule": "Choose one of your schedules"}
+    assert (await load(runtime, user, intro)).schedule_id == intro.schedule_id
+
+
+async def test_another_of_ones_schedules_can_be_chosen(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        evening = await schedules.add_schedule(work, user, name="Evening <hours>")
+    page = (await member.get(f"/event-types/{intro.id}")).text
+    await save(member, intro, schedule=str(evening.id))
+
+    assert "Evening &lt;hours&gt;</option>" in page
+    assert (await load(runtime, user, intro)).schedule_id == evening.id
+
+
+async def test_every_fault_is_told_at_once(member: httpx2.AsyncClient, intro: EventType) -> None:
+    answer = await save(member, intro, duration="0", seats="0", price="x", slug="")
+
+    assert read_faults(answer.text).keys() == {"duration", "seats", "price", "slug"}
+
+
+async def test_the_page_shows_state_link_and_what_archiving_means(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    page = (await member.get(f"/event-types/{intro.id}")).text
+
+    assert "Public" in page
+    assert 'href="http://127.0.0.1:8000/mara/30min"' in page
+    assert "It has no upcoming bookings." in page
+    assert f"/api/v1/event-types/{intro.id}" in page

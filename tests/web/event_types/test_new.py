@@ -1,0 +1,158 @@
+"""New event types: from a starting point, as a copy, and with a link of their own."""
+
+import httpx2
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType, Limits, Question, QuestionKind
+from openslot.web.dashboard.event_types.making import STARTING_POINTS
+from tests.web.event_types.conftest import list_names, load, offer, read_faults, read_fields
+
+
+async def begin(member: httpx2.AsyncClient, query: str = "start=one-to-one") -> dict[str, str]:
+    answer = await member.get(f"/event-types/new?{query}")
+    assert answer.status_code == 200
+    return read_fields(answer.text)
+
+
+async def newest(runtime: Runtime, user: User) -> EventType:
+    found, _ = await event_types.list_event_types(runtime.work(OPERATOR), user)
+    return found[-1]
+
+
+@pytest.mark.parametrize("point", STARTING_POINTS, ids=lambda point: point.key)
+async def test_every_starting_point_can_be_saved_as_it_is(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, point: object
+) -> None:
+    key = getattr(point, "key")  # noqa: B009
+    assert f'href="/event-types/new?start={key}"' in (await member.get("/event-types/new")).text
+    answer = await member.post("/event-types", data=await begin(member, f"start={key}"))
+
+    assert answer.status_code == 303, read_faults(answer.text)
+    made = await newest(runtime, user)
+    assert answer.headers["location"] == f"/event-types/{made.id}?done=made"
+    assert made.active
+    assert (await member.get(f"/mara/{made.slug}")).status_code == 200
+
+
+async def test_a_phone_call_asks_for_the_number(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    await member.post("/event-types", data=await begin(member, "start=phone"))
+
+    made = await newest(runtime, user)
+    assert made.questions == (Question("phone", "Your phone number", QuestionKind.PHONE, required=True),)
+
+
+@pytest.mark.parametrize(
+    ("name", "slugs"),
+    [
+        ("Intro call", ["intro-call", "intro-call-2", "intro-call-3"]),
+        ("Größe & Maß!", ["groe-ma", "groe-ma-2"]),
+        ("日本語", ["meeting", "meeting-2"]),
+        ("x" * 200, ["x" * 60, "x" * 60 + "-2"]),
+    ],
+)
+async def test_without_a_typed_link_one_is_made_from_the_name(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, name: str, slugs: list[str]
+) -> None:
+    fields = {**await begin(member), "name": name}
+    for slug in slugs:
+        assert (await member.post("/event-types", data=fields)).status_code == 303
+        assert (await newest(runtime, user)).slug == slug
+
+
+async def test_a_typed_link_that_is_taken_is_a_fault(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    answer = await member.post("/event-types", data={**await begin(member), "slug": "30min", "name": "Mine"})
+
+    assert (answer.status_code, read_faults(answer.text)) == (400, {"slug": "Is taken"})
+    assert read_fields(answer.text)["name"] == "Mine"
+    assert await list_names(runtime, user) == ["30 minute meeting"]
+
+
+async def test_faults_are_shown_and_nothing_is_made(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    fields = {**await begin(member), "name": "", "duration": "0"}
+    answer = await member.post("/event-types?start=group", data=fields)
+
+    assert answer.status_code == 400
+    assert read_faults(answer.text)["name"] == "Enter a name"
+    assert 'action="/event-types?start=group"' in answer.text
+    empty = await member.post("/event-types", data={"x": "y"})
+    assert {"name", "duration", "schedule"} <= read_faults(empty.text).keys()
+    assert await list_names(runtime, user) == ["30 minute meeting"]
+
+
+async def test_questions_can_be_added_before_it_is_made(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    shown = await member.post("/event-types", data={**await begin(member), "name": "Mine", "act": "add"})
+    fields = {**read_fields(shown.text), "questions.0.label": "Topic"}
+    assert await list_names(runtime, user) == ["30 minute meeting"]
+    await member.post("/event-types", data=fields)
+
+    assert (await newest(runtime, user)).questions == (Question("topic", "Topic"),)
+
+
+async def test_a_new_one_can_be_private_from_the_start(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await member.post("/event-types", data={**await begin(member), "name": "Hidden", "private": "on"})
+
+    made = await newest(runtime, user)
+    token = await event_types.get_private_token(runtime.work(OPERATOR), made)
+    assert made.is_private
+    assert "Hidden" not in (await member.get("/mara")).text
+    assert (await member.get("/mara/hidden")).status_code == 404
+    assert (await member.get(f"/mara/hidden?token={token}")).status_code == 200
+
+
+async def test_a_copy_has_everything_but_the_link_and_is_made_when_saved(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    original = await offer(
+        runtime, user, "rich", limits=Limits(2, 5), seats=4, questions=(Question("topic", "Topic"),), is_private=True
+    )
+    token = await event_types.get_private_token(runtime.work(OPERATOR), original)
+    fields = await begin(member, f"from={original.id}")
+    assert fields["name"] == "Rich (copy)"
+    assert await list_names(runtime, user) == ["30 minute meeting", "Rich"]
+    await member.post("/event-types", data=fields)
+
+    made = await newest(runtime, user)
+    same = {"id", "name", "slug", "position", "created_at", "updated_at"}
+    assert replace(made, **{field: getattr(original, field) for field in same}) == original
+    assert (made.slug, made.name) == ("rich-copy", "Rich (copy)")
+    assert await event_types.get_private_token(runtime.work(OPERATOR), made) != token
+
+
+async def test_the_copy_of_an_archived_one_is_offered(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    original = await offer(runtime, user, "old", active=False, name="o" * 200)
+    fields = await begin(member, f"from={original.id}")
+    await member.post("/event-types", data=fields)
+
+    assert (await newest(runtime, user)).active
+    assert not (await load(runtime, user, original)).active
+
+
+async def test_an_unknown_beginning_shows_the_choice_and_an_unknown_original_is_a_404(
+    member: httpx2.AsyncClient, runtime: Runtime, stranger: User
+) -> None:
+    theirs = await offer(runtime, stranger, "theirs")
+
+    assert "One-to-one" in (await member.get("/event-types/new?start=paid")).text
+    for original in (theirs.id, "x", "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"):
+        assert (await member.get(f"/event-types/new?from={original}")).status_code == 404
+
+
+async def test_without_a_schedule_the_next_step_is_told(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await event_types.delete_event_type(work, intro)
+    await runtime.pool.execute("delete from schedules where owner_id = $1", user.id)
+
+    for path in ("/event-types/new", "/event-types/new?start=group"):
+        assert "An event type needs a schedule" in (await member.get(path)).text
+    assert (await member.get("/event-types/new/preview")).status_code == 404

@@ -1,0 +1,198 @@
+"""The preview: the booking page as it would be, without saving, booking or counting anything."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType, Limits, RangeWindow
+from openslot.schedules import operations as schedules
+from openslot.web.booking_page import visits
+from tests.web.dashboard.conftest import TEN, Book
+from tests.web.event_types.conftest import load, offer, read_fields
+
+SLOT = 'name="start" value="'
+
+
+async def preview(member: httpx2.AsyncClient, event_type: EventType, **changes: str) -> str:
+    """Show the form of an event type with some fields changed."""
+    path = f"/event-types/{event_type.id}"
+    fields = read_fields((await member.get(path)).text)
+    answer = await member.post(f"{path}/preview", data=fields | changes)
+    assert answer.status_code == 200
+    return answer.text
+
+
+async def test_the_form_is_shown_as_it_would_be_and_nothing_is_saved(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    page = await preview(
+        member,
+        intro,
+        name="Tea & talk",
+        description="With <b>biscuits</b>",
+        duration="60",
+        seats="3",
+        price="80.50",
+        colour="#aa00ff",
+        **{"questions.0.label": "Milk?", "questions.0.kind": "checkbox"},
+    )
+
+    assert "Tea &amp; talk" in page
+    assert "With &lt;b&gt;biscuits&lt;/b&gt;" in page
+    assert "Up to 3 people" in page
+    assert "3 seats left" in page
+    assert "€80.50" in page
+    assert "Milk?" in page
+    assert "/static/accent/aa00ff.css" in page
+    assert await load(runtime, user, intro) == intro
+
+
+async def test_the_times_are_those_that_would_be_offered(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType, book: Book
+) -> None:
+    await book(TEN)
+    usual = await preview(member, intro)
+    assert usual.count("2026-03-16T") == 15  # 09:00 to 17:00 in Berlin, without what is booked
+    assert f'{SLOT}2026-03-16T10:00:00Z"' not in usual
+    assert f'{SLOT}2026-03-16T09:30:00Z"' in usual
+    buffered = await preview(member, intro, buffer_after="15")
+    assert f'{SLOT}2026-03-16T09:30:00Z"' not in buffered
+    noticed = await preview(member, intro, notice="1", notice_unit="days")
+    assert f"{SLOT}2026-03-16" not in noticed
+    limited = await preview(member, intro, per_day="1")
+    assert f"{SLOT}2026-03-16" not in limited
+    assert f"{SLOT}2026-03-17" in limited
+    dense = await preview(member, intro, interval="10")
+    assert f'{SLOT}2026-03-17T08:10:00Z"' in dense
+    ranged = await preview(member, intro, window="range", window_from="2026-04-01", window_to="2026-04-02")
+    assert f"{SLOT}2026-04-01" in ranged
+    assert f"{SLOT}2026-04-03" not in ranged
+
+
+async def test_another_schedule_is_followed_and_a_strangers_is_not_shown(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, stranger: User, intro: EventType
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        closed = await schedules.add_schedule(work, user, name="Closed", hours=((),) * 7)
+        theirs, *_ = await schedules.list_schedules(work, stranger)
+    assert SLOT not in await preview(member, intro, schedule=str(closed.id))
+
+    fields = read_fields((await member.get(f"/event-types/{intro.id}")).text) | {"schedule": str(theirs.id)}
+    assert (await member.post(f"/event-types/{intro.id}/preview", data=fields)).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""},
+        {"name": "a\x00b"},
+        {"duration": "9" * 30},
+        {"duration": "0"},
+        {"duration": ""},
+        {"slug": "../.."},
+        {"description": "x" * 6000},
+        {"colour": "url(x)"},
+        {"location_kind": "video_link", "location_value": "x"},
+        {"window": "range"},
+        {"window": "range", "window_from": "9999-12-31", "window_to": "0001-01-01"},
+        {"window": "nonsense"},
+        {"notice": "-1"},
+        {"interval": "99999999999"},
+        {"per_day": "x"},
+        {"seats": "2147483648"},
+        {"price": "1e999999999"},
+        {"price": "1", "currency": "\ud7ff"},
+        {"schedule": "x"},
+        {"edition": "x" * 1000},
+        {"questions.0.label": "", "questions.1.label": "Kept"},
+        {"questions.0.label": "a", "questions.0.kind": "choice", "questions.1.label": "Kept"},
+    ],
+    ids=lambda wrong: str(wrong)[:50],
+)
+async def test_a_field_with_a_fault_is_shown_as_it_is_saved(
+    member: httpx2.AsyncClient, intro: EventType, wrong: dict[str, str]
+) -> None:
+    page = await preview(member, intro, **{"location_value": "Room 7"} | wrong)
+
+    assert "30 minute meeting" in page
+    if "location_value" not in wrong:
+        assert "Room 7" in page
+    if "questions.1.label" in wrong:
+        assert "Kept" in page
+        assert page.count('name="answers.') == 1
+
+
+@pytest.mark.parametrize(
+    "window", [RangeWindow(date.min, date.max), RangeWindow(date.max, date.max), RangeWindow(date.min, date.min)]
+)
+async def test_far_dates_are_shown_without_an_error(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, window: RangeWindow
+) -> None:
+    far = await offer(runtime, user, "far", booking_window=window)
+
+    assert "Far" in await preview(member, far)
+    assert (await member.get(f"/event-types/{far.id}/preview")).status_code == 200
+
+
+async def test_it_can_not_be_booked_framed_by_others_or_kept(member: httpx2.AsyncClient, intro: EventType) -> None:
+    answer = await member.get(f"/event-types/{intro.id}/preview")
+
+    assert '<article class="card booker" inert>' in answer.text
+    assert "<script" not in answer.text
+    assert 'method="post"' not in answer.text
+    policy = answer.headers["content-security-policy"]
+    assert "frame-ancestors 'self'" in policy
+    assert answer.headers["cache-control"] == "no-store"
+    outer = await member.get(f"/event-types/{intro.id}")
+    assert "frame-src 'self'" in outer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in outer.headers["content-security-policy"]
+    assert 'sandbox="allow-same-origin"' in outer.text
+
+
+async def test_it_is_not_counted_as_a_visit(
+    member: httpx2.AsyncClient, runtime: Runtime, intro: EventType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[Any] = []
+    monkeypatch.setattr(visits, "count_view", lambda *view: counted.append(view))
+    member.headers["user-agent"] = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+    await member.get(f"/event-types/{intro.id}/preview")
+    await preview(member, intro)
+    await member.get("/event-types/new/preview?start=group")
+    assert counted == []
+    await member.get("/mara/30min")
+    assert len(counted) == 1
+
+
+async def test_a_new_one_has_a_preview_too(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    original = await offer(runtime, user, "original", limits=Limits(1, 1))
+    begun = (await member.get("/event-types/new/preview?start=group")).text
+    copied = (await member.get(f"/event-types/new/preview?from={original.id}")).text
+    typed = await member.post("/event-types/new/preview", data={"name": "Fresh", "duration": "20"})
+    empty = await member.post("/event-types/new/preview", data={"x": "y"})
+
+    assert "Up to 10 people" in begun
+    assert "Original (copy)" in copied
+    assert ("Fresh" in typed.text, "20 minutes" in typed.text) == (True, True)
+    assert "New event type" in empty.text
+    assert SLOT in typed.text
+
+
+async def test_an_archived_one_can_be_looked_at(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    old = await offer(runtime, user, "old", active=False)
+
+    assert SLOT in await preview(member, old)
+
+
+async def test_a_preview_of_a_booked_group_knows_its_seats(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType, book: Book
+) -> None:
+    await runtime.pool.execute("update event_types set seats = 3 where id = $1", intro.id)
+    await book(TEN + timedelta(days=1))
+    page = await preview(member, intro)
+
+    assert f'{SLOT}2026-03-17T10:00:00Z">11:00 <small>2 seats left</small>' in page

@@ -1,0 +1,122 @@
+"""Questions in the form: added, removed and moved without a script, and read with keys of their own."""
+
+from itertools import pairwise
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType, Question, QuestionKind
+from openslot.web.dashboard.event_types.questions import (
+    QuestionForm,
+    change_questions,
+    list_typed,
+    read_questions,
+    write_questions,
+)
+from tests.web.event_types.conftest import load, offer, read_fields, save
+
+THREE = write_questions([Question(key, key.title()) for key in ("a", "b", "c")])
+
+
+@pytest.mark.parametrize(
+    ("act", "keys", "focus"),
+    [
+        ("add", ["a", "b", "c", ""], "questions.3.label"),
+        ("remove.1", ["a", "c"], "questions.1.label"),
+        ("remove.2", ["a", "b"], "questions.1.label"),
+        ("up.2", ["a", "c", "b"], "questions.1.label"),
+        ("up.0", ["a", "b", "c"], "questions.0.label"),
+        ("down.0", ["b", "a", "c"], "questions.1.label"),
+        ("down.2", ["a", "b", "c"], "questions.2.label"),
+        ("remove.3", ["a", "b", "c"], ""),
+        ("remove", ["a", "b", "c"], ""),
+        ("remove.-1", ["a", "b", "c"], ""),
+        ("explode.1", ["a", "b", "c"], ""),
+        ("up.١", ["a", "b", "c"], ""),
+    ],
+)
+def test_an_act_changes_the_questions_of_the_form(act: str, keys: list[str], focus: str) -> None:
+    values, continued = change_questions({**THREE, "name": "Intro"}, act)
+
+    assert [each["key"] for each in list_typed(values)] == keys
+    assert (values["name"], continued) == ("Intro", focus)
+
+
+def test_removing_the_last_question_continues_with_the_button_that_adds_one() -> None:
+    values, focus = change_questions(write_questions([Question("a", "A")]), "remove.0")
+
+    assert (list_typed(values), focus) == ([], "questions")
+
+
+def test_numbers_that_are_no_places_are_left_out() -> None:
+    assert list_typed({"questions.x.label": "1", "questions.9999.label": "2", "questions.": "3"}) == []
+    assert list_typed({"questions.7.label": "b", "questions.2.label": "a"}) == [{"label": "a"}, {"label": "b"}]
+
+
+def test_a_question_without_a_key_gets_one_of_its_own() -> None:
+    labels = ["Your company?", "Your company!", "2nd choice", "会社名", "Telefon für Rückfragen", "x" * 200, ""]
+    keys = [each.key for each in read_questions([QuestionForm(label=label) for label in labels])]
+
+    assert keys[:5] == ["your_company", "your_company_2", "nd_choice", "question", "telefon_fur_ruckfragen"]
+    assert len(set(keys)) == len(keys)
+    assert all(len(key) <= 50 for key in keys)
+
+
+def test_a_made_key_never_takes_a_typed_one() -> None:
+    made, typed = read_questions([QuestionForm(label="Topic"), QuestionForm(label="Other", key="topic")])
+
+    assert (made.key, typed.key) == ("topic_2", "topic")
+
+
+def test_options_are_lines_and_only_a_choice_has_them() -> None:
+    choice = QuestionForm(label="Size", kind=QuestionKind.CHOICE, options=" S \n\n M\r\nL")
+    text = QuestionForm(label="Size", options="S\nM", key="other")
+
+    assert [each.options for each in read_questions([choice, text])] == [("S", "M", "L"), ()]
+
+
+async def test_questions_are_added_moved_and_saved_by_buttons_alone(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    path = f"/event-types/{intro.id}"
+    fields = read_fields((await member.get(path)).text)
+    for number, label in enumerate(("First", "Second")):
+        answer = await member.post(path, data={**fields, "name": "Typed before", "act": "add"})
+        assert answer.status_code == 200
+        assert 'id="questions" open' in answer.text
+        fields = {**read_fields(answer.text), f"questions.{number}.label": label}
+    fields = read_fields((await member.post(path, data={**fields, "act": "up.1"})).text)
+    assert await load(runtime, user, intro) == intro
+    fields |= {"questions.0.kind": "choice", "questions.0.options": "A\nB", "questions.0.required": "on"}
+    assert (await member.post(path, data=fields)).status_code == 303
+
+    saved = await load(runtime, user, intro)
+    assert saved.name == "Typed before"
+    assert saved.questions == (
+        Question("second", "Second", QuestionKind.CHOICE, required=True, options=("A", "B")),
+        Question("first", "First"),
+    )
+
+
+async def test_there_are_twenty_questions_at_most(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
+    full = await offer(runtime, user, "full", questions=tuple(Question(f"q{n}", f"Q{n}") for n in range(20)))
+    page = (await member.get(f"/event-types/{full.id}")).text
+    assert "An event type can have 20 questions." in page
+    assert 'value="add"' not in page
+
+    answer = await save(member, full, **{"questions.20.label": "One more"})
+    assert answer.status_code == 400
+    assert "Must have at most 20 entries" in answer.text
+
+
+async def test_the_answer_to_a_question_of_the_form_reaches_the_booking_page(
+    member: httpx2.AsyncClient, intro: EventType
+) -> None:
+    labels = ["One", "Two", "Three"]
+    await save(member, intro, **{f"questions.{n}.label": label for n, label in enumerate(labels)})
+    page = (await member.get("/mara/30min")).text
+
+    places = [page.index(f'name="answers.{label.lower()}"') for label in labels]
+    assert all(before < after for before, after in pairwise(places))

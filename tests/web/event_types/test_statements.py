@@ -1,0 +1,76 @@
+"""What a page of event types costs: no more than five statements, however much there is."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from tests.access.test_statements import CountingPool
+from tests.live import connect, serving
+from tests.web.dashboard.conftest import Book, open_session
+from tests.web.dashboard.test_bookings import copy_booking
+from tests.web.event_types.conftest import offer, read_fields
+
+MOST = 5
+# The session is one of them.
+COSTS = {
+    "/event-types": 2,
+    "/event-types?view=archived": 2,
+    "/event-types/new": 2,
+    "/event-types/new?start=group": 3,
+    "/event-types/new?from={id}": 3,
+    "/event-types/new/preview?start=group": 4,
+    "/event-types/{id}": 3,
+    "/event-types/{id}/preview": 4,
+    "/event-types/{id}/embed": 2,
+    "/event-types/{id}/embed/try": 2,
+    "/event-types/{id}/delete": 2,
+    "/event-types/{id}/private": 2,
+    "/event-types/{id}/public": 2,
+}
+
+
+@pytest.mark.parametrize("path", COSTS)
+async def test_no_page_needs_more_statements_where_there_is_more(
+    settings: Settings, runtime: Runtime, user: User, intro: EventType, book: Book, path: str
+) -> None:
+    booking = await book()
+    await copy_booking(runtime, str(booking.id), 300)
+    for number in range(12):
+        await offer(runtime, user, f"offer-{number}", is_private=number % 2 == 0, active=number % 3 > 0)
+    hidden = await offer(runtime, user, "hidden", is_private=True)
+    session = await open_session(runtime, user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    asked = path.replace("{id}", str(hidden.id))
+    async with serving(app) as url, connect(url, headers=session) as client:
+        await client.get(asked)
+        pool.asked.clear()
+        answer = await client.get(asked)
+
+    assert (answer.status_code, len(pool.asked)) == (200, COSTS[path]), pool.asked
+    assert COSTS[path] <= MOST
+
+
+async def test_a_preview_of_the_form_costs_no_more_than_a_page(
+    settings: Settings, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    session = await open_session(runtime, user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url, connect(url, headers=session) as client:
+        fields = read_fields((await client.get(f"/event-types/{intro.id}")).text)
+        await client.post(f"/event-types/{intro.id}/preview", data=fields)
+        pool.asked.clear()
+        answer = await client.post(f"/event-types/{intro.id}/preview", data={**fields, "seats": "3"})
+
+    assert (answer.status_code, len(pool.asked)) == (200, 4), pool.asked
+    assert all(statement.lstrip().startswith(("select", "with")) for statement in pool.asked[1:])

@@ -1,0 +1,88 @@
+"""Profile and notifications: no form of another site, no stored markup, few statements, and a small booking page."""
+
+from contextlib import nullcontext
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.routing import find_declaration
+from openslot.web.dashboard.profile.routes import PROFILE_PAGES
+from tests.access.test_statements import CountingPool
+from tests.live import connect, serving
+from tests.web.dashboard.conftest import open_session
+from tests.web.dashboard.test_safety import CORPUS, _Markup
+from tests.web.dashboard.test_statements import count
+from tests.web.profile.conftest import HERE, draw
+from tests.web.test_same_origin import FOREIGN
+
+# The session is one of them.
+COSTS = {HERE: 3, f"{HERE}/photo/remove": 1, "/mara": 2, "/mara/30min": 2}
+
+
+def paths(method: str) -> list[str]:
+    declared = [find_declaration(handler) for handler in PROFILE_PAGES]
+    return [each.path for each in declared if each is not None and each.method == method]
+
+
+async def test_a_form_of_another_site_is_refused_and_changes_nothing(
+    member: httpx2.AsyncClient, runtime: Runtime
+) -> None:
+    before = await runtime.pool.fetch("select * from users")
+    for path in paths("POST"):
+        for headers in FOREIGN:
+            sent = {"name": "Eve", "username": "eve", "which": "own", "colour": "#000000"}
+            assert (await member.post(path, data=sent, headers=headers)).status_code == 403, path
+    assert await runtime.pool.fetch("select * from users") == before
+    assert await runtime.pool.fetchval("select count(*) from brands") == 0
+
+
+async def test_without_a_session_every_page_asks_to_sign_in(client: httpx2.AsyncClient) -> None:
+    for path in paths("GET"):
+        assert (await client.get(path)).headers["location"].startswith("/login")
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_stored_text_stays_text(member: httpx2.AsyncClient, runtime: Runtime, user: User, text: str) -> None:
+    sent = {"name": text, "welcome": text, "timezone": text, "locale": text, "username": text}
+    sent |= {"which": "own", "colour": text, "brand-name": text, "logo": text}
+    pages = [await member.post(path, data=sent) for path in (HERE, f"{HERE}/link", f"{HERE}/look")]
+    files = {"photo": (text, text.encode(), "image/png")}
+    pages.append(await member.post(f"{HERE}/photo", files=files))
+    await runtime.pool.execute(
+        "update users set name = $2, welcome = $2 where id = $1",
+        user.id,
+        text,
+    )
+    pages += [await member.get(path) for path in (HERE, "/mara")]
+    seen = 0
+    for page in pages:
+        markup = _Markup()
+        markup.feed(page.text)
+        seen += "xss-probe" in page.text
+
+        assert "xss-probe" not in markup.tags, page.url
+        assert not any(name.startswith("on") for name in markup.attributes), page.url
+        assert all(source.startswith("/static/") for source in markup.scripts), page.url
+        assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
+        assert "1337" not in page.text
+    assert seen >= 4
+
+
+@pytest.mark.parametrize("path", COSTS)
+async def test_a_page_needs_few_statements(
+    settings: Settings, runtime: Runtime, user: User, member: httpx2.AsyncClient, path: str
+) -> None:
+    await member.post(f"{HERE}/photo", files={"photo": ("me.jpg", draw(), "image/jpeg")})
+    session = await open_session(runtime, user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url, connect(url, headers=session if path.startswith("/settings") else {}) as client:
+        answer = await count(client, pool, path)
+
+    assert answer == (200, COSTS[path]), pool.asked

@@ -1,0 +1,1 @@
+"""Tests of the security settings and of the second step of a sign-in."""

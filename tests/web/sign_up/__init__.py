@@ -1,0 +1,1 @@
+"""Tests of signing up, new passwords and sessions."""

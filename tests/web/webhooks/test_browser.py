@@ -1,0 +1,142 @@
+"""Webhooks, profile and notifications in a real browser: for axe, on a phone, right to left, and by hand."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Literal
+
+import httpx2
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from tests.bookings.conftest import MovingClock
+from tests.web.dashboard.test_browser import open_page
+from tests.web.profile.conftest import draw
+from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
+from tests.web.webhooks.conftest import HERE, Create, last_delivery
+from tests.webhooks.conftest import Happen, work_off
+from tests.webhooks.receiver import Receiver
+
+LONG = "A rather long description of the program that listens there, withoutanyspacessothatithastobreaksomewhere"
+
+
+@pytest.fixture
+async def places(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    clock: MovingClock,
+    create: Create,
+    receiver: Receiver,
+    happen: Happen,
+) -> list[str]:
+    """Give the pages something to show, and list every state of them that looks different."""
+    quiet, _ = await create(description=LONG)
+    await member.post(f"{quiet}/pause")
+    path, _ = await create(f"{receiver.url}/{'a-long-path/' * 12}")
+    await happen()
+    await work_off(runtime, clock)
+    receiver.answer(500, body=b"<h1>" + b"x" * 300 + b"</h1>")
+    await happen()
+    await member.post(f"{path}/test")
+    await work_off(runtime, clock)
+    await member.post("/settings/profile/photo", files={"photo": ("me.jpg", draw(), "image/jpeg")})
+    return [
+        HERE,
+        f"{HERE}/new",
+        quiet,
+        path,
+        f"{path}?result=failed&from=x",
+        f"{path}?event=booking.created",
+        f"{path}/edit",
+        f"{path}/rotate",
+        f"{path}/delete",
+        f"{path}/replay",
+        f"{path}/replay?from=2026-03-01&to=2026-03-31&which=all",
+        f"{path}/replay?from=2026-03-02&to=2026-03-01",
+        f"{path}/deliveries/{await last_delivery(runtime)}",
+        "/settings/profile",
+        "/settings/profile/photo/remove",
+        "/settings/notifications",
+        "/mara",
+        "/mara/30min",
+    ]
+
+
+async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
+    """Go through every page, with all that can be opened open."""
+    for path in places:
+        await page.goto(path)
+        await page.evaluate("() => document.querySelectorAll('main details').forEach(each => { each.open = true; })")
+        yield path
+    await page.goto(f"{HERE}/new")
+    await page.get_by_label("Address").fill("https://10.0.0.1/")
+    await page.get_by_label("Only these events").check()
+    await page.get_by_role("button", name="Add the endpoint").click()
+    await expect(page.locator(".fault").first).to_be_visible()
+    yield "a wrong endpoint"
+    await page.goto(next(each for each in places if each.endswith("/rotate")))
+    await page.get_by_role("button", name="Rotate the secret").click()
+    await expect(page.get_by_label("The signing secret", exact=True)).to_be_visible()
+    yield "a secret"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_axe_finds_no_fault_on_any_page(
+    browser: Browser,
+    client: httpx2.AsyncClient,
+    runtime: Runtime,
+    user: User,
+    places: list[str],
+    scheme: Literal["light", "dark"],
+) -> None:
+    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
+    async for name in visit(page, places):
+        found = await Axe().run(page, options=AXE)
+        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    # The browser reports the pages that show a fault, as it should.
+    assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+async def test_every_page_fits_a_phone_and_a_finger(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, places: list[str], direction: str
+) -> None:
+    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
+    async for name in visit(page, places):
+        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
+        assert await page.evaluate(OVERFLOW) <= 0, name
+        assert await page.evaluate(TOO_SMALL) == [], name
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+async def test_a_host_gives_the_page_a_face(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, tmp_path: Path, *, scripts: bool
+) -> None:
+    picture = tmp_path / "me.png"
+    picture.write_bytes(draw("PNG"))
+    page, faults = await open_page(browser, client, runtime, user, java_script_enabled=scripts)
+    await page.goto("/settings/profile")
+    await page.get_by_label("Choose a picture").set_input_files(picture)
+    await page.get_by_role("button", name="Upload").click()
+    await expect(page.get_by_role("status")).to_contain_text("Your photo was saved.")
+    await page.get_by_label("Welcome text (optional)").fill("Hello!\nI am in on weekdays.")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("status")).to_contain_text("Your profile was saved.")
+    await page.get_by_label("One colour for all of them").check()
+    await page.get_by_label("Colour", exact=True).fill("#ffcc00")
+    if scripts:
+        await expect(page.locator("[data-swatch=light] [data-fill=accent]")).not_to_have_attribute("fill", "#3155d9")
+    await page.get_by_role("button", name="Save the look").click()
+    await expect(page.get_by_role("status")).to_contain_text("was saved")
+    await page.get_by_role("link", name="Show my page").click()
+    await expect(page.get_by_text("I am in on weekdays.")).to_be_visible()
+    face = page.locator("img.face")
+    assert await face.evaluate("image => image.decode().then(() => image.naturalWidth)") == 512
+    assert await face.evaluate("image => [image.offsetWidth, image.offsetHeight]") == [56, 56]
+    await page.goto("/settings/notifications")
+    await page.get_by_label("New booking").uncheck()
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_label("New booking")).not_to_be_checked()
+    assert faults == []

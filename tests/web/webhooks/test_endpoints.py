@@ -1,0 +1,250 @@
+"""Add, change, pause, rotate, test and delete an endpoint by its pages."""
+
+import re
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+from standardwebhooks import Webhook
+
+from openslot.accounts.models import User
+from openslot.core.outbound import OutboundReason
+from openslot.core.work import Runtime
+from openslot.web.dashboard.webhooks.event_words import SENTENCES
+from openslot.web.dashboard.webhooks.forms import URL_FAULTS
+from openslot.webhooks.rules import MOST_ENDPOINTS
+from openslot.webhooks.schemas import PUBLISHED_TYPES
+from tests.bookings.conftest import MovingClock
+from tests.web.webhooks.conftest import HERE, Create
+from tests.webhooks.conftest import Add, Happen, work_off
+from tests.webhooks.receiver import Receiver
+
+FAULTS = [
+    ({"url": ""}, "Enter the address that receives the events"),
+    ({"url": "   "}, "Enter the address that receives the events"),
+    ({"url": "ftp://example.com/x"}, "Must begin with https://"),
+    ({"url": "example.com"}, "Must begin with https://"),
+    ({"url": "https://user:pass@example.com/"}, "Must not contain a user name or password"),
+    ({"url": "https://10.0.0.1/hook"}, "Must lead to a public address"),
+    ({"url": "https://exämple.com/ x"}, "Must be an address of printable ASCII characters"),
+    ({"url": "https://example.com/" + "x" * 2100}, "Must have at most 2048 characters"),
+    ({"url": "https://example.com/", "which": "chosen"}, "Choose at least one event"),
+    (
+        {"url": "https://example.com/", "which": "chosen", "events": "booking.exploded"},
+        "Must be one of booking.created",
+    ),
+    ({"url": "https://example.com/", "description": "x" * 201}, "Must be one line of at most 200 characters"),
+    ({"url": "https://example.com/", "description": "a\nb"}, "Must be one line of at most 200 characters"),
+]
+
+
+def test_every_event_that_can_be_chosen_has_a_sentence_that_can_be_translated() -> None:
+    assert set(SENTENCES) == set(PUBLISHED_TYPES)
+
+
+def test_every_reason_to_refuse_an_address_has_words_for_its_field() -> None:
+    assert set(URL_FAULTS) == set(OutboundReason) - {OutboundReason.METHOD, OutboundReason.HEADERS}
+
+
+async def test_without_endpoints_the_page_says_the_next_step(member: httpx2.AsyncClient) -> None:
+    answer = await member.get(HERE)
+
+    assert answer.status_code == 200
+    assert "No endpoint yet" in answer.text
+    assert f'href="{HERE}/new"' in answer.text
+
+
+async def test_the_secret_is_shown_once_and_signs_what_is_sent(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
+) -> None:
+    path, secret = await create(description="The website")
+    assert secret.startswith("whsec_")
+    for each in (HERE, path, f"{path}/edit", f"{path}/rotate", f"{path}/delete", f"{path}/replay"):
+        answer = await member.get(each)
+        assert answer.status_code == 200
+        assert secret not in answer.text, each
+
+    await happen()
+    await work_off(runtime, clock)
+    got = receiver.got[-1]
+    assert _is_signed(secret, got.headers, got.body)
+    assert not _is_signed("whsec_" + "A" * 43 + "=", got.headers, got.body)
+
+
+@pytest.mark.parametrize(("fields", "fault"), FAULTS)
+async def test_a_fault_stands_at_its_field_and_what_was_typed_is_kept(
+    member: httpx2.AsyncClient, runtime: Runtime, create: Create, fields: dict[str, str], fault: str
+) -> None:
+    path, _ = await create()
+    for target in (HERE, f"{path}/edit"):
+        answer = await member.post(target, data={"which": "all", **fields})
+
+        assert answer.status_code == 400
+        assert fault in answer.text
+        assert answer.text.count('class="fault"') == 1
+        kept = re.search(r'name="url"[^>]* value="([^"]*)"', answer.text)
+        assert kept is not None
+        assert kept[1] == fields["url"]
+    assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == 1
+
+
+async def test_chosen_events_stay_chosen_when_the_address_is_wrong(member: httpx2.AsyncClient) -> None:
+    answer = await member.post(HERE, data={"url": "", "which": "chosen", "events": ["booking.cancelled"]})
+
+    assert re.findall(r'name="(?:which|events)" value="([^"]+)" checked', answer.text) == [
+        "chosen",
+        "booking.cancelled",
+    ]
+
+
+async def test_an_endpoint_is_changed(member: httpx2.AsyncClient, create: Create, receiver: Receiver) -> None:
+    path, _ = await create()
+    answer = await member.post(
+        f"{path}/edit",
+        data={
+            "url": receiver.url,
+            "which": "chosen",
+            "events": ["contact.created", "booking.created"],
+            "description": "Zapier",
+        },
+    )
+    assert answer.headers["location"] == f"{path}?done=changed"
+    shown = (await member.get(answer.headers["location"])).text
+    assert "The endpoint was changed." in shown
+    assert "booking.created, contact.created" in shown
+    assert "Zapier" in shown
+    again = (await member.get(f"{path}/edit")).text
+    assert re.findall(r'name="(?:which|events)" value="([^"]+)" checked', again) == [
+        "chosen",
+        "booking.created",
+        "contact.created",
+    ]
+    await member.post(f"{path}/edit", data={"url": receiver.url, "which": "all", "events": ["contact.created"]})
+    assert "All events" in (await member.get(path)).text
+
+
+async def test_a_paused_endpoint_is_sent_nothing_until_it_is_resumed(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
+) -> None:
+    path, _ = await create()
+    assert "Working" in (await member.get(HERE)).text
+    paused = await member.post(f"{path}/pause")
+    assert "Paused" in (await member.get(HERE)).text
+    assert "The endpoint is paused" in (await member.get(paused.headers["location"])).text
+    await happen()
+    await work_off(runtime, clock)
+    assert receiver.got == []
+
+    await member.post(f"{path}/resume")
+    await happen()
+    await work_off(runtime, clock)
+    assert len(receiver.got) == 1
+
+
+async def test_rotation_shows_the_new_secret_once_and_both_sign_for_a_day(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
+) -> None:
+    path, old = await create()
+    asked = await member.get(f"{path}/rotate")
+    assert "accepted for 24 hours" in asked.text
+    assert "rotated recently" not in asked.text
+    answer = await member.post(f"{path}/rotate")
+    found = re.search(r"whsec_[A-Za-z0-9+/=]{44}", answer.text.partition('id="secret"')[2])
+    assert found is not None
+    new = found[0]
+    assert new != old
+    assert "The old secret is accepted until Tuesday 17 March, 08:00" in answer.text
+    shown = (await member.get(path)).text
+    assert new not in shown
+    assert "Tuesday 17 March, 08:00" in shown
+    assert "rotated recently" in (await member.get(f"{path}/rotate")).text
+
+    await happen()
+    await work_off(runtime, clock)
+    got = receiver.got[-1]
+    assert _is_signed(old, got.headers, got.body)
+    assert _is_signed(new, got.headers, got.body)
+
+
+async def test_deleting_asks_first_and_takes_the_log_away(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, happen: Happen
+) -> None:
+    path, _ = await create()
+    await happen()
+    await work_off(runtime, clock)
+    asked = await member.get(f"{path}/delete")
+    assert "its log is deleted" in asked.text
+    assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == 1
+    answer = await member.post(f"{path}/delete")
+    assert answer.headers["location"] == f"{HERE}?done=deleted"
+    assert "were deleted" in (await member.get(answer.headers["location"])).text
+    assert await runtime.pool.fetchval("select count(*) from webhook_deliveries") == 0
+    assert (await member.get(path)).status_code == 404
+
+
+async def test_the_result_of_a_test_is_shown_on_the_page(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver
+) -> None:
+    path, secret = await create()
+    await member.post(f"{path}/pause")
+    sent = await member.post(f"{path}/test")
+    assert sent.headers["location"] == f"{path}#test"
+    waiting = (await member.get(path)).text
+    assert "is on its way" in waiting
+    assert 'http-equiv="refresh"' in waiting
+    assert "data-under-way" in waiting
+    await work_off(runtime, clock)
+    done = (await member.get(path)).text
+    assert "arrived. The endpoint answered 200" in done
+    assert "data-under-way" not in done
+    got = receiver.got[-1]
+    assert _is_signed(secret, got.headers, got.body)
+    assert got.json["type"] == "webhook.test"
+
+    receiver.answer(500, body=b"boom")
+    await member.post(f"{path}/test")
+    await work_off(runtime, clock)
+    failed = (await member.get(path)).text
+    assert "has failed, after 1 try" in failed
+    assert "The endpoint answered 500." in failed
+
+
+async def test_the_list_says_how_each_endpoint_is_doing(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
+) -> None:
+    await create()
+    assert "Nothing was sent yet" in (await member.get(HERE)).text
+    await happen()
+    await work_off(runtime, clock)
+    assert "Last delivery today, 08:00, answered 200" in (await member.get(HERE)).text
+    receiver.answer(503)
+    await happen()
+    await work_off(runtime, clock)
+    failing = (await member.get(HERE)).text
+    assert "Failing" in failing
+    assert "since today, 08:00" in failing
+    assert "failed, answered 503" in failing
+    receiver.answer(410)
+    await happen()
+    await work_off(runtime, clock)
+    off = (await member.get(HERE)).text
+    assert "Switched off" in off
+    assert "It answered 410, which means that it is gone." in off
+
+
+async def test_no_more_endpoints_than_one_may_have(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add, receiver: Receiver
+) -> None:
+    for _ in range(MOST_ENDPOINTS):
+        await add(receiver.url)
+    assert "which is the most one account can have" in (await member.get(HERE)).text
+    answer = await member.post(HERE, data={"url": receiver.url, "which": "all"})
+    assert answer.status_code == 400
+    assert "Delete one first" in answer.text
+    assert await runtime.pool.fetchval("select count(*) from webhook_endpoints") == MOST_ENDPOINTS
+
+
+def _is_signed(secret: str, headers: dict[str, str], body: bytes) -> bool:
+    """Sign with the library and compare; its `verify` reads a clock that is not the test's."""
+    at = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
+    return Webhook(secret).sign(headers["webhook-id"], at, body.decode()) in headers["webhook-signature"].split(" ")

@@ -1,0 +1,186 @@
+"""No page shows another host's endpoint, no stored text becomes markup, and no page needs many statements."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from uuid import UUID
+
+import httpx2
+import pytest
+
+from openslot.accounts.models import User
+from openslot.app import create_app
+from openslot.core.config import Settings
+from openslot.core.work import Runtime
+from openslot.routing import find_declaration
+from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
+from tests.access.test_statements import CountingPool
+from tests.bookings.conftest import MovingClock
+from tests.live import connect, serving
+from tests.web.dashboard.conftest import open_session
+from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
+from tests.web.dashboard.test_statements import count
+from tests.web.test_same_origin import FOREIGN
+from tests.web.webhooks.conftest import HERE, Create, last_delivery
+from tests.webhooks.conftest import Add, Happen, work_off
+from tests.webhooks.receiver import Receiver
+
+SENT = {"url": "https://evil.example/", "which": "all", "from": "2026-03-16", "to": "2026-03-16"}
+# The session is one of them.
+COSTS = {
+    "": 2,
+    "/new": 1,
+    "/{endpoint_id}": 3,
+    "/{endpoint_id}?result=failed&event=contact.created&from=2026-03-01&page=3": 3,
+    "/{endpoint_id}/edit": 2,
+    "/{endpoint_id}/rotate": 2,
+    "/{endpoint_id}/delete": 2,
+    "/{endpoint_id}/deliveries/{delivery_id}": 2,
+    "/{endpoint_id}/replay": 2,
+    "/{endpoint_id}/replay?from=2026-03-01&to=2026-03-31&which=all": 4,
+}
+
+
+def paths(method: str, *, endpoint: object = NOBODY, delivery: object = NOBODY) -> Iterator[str]:
+    for handler in WEBHOOK_PAGES:
+        declaration = find_declaration(handler)
+        assert declaration is not None
+        if declaration.method == method:
+            yield declaration.path.replace("{endpoint_id}", str(endpoint)).replace("{delivery_id}", str(delivery))
+
+
+async def test_another_hosts_endpoint_is_the_same_404_as_none(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    stranger: User,
+    clock: MovingClock,
+    add: Add,
+    happen: Happen,
+    receiver: Receiver,
+) -> None:
+    theirs, _ = await add(receiver.url, owner=stranger)
+    await happen(stranger)
+    await work_off(runtime, clock)
+    delivery = await last_delivery(runtime)
+    before = await runtime.pool.fetch("select * from webhook_endpoints")
+    for method in ("GET", "POST"):
+        known, unknown = paths(method, endpoint=theirs.id, delivery=delivery), paths(method)
+        for path, nothing in zip(known, unknown, strict=True):
+            if path == nothing:
+                continue
+            answer = await member.request(method, path, data=SENT if method == "POST" else None)
+            other = await member.request(method, nothing, data=SENT if method == "POST" else None)
+
+            assert answer.status_code == 404, path
+            assert answer.text == other.text
+    await work_off(runtime, clock)
+    assert await runtime.pool.fetch("select * from webhook_endpoints") == before
+    assert len(receiver.got) == 1
+    assert str(theirs.id) not in (await member.get(HERE)).text
+
+
+async def test_a_delivery_of_ones_other_endpoint_is_not_found(
+    member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, happen: Happen
+) -> None:
+    path, _ = await create()
+    await happen()
+    await work_off(runtime, clock)
+    other, _ = await create()
+    delivery = await last_delivery(runtime)
+
+    assert (await member.get(f"{path}/deliveries/{delivery}")).status_code == 200
+    assert (await member.get(f"{other}/deliveries/{delivery}")).status_code == 404
+    assert (await member.post(f"{other}/deliveries/{delivery}/resend")).status_code == 404
+
+
+async def test_a_form_of_another_site_is_refused_and_changes_nothing(
+    member: httpx2.AsyncClient, runtime: Runtime, create: Create
+) -> None:
+    path, _ = await create()
+    before = await runtime.pool.fetch("select * from webhook_endpoints")
+    for target in paths("POST", endpoint=path.rpartition("/")[2]):
+        for headers in FOREIGN:
+            answer = await member.post(target, data=SENT, headers=headers)
+
+            assert answer.status_code == 403, (target, headers)
+    assert await runtime.pool.fetch("select * from webhook_endpoints") == before
+
+
+async def test_without_a_session_every_page_asks_to_sign_in(client: httpx2.AsyncClient) -> None:
+    for path in paths("GET"):
+        assert (await client.get(path)).headers["location"].startswith("/login"), path
+
+
+@pytest.mark.parametrize("text", CORPUS)
+async def test_stored_text_stays_text(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    clock: MovingClock,
+    create: Create,
+    happen: Happen,
+    receiver: Receiver,
+    text: str,
+) -> None:
+    path, _ = await create()
+    receiver.answer(500, body=text.encode())
+    await happen()
+    await member.post(f"{path}/test")
+    await work_off(runtime, clock)
+    await runtime.pool.execute(
+        "update webhook_endpoints set url = $1, description = $1, state = 'disabled', state_reason = $1", text
+    )
+    await runtime.pool.execute(
+        "update webhook_deliveries set url = $1, error = $1, request_headers = jsonb_build_object($1::text, $1::text)",
+        text,
+    )
+    delivery = await last_delivery(runtime)
+    pages = [await member.get(each) for each in paths("GET", endpoint=path.rpartition("/")[2], delivery=delivery)]
+    pages.append(await member.get(path, params={"event": text, "from": text, "to": text}))
+    sent = {"url": text, "description": text, "which": "chosen", "events": text, "from": text, "to": text}
+    pages += [await member.post(HERE, data=sent), await member.post(f"{path}/edit", data=sent)]
+    pages += [await member.get(f"{path}/replay", params=sent), await member.post(f"{path}/replay", data=sent)]
+    seen = 0
+    for page in pages:
+        markup = _Markup()
+        markup.feed(page.text)
+        seen += "xss-probe" in page.text
+
+        assert "xss-probe" not in markup.tags, page.url
+        assert not any(name.startswith("on") for name in markup.attributes), page.url
+        assert all(source.startswith("/static/") for source in markup.scripts), page.url
+        assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
+        assert "1337" not in page.text
+    assert seen > 8
+
+
+@pytest.mark.parametrize("path", COSTS)
+async def test_no_page_needs_more_statements_where_there_is_more(
+    settings: Settings,
+    runtime: Runtime,
+    user: User,
+    clock: MovingClock,
+    create: Create,
+    add: Add,
+    happen: Happen,
+    receiver: Receiver,
+    path: str,
+) -> None:
+    mine, _ = await create()
+    for _ in range(3):
+        await add(receiver.url)
+    for _ in range(5):
+        await happen()
+    await work_off(runtime, clock)
+    delivery = await runtime.pool.fetchval(
+        "select id from webhook_deliveries where endpoint_id = $1 limit 1", UUID(mine.rpartition("/")[2])
+    )
+    session = await open_session(runtime, user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings)
+    app._open_runtime = lambda: nullcontext(runtime)
+    address = HERE + path.replace("{endpoint_id}", mine.rpartition("/")[2]).replace("{delivery_id}", str(delivery))
+    async with serving(app) as url, connect(url, headers=session) as client:
+        answer = await count(client, pool, address)
+
+    assert answer == (200, COSTS[path]), pool.asked
+    assert COSTS[path] <= 5
