@@ -12,7 +12,7 @@ from openslot.web.pages import templates
 SEEN = frozenset({"alt", "aria-label", "label", "placeholder", "title", "data-label", "data-copied", "data-failed"})
 UNSEEN = frozenset({"code", "script", "style"})
 # The same in every language.
-NAMES = frozenset({"openslot", "Openslot", "UTC", "Google", "Outlook"})
+NAMES = frozenset({"openslot", "Openslot", "UTC", "Google", "Outlook", "iCloud", "Fastmail", "Nextcloud"})
 VOID = frozenset({"br", "hr", "img", "input", "link", "meta"})
 WORD = re.compile(r"[^\W\d_]{2,}")
 # What a macro adds to a tag that stands elsewhere.

@@ -96,6 +96,19 @@ async def test_an_effect_that_is_tried_again_is_waited_for_but_not_for_ever(
     assert not await is_there(runtime, user)
 
 
+async def test_the_last_mail_is_waited_for(runtime: Runtime, user: User, clock: MovingClock, delete: Delete) -> None:
+    await delete()
+    await advance(runtime)
+    await work_off(runtime, clock)
+    await advance(runtime)
+    assert await find_state(runtime, user) == "telling"
+
+    await advance(runtime)
+
+    assert await is_there(runtime, user)
+    assert await subjects(runtime, user.email) == ["Your account is being deleted"]
+
+
 async def test_a_dead_effect_is_not_waited_for(
     runtime: Runtime, user: User, clock: MovingClock, book: Book, delete: Delete
 ) -> None:
