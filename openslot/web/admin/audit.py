@@ -14,6 +14,7 @@ from openslot.agents.search_store import AuditFilter
 from openslot.agents.searching import list_calls, list_page
 from openslot.agents.verifying import verify
 from openslot.core.instants import iso
+from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
@@ -21,7 +22,7 @@ from openslot.web import words
 from openslot.web.admin.agents import write_usd
 from openslot.web.admin.queries import ListQuery, read_list_query
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.booking_csv import BOM, make_safe
+from openslot.web.dashboard.booking_csv import BOM
 from openslot.web.pages import NOT_KEPT, page
 
 ROWS, MOST_ROWS = 50, 10_000

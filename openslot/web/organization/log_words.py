@@ -81,7 +81,7 @@ EMPTY = "\u2013"
 
 def name_action(change: LoggedChange) -> str:
     """Say what was done; an action of a newer version is shown as it is."""
-    return ACTIONS.get(change.action) or PLATFORM_ACTIONS.get(change.action, change.action)
+    return {**ACTIONS, **PLATFORM_ACTIONS}.get(change.action, change.action)
 
 
 def list_fields(change: LoggedChange, user: User) -> list[tuple[str, object, object]]:

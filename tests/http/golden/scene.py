@@ -22,11 +22,13 @@ from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.db import Db
+from openslot.core.secrets import fingerprint
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Work
 from openslot.demo.seed import seed
 from openslot.event_types import operations as event_types
 from openslot.runtime import open_runtime
+from openslot.web.csrf import csrf_token
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
 
@@ -66,6 +68,7 @@ class Scene:
             headers["authorization"] = "Bearer <key>"
         elif case.who == "session":
             headers["cookie"] = "openslot_session=<session>"
+            headers["x-csrf-token"] = "<csrf>"
         body = case.body
         for word, meaning in self._words.items():
             body = body.replace(f"<{word}>".encode(), meaning.encode())
@@ -127,9 +130,12 @@ async def _people(work: Work) -> dict[str, str]:
         for word, which in ids.items()
     }
     keys = await access.list_credentials(work, CredentialKind.API_KEY, mara.id)
+    session = await access.begin_session(work, mara, user_agent="golden")
+    session_id = await work.db.fetchval("select id from sessions where hash = $1", fingerprint(session))
     return found | {
         "key": seeded.api_key,
-        "session": await access.begin_session(work, mara, user_agent="golden"),
+        "session": session,
+        "csrf": csrf_token(work.runtime, session_id),
         "password": seeded.user.password,
         "setup": setup or "",
         "intro": next(each.id for each in seeded.event_types if each.slug == "intro-call"),
