@@ -5,7 +5,8 @@ from datetime import UTC, timedelta
 
 from openslot.accounts.models import User
 from openslot.analytics import platform
-from openslot.analytics.models import DayOfPlatform
+from openslot.analytics.funnel import read_funnel
+from openslot.analytics.models import DayOfPlatform, Funnel, FunnelStep
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get
@@ -15,6 +16,14 @@ from openslot.web.pages import page
 
 PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days")}
 USUAL = "30"
+STEPS = {
+    FunnelStep.VISITED: Text("Visited the sign-up page"),
+    FunnelStep.SIGNED_UP: Text("Signed up"),
+    FunnelStep.VERIFIED: Text("Verified the e-mail address"),
+    FunnelStep.CALENDAR_CONNECTED: Text("Connected a calendar"),
+    FunnelStep.EVENT_TYPE_MADE: Text("Made an event type"),
+    FunnelStep.FIRST_BOOKING: Text("Got the first booking"),
+}
 
 Figure = tuple[Text, Callable[[DayOfPlatform], int]]
 
@@ -33,8 +42,15 @@ async def show_analytics(request: Request, work: Work, user: User) -> Response:
         here="/admin/analytics",
         periods=[(value, name, value == chosen) for value, name in PERIODS.items()],
         charts=_draw(days),
+        funnel=_list_steps(await read_funnel(work, first=first, last=last)),
         sources=await platform.list_sources(work, first=first, last=last),
     )
+
+
+def _list_steps(funnel: Funnel) -> list[tuple[Text, int, int]]:
+    """List each step with its count, and with the largest count for the length of its bar."""
+    most = max(funnel.total.values(), default=0)
+    return [(STEPS[step], count, most) for step, count in funnel.total.items()]
 
 
 def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:

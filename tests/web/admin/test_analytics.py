@@ -1,5 +1,6 @@
 """The figures of the platform: charts that say the same as their tables."""
 
+import asyncio
 import re
 from datetime import date, timedelta
 
@@ -7,6 +8,7 @@ import httpx2
 import pytest
 
 from openslot.accounts.models import User
+from openslot.analytics.funnel import count_visit
 from openslot.core.work import Runtime
 from openslot.i18n import Text
 from openslot.web.admin.charts import HEIGHT, WIDTH, draw_chart
@@ -43,13 +45,24 @@ async def test_the_tables_tell_what_happened(
     await fail(runtime, clock)
     page = (await admin.get("/admin/analytics?days=7")).text
 
-    assert page.count("<svg") == 4
+    assert page.count('<figure class="chart">') == 4
     bookings = page[page.index('id="bookings"') : page.index('id="mail"')]
     assert re.findall(r"<td>(\d+)</td>", bookings)[0] == "2"
     assert bookings.count("<tr>") == 8
     assert "style=" not in page
     for query in ("days=0", "days=x", "days=%00", "days=365"):
         assert (await admin.get(f"/admin/analytics?{query}")).status_code == 200
+
+
+async def test_the_funnel_lists_every_step(admin: httpx2.AsyncClient, runtime: Runtime) -> None:
+    count_visit(runtime, runtime.clock().date())
+    async with asyncio.timeout(30):
+        while ">1</td>" not in (page := (await admin.get("/admin/analytics")).text)[page.index('id="funnel"') :]:
+            await asyncio.sleep(0.05)
+
+    steps = re.findall(r'class="name">([^<]+)</td><td[^>]*>(\d+)<', page[page.index('id="funnel"') :])
+    assert steps[0] == ("Visited the sign-up page", "1")
+    assert [count for _, count in steps] == ["1", "0", "0", "0", "0", "0"]
 
 
 async def test_sources_are_listed_by_their_visits(admin: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
