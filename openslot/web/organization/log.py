@@ -11,6 +11,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.change_log.models import ChangeFilter, LoggedChange
 from openslot.change_log.operations import list_changes
+from openslot.core.spreadsheets import make_safe
 from openslot.core.text import is_line
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
@@ -20,7 +21,7 @@ from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web import words
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.booking_csv import BOM, make_safe
+from openslot.web.dashboard.booking_csv import BOM
 from openslot.web.organization.current import get_administered, organization_page
 from openslot.web.organization.days import DayFilter, read_days
 from openslot.web.organization.log_words import ACTIONS, list_fields, name_action
