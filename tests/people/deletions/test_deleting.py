@@ -16,7 +16,7 @@ from openslot.accounts.errors import (
     ManagedByOrganization,
     OwnsOrganization,
 )
-from openslot.accounts.models import Role, User, UserWanted
+from openslot.accounts.models import DeletionState, Role, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
@@ -309,7 +309,7 @@ async def test_a_job_that_dies_in_any_step_is_continued(
     monkeypatch.setattr(erasing, "CANCELLED_AT_ONCE", 1)
     monkeypatch.setattr(erasing, "ERASED_AT_ONCE", 1)
     await delete()
-    step = erasing.STEPS[erasing.DeletionState(state)]
+    step = erasing.STEPS[DeletionState(state)]
     calls = 0
 
     async def dying(*arguments: object) -> bool:
@@ -321,7 +321,7 @@ async def test_a_job_that_dies_in_any_step_is_continued(
             raise KeyboardInterrupt
         return done
 
-    monkeypatch.setitem(erasing.STEPS, erasing.DeletionState(state), dying)
+    monkeypatch.setitem(erasing.STEPS, DeletionState(state), dying)
     for _ in range(200):
         await work_off(runtime, clock)
         try:
@@ -356,14 +356,14 @@ async def test_an_account_that_can_not_be_deleted_now_does_not_hold_up_others(
     await delete()
     clock.now += timedelta(minutes=1)
     await delete(stranger)
-    step = erasing.STEPS[erasing.DeletionState.CANCELLING]
+    step = erasing.STEPS[DeletionState.CANCELLING]
 
     async def refusing(work: object, deletion: object, whom: User) -> bool:
         if whom.id == user.id:
             raise NotFound
         return await step(work, deletion, whom)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(erasing.STEPS, erasing.DeletionState.CANCELLING, refusing)
+    monkeypatch.setitem(erasing.STEPS, DeletionState.CANCELLING, refusing)
     await settle(runtime, clock)
 
     assert await is_there(runtime, user)
