@@ -2,7 +2,15 @@
 
 from openslot.exports import queries
 from openslot.exports.models import ExportFile
-from openslot.exports.writers import as_csv, as_list, as_object, write_calendar, write_emails, write_event_types
+from openslot.exports.writers import (
+    as_csv,
+    as_list,
+    as_object,
+    write_calendar,
+    write_emails,
+    write_event_types,
+    write_photo,
+)
 
 BOOKING_COLUMNS = (
     "startTime",
@@ -31,8 +39,8 @@ FILES = (
     ),
     ExportFile(
         name="settings.json",
-        about="Your brand, reminders, feature flags that were set for you, and since when your bookings have a feed.",
-        tables=("brands", "reminder_settings", "flag_overrides", "calendar_feeds"),
+        about="Your brand, reminders, notifications, feature flags, and since when your bookings have a feed.",
+        tables=("brands", "reminder_settings", "flag_overrides", "notification_choices", "calendar_feeds"),
         write=as_object(queries.SETTINGS),
     ),
     ExportFile(
@@ -58,6 +66,18 @@ FILES = (
         about="Your API keys, without the keys themselves.",
         tables=("api_keys",),
         write=as_list(queries.KEYS),
+    ),
+    ExportFile(
+        name="sign-in.json",
+        about="Since when you use two-factor authentication, and the identity providers that you sign in with.",
+        tables=("authenticators", "recovery_codes", "identities"),
+        write=as_object(queries.SIGN_IN),
+    ),
+    ExportFile(
+        name="photo.jpg",
+        about="Your photo; empty if you have none.",
+        tables=("photos",),
+        write=write_photo,
     ),
     ExportFile(
         name="schedules.json",
@@ -112,6 +132,12 @@ FILES = (
         about="The same as a table for a spreadsheet.",
         tables=("contacts",),
         write=as_csv(queries.CONTACTS, CONTACT_COLUMNS),
+    ),
+    ExportFile(
+        name="contact-imports.json",
+        about="Files from which you imported contacts, and how that went.",
+        tables=("contact_imports",),
+        write=as_list(queries.IMPORTS),
     ),
     ExportFile(
         name="conversations.json",
@@ -179,10 +205,13 @@ NOT_EXPORTED = {
     "calendar_objects": "a cache of the user's own calendar, without titles, notes and guests",
     "claim_seats": "the seats of bookings.json in the engine that offers times",
     "claims": "the times of bookings.json in the engine that offers times, and holds of ten minutes",
+    "contact_import_lines": "lines of a file that the user has sent; contacts.json has what became of them",
     "data_export_pieces": "the export itself",
     "data_exports": "the export itself",
     "effects": "steps that follow from activity.json; emails.json and webhook-deliveries.json have their results",
     "event_feed": "numbers of the entries of activity.json, for the REST API's feed",
     "event_feeds": "the last of these numbers",
+    "password_resets": "hashes of links that expire within hours",
+    "pending_sign_ins": "hashes of sign-ins that expire within minutes",
     "webhook_messages": "copies of bookings.json and contacts.json as they were sent to webhook endpoints",
 }

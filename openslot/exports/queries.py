@@ -34,6 +34,7 @@ select {
         trial_until=iso_of("u.trial_until"),
         timezone="u.zone",
         locale="u.locale",
+        welcome_text="u.welcome",
         admin="u.is_admin",
         signs_in_with="case when u.password_hash is not null then 'password' end",
         **_times("u", "disabled_at", "left_at", "created_at", "updated_at"),
@@ -48,6 +49,8 @@ select {
         " 'minutesBefore', r.minutes_before)), '[]') from reminder_settings r where r.host_id = u.id)",
         flags="(select coalesce(json_agg(json_build_object('key', f.flag_key, 'enabled', f.enabled)), '[]')"
         " from flag_overrides f where f.user_id = u.id)",
+        notifications="(select coalesce(json_agg(json_build_object('topic', n.topic, 'on', n.is_on)), '[]')"
+        " from notification_choices n where n.user_id = u.id)",
         bookings_feed_since=f"(select {iso_of('c.created_at')} from calendar_feeds c where c.user_id = u.id)",
     )
 } from users u where u.id = $1"""
@@ -68,7 +71,7 @@ INVITATIONS = f"""
 select {_object(organization="o.name", **_times("i", "created_at", "expires_at", "used_at"))}
 from invitations i join organizations o on o.id = i.organization_id where i.user_id = $1 order by i.id"""
 SESSIONS = f"""
-select {_object(id="s.id", user_agent="s.user_agent", **_times("s", "created_at", "expires_at"))}
+select {_object(id="s.id", user_agent="s.user_agent", **_times("s", "created_at", "expires_at", "last_seen_at"))}
 from sessions s where s.user_id = $1 order by s.created_at, s.id"""
 KEYS = f"""
 select {
@@ -79,6 +82,30 @@ select {
         **_times("k", "created_at", "expires_at", "revoked_at", "last_used_at"),
     )
 } from api_keys k where k.user_id = $1 order by k.id"""
+SIGN_IN = f"""
+select {
+    _object(
+        two_factor_since=f"(select {iso_of('a.confirmed_at')} from authenticators a where a.user_id = u.id)",
+        recovery_codes_left="(select count(*) from recovery_codes r where r.user_id = u.id and r.used_at is null)",
+        identities="(select coalesce(json_agg(json_build_object('issuer', i.issuer, 'subject', i.subject)), '[]')"
+        " from identities i where i.user_id = u.id)",
+    )
+} from users u where u.id = $1"""
+PHOTO = "select body from photos where user_id = $1"
+IMPORTS = f"""
+select {
+    _object(
+        id="i.id",
+        file_name="i.file_name",
+        state="i.state",
+        lines="i.line_count",
+        added="i.added",
+        updated="i.updated",
+        unchanged="i.unchanged",
+        bad="i.bad",
+        **_times("i", "created_at", "finished_at"),
+    )
+} from contact_imports i where i.owner_id = $1 order by i.created_at, i.id"""
 SCHEDULES = f"""
 select {
     _object(

@@ -63,6 +63,11 @@ def as_csv(query: str, columns: Sequence[str]) -> Write:
     return write
 
 
+async def write_photo(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
+    """Write the photo as it is stored; an empty file where there is none."""
+    yield await connection.fetchval(queries.PHOTO, user.id) or b""
+
+
 async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[bytes]:
     """Write event types as the REST API shows each of them."""
     found, _total = await event_types.list_event_types(work, user, only_active=False, limit=10_000)

@@ -19,6 +19,9 @@ REMAINS = {
     "domains": "an organization's",
     "flag_version": "a number",
     "flags": "the platform's",
+    "finished_oidc_sign_ins": "hashes of sign-ins, for minutes",
+    "funnel_steps": "which steps an account has taken after it signed up, under an id that leads to nobody",
+    "funnel_visits": "a number for each day",
     "idempotency": "sealed answers for retries, for a day",
     "member_counts": "a total of an organization's members",
     "migrations": "the platform's",
@@ -33,6 +36,7 @@ REMAINS = {
     "scim_requests": "an organization's log of its directory, until its retention ends",
     "scim_tokens": "an organization's",
     "setup_links": "the platform's, before the first account",
+    "sign_ups": "requests for an account that nobody has confirmed, until they expire",
     "worker_beats": "the platform's",
     "wrong_passwords": "hashes of addresses, for minutes",
 }

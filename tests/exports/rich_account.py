@@ -54,6 +54,18 @@ ROWS = (
     "insert into webhook_messages (event_id, sealed, kept_since) values ($5, $9, $4) on conflict do nothing",
     """insert into mail_messages (id, kind, role, host_id, booking_id, recipient, subject, is_public, status,
     created_at, sent_at) values ($2, 'notice', 'host', $1, null, 'mara', 'A notice', false, 'sent', $4, $4)""",
+    "insert into notification_choices values ($1, 'booking.created', false, $4)",
+    "insert into photos values ($1, 'abc', 'image', $4)",
+    "insert into identities values ('https://id.example', 'mara-at-id', $1, $4)",
+    "insert into authenticators (id, user_id, secret, created_at, confirmed_at) values ($2, $1, $9, $4, $4)",
+    "insert into recovery_codes values ($1, $9, $4)",
+    "insert into pending_sign_ins values ($2, $1, $9, $9, $4, $4)",
+    "insert into password_resets values ($2, $1, $9, 'mara', $9, $4, $4)",
+    """insert into contact_imports (id, owner_id, file_name, encoding, delimiter, header, columns, existing, state,
+    line_count, created_at, updated_at) values ($2, $1, 'people.csv', 'utf-8', ',', '{}', '{}', 'skip', 'done', 1, $4,
+    $4)""",
+    """insert into contact_import_lines (import_id, number, cells) select id, 1, 'jonas' from contact_imports
+    where owner_id = $1""",
     """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role)
     select organization_id, $1, $4, false, id, role from memberships where user_id = $1""",
     """insert into claim_seats (id, claim_id, created_at) select $2, claim_id, $4 from bookings where id = $3""",

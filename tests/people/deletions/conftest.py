@@ -1,6 +1,6 @@
 """A host in Berlin on a Monday morning, with a way to book, to delete the account, and to let time pass."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from datetime import timedelta
 
 import pytest
@@ -14,7 +14,7 @@ from tests.bookings.conftest import MovingClock
 from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
 from tests.webhooks.conftest import receiver, work_off
 
-Delete = Callable[..., Awaitable[None]]
+Delete = Callable[..., Coroutine[None, None, None]]
 
 __all__ = ["book", "client", "clock", "member", "receiver", "runtime", "settings", "stranger", "user"]
 

@@ -15,7 +15,7 @@ from tests.webhooks.conftest import work_off
 
 DOCS = Path(__file__).parents[3] / "docs" / "your-data.md"
 # What the log of a directory and of agents has of a person goes with its own retention.
-ALLOWED = {"account_deletions", "events", "agent_calls"}
+ALLOWED = {"account_deletions", "events", "agent_calls", "funnel_steps"}
 
 
 async def list_tables(runtime: Runtime) -> set[str]:
