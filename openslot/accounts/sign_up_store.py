@@ -6,6 +6,9 @@ from uuid import UUID
 from openslot.accounts.models import SignUp
 from openslot.core.db import Db, Row, count_of
 
+# The first of the two numbers of an advisory lock.
+ADDRESSES = 26
+
 COLUMNS = "s.id, s.browser_hash, s.email, s.name, s.zone, s.locale, s.password_hash, s.created_at, s.expires_at"
 
 
@@ -43,6 +46,11 @@ async def find_sign_up_by_id(db: Db, sign_up_id: UUID, *, now: datetime) -> Sign
     """Look up a sign-up whose link is still valid."""
     row = await db.fetchrow(f"select {COLUMNS} from sign_ups s where id = $1 and expires_at > $2", sign_up_id, now)
     return to_sign_up(row) if row else None
+
+
+async def lock_address(db: Db, email: str) -> None:
+    """Let nobody else open an account with this address before the commit: two links of one address would deadlock."""
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext(lower($2)))", ADDRESSES, email)
 
 
 async def lock_sign_up(db: Db, token_hash: bytes, *, now: datetime) -> SignUp | None:

@@ -79,9 +79,10 @@ async def get_sign_up(work: Work, token: str) -> SignUp:
     return found
 
 
-async def lock_sign_up(work: Work, token: str) -> SignUp:
-    """Read the sign-up of a valid link; whoever uses it at the same time waits, and finds it used."""
+async def lock_sign_up(work: Work, token: str, *, email: str) -> SignUp:
+    """Read the sign-up of a valid link; whoever uses one of the same address waits, and finds it used."""
     check_open(work)
+    await store.lock_address(work.db, email)
     found = await store.lock_sign_up(work.db, fingerprint(token), now=work.now)
     if found is None:
         raise SignUpLinkInvalid

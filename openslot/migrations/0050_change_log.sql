@@ -17,6 +17,6 @@ create table change_log (
     after json not null,
     check (scope = 'platform' or organization_id is not null)
 );
-create index change_log_organization on change_log (organization_id, id) where scope = 'organization';
+create index change_log_organization on change_log (organization_id, id) where organization_id is not null;
 create index change_log_platform on change_log (id) where scope = 'platform';
 create index change_log_age on change_log (at);

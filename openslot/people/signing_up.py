@@ -43,7 +43,7 @@ async def verify(
             if not await is_password(password, found.password_hash, STRANGERS):
                 raise WrongPassword
     async with work.transaction():
-        found = await sign_ups.lock_sign_up(work, token)
+        found = await sign_ups.lock_sign_up(work, token, email=found.email)
         wanted = UserWanted(email=found.email, name=found.name, zone=found.zone, locale=found.locale)
         user = await welcome(work, wanted, password_hash=found.password_hash)
         await work.record(SignUpVerified(user_id=user.id, email=user.email, sign_up_id=found.id))

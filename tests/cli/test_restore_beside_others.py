@@ -171,7 +171,7 @@ async def test_what_another_program_has_restored_by_half_is_left_alone(elsewhere
     await execute(elsewhere, "drop table users cascade")
     await check_refused(elsewhere, backup, "The database has 1 row in organizations already.")
     await execute(elsewhere, "delete from migrations")
-    with pytest.raises(StartupError, match=r"not known to be Openslot's \(table agent_calls, .* and \d+ more\)"):
+    with pytest.raises(StartupError, match=r"not known to be Openslot's \(table account_deletions, .* and \d+ more\)"):
         await restored(elsewhere, backup)
 
 

@@ -38,6 +38,7 @@ ALSO = {
     "scim approve": ["--all"],
     "scim reject": ["--all"],
     "secret reset": ["--yes"],
+    "user delete": ["--yes"],
     "webhook replay": [str(new_id())],
 }
 

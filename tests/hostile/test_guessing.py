@@ -26,6 +26,7 @@ from openslot.jobs.periodic import run_job
 from tests.access.test_statements import CountingPool
 from tests.conftest import PASSWORD
 from tests.live import connect, serving
+from tests.web.conftest import read_csrf_token
 
 WRONG = "not the password"
 PAUSES = [0, 0, 0, 0, 30, 60, 120, 240, 480, 900, 900, 900]
@@ -159,13 +160,14 @@ async def test_an_unknown_address_takes_the_same_steps_as_a_known_one(runtime: R
     assert len(asked[0]) == 2
 
 
-async def test_a_right_sign_in_is_four_statements(runtime: Runtime, user: User) -> None:
+async def test_a_right_sign_in_is_five_statements(runtime: Runtime, user: User) -> None:
     counting = CountingPool(runtime.pool)
     runtime.pool = counting
     work = runtime.work(OPERATOR)
     await access.sign_in(work, email=user.email, password=PASSWORD, address="192.0.2.1", user_agent="")
 
-    assert len(counting.asked) == 4
+    # The password, tries, the second factor, the session, and tries that are forgiven.
+    assert len(counting.asked) == 5
 
 
 async def test_a_known_device_comes_in_whatever_strangers_do(pair: list[httpx2.AsyncClient], user: User) -> None:
@@ -216,12 +218,18 @@ async def test_a_mark_is_of_no_use_for_another_account(pair: list[httpx2.AsyncCl
     assert (await sign_in(pair[0], admin, device=device, n=99)).status_code == 429
 
 
+async def of_session(client: httpx2.AsyncClient, session: str) -> dict[str, str]:
+    """Return what a browser sends with a form of this session."""
+    cookie = {"cookie": f"openslot_session={session}"}
+    return {**cookie, "x-csrf-token": read_csrf_token((await client.get("/account", headers=cookie)).text)}
+
+
 async def test_strangers_do_not_keep_the_owner_from_changing_the_password(
     pair: list[httpx2.AsyncClient], user: User
 ) -> None:
     session = (await sign_in(pair[0], user)).cookies["openslot_session"]
     await attack(pair, user.email, 6)
-    headers = {"cookie": f"openslot_session={session}"}
+    headers = await of_session(pair[0], session)
     form = {"current": PASSWORD, "password": "a fresh long password"}
 
     assert (await pair[1].post("/account/password", data=form, headers=headers)).status_code == 303
@@ -231,7 +239,7 @@ async def test_a_mark_is_worth_nothing_after_a_change_of_the_password(
     pair: list[httpx2.AsyncClient], user: User
 ) -> None:
     old = await sign_in(pair[0], user)
-    headers = {"cookie": f"openslot_session={old.cookies['openslot_session']}"}
+    headers = await of_session(pair[0], old.cookies["openslot_session"])
     form = {"current": PASSWORD, "password": "a fresh long password"}
     changed = await pair[0].post("/account/password", data=form, headers=headers)
     await attack(pair, user.email, 5)
@@ -247,7 +255,7 @@ async def test_a_change_of_the_password_ends_the_pause_for_the_owners_other_devi
     session = (await sign_in(pair[0], user)).cookies["openslot_session"]
     await attack(pair, user.email, 6)
     form = {"current": PASSWORD, "password": "a fresh long password"}
-    await pair[0].post("/account/password", data=form, headers={"cookie": f"openslot_session={session}"})
+    await pair[0].post("/account/password", data=form, headers=await of_session(pair[0], session))
 
     assert (await sign_in(pair[1], user, form["password"], n=99)).status_code == 303
 

@@ -27,6 +27,7 @@ from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
 from tests.conftest import PASSWORD
+from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
 # Verified like any other, in less time.
@@ -200,6 +201,7 @@ async def test_what_can_be_no_address_never_reaches_the_database(runtime: Runtim
 async def test_a_change_gives_the_browser_a_new_session_and_a_new_mark(client: httpx2.AsyncClient, host: User) -> None:
     await client.post("/login", data={"email": host.email, "password": PASSWORD})
     before = dict(client.cookies)
+    await carry_csrf_token(client)
     await client.post("/account/password", data={"current": PASSWORD, "password": NEW}, timeout=60)
     after = dict(client.cookies)
     shown = await client.get("/account")

@@ -9,6 +9,7 @@ from openslot.core.config import Settings
 from tests.conftest import PASSWORD
 from tests.live import connect
 from tests.racing import WebPair
+from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
 ROUNDS = 6
@@ -27,6 +28,7 @@ async def test_over_two_web_processes_no_session_of_the_old_password_is_left(web
         here, there = web_pair.urls if turn % 3 else reversed(web_pair.urls)
         async with connect(here, timeout=60) as owner:
             await owner.post("/login", data={"email": user.email, "password": old})
+            await carry_csrf_token(owner)
             changing = asyncio.create_task(owner.post("/account/password", data={"current": old, "password": new}))
             tokens = await asyncio.gather(*(_try_late(there, user, old, pause=0.04 * n) for n in range(4)))
             assert (await changing).status_code == 303
@@ -54,6 +56,7 @@ async def test_of_two_changes_at_once_one_is_refused_and_says_why(web_pair: WebP
     clients = [connect(url, timeout=60) for url in web_pair.urls]
     for client in clients:
         await client.post("/login", data={"email": user.email, "password": PASSWORD})
+        await carry_csrf_token(client)
     wanted = [f"{NEW} {n}" for n in range(2)]
     forms = [{"current": PASSWORD, "password": new} for new in wanted]
     both = zip(clients, forms, strict=True)

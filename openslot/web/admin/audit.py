@@ -20,7 +20,7 @@ from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
-from openslot.web.admin.queries import ListQuery, read_list_query
+from openslot.web.admin.queries import AdminQuery, read_admin_query
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.booking_csv import BOM
 from openslot.web.pages import NOT_KEPT, page
@@ -46,7 +46,7 @@ STATUSES = {
 }
 
 
-class CallRow(Struct, frozen=True, kw_only=True):
+class ToolCallRow(Struct, frozen=True, kw_only=True):
     """One call in the list."""
 
     at: object
@@ -92,7 +92,7 @@ async def verify_audit(request: Request, work: Work, user: User) -> Response:
 
 
 def _audit_page(
-    work: Work, user: User, query: ListQuery, found: list[CallRecord], *, verified: object = None
+    work: Work, user: User, query: AdminQuery, found: list[CallRecord], *, verified: object = None
 ) -> Response:
     return page(
         "admin/audit.html",
@@ -110,12 +110,12 @@ def _audit_page(
     )
 
 
-def _read_query(request: Request) -> ListQuery:
+def _read_query(request: Request) -> AdminQuery:
     choices = {"agent": list(ROSTER), "tool": list(BY_NAME), "status": [each.value for each in AuditStatus]}
-    return read_list_query(request, "/admin/audit", FIELDS, choices=choices)
+    return read_admin_query(request, "/admin/audit", FIELDS, choices=choices)
 
 
-def _filter(query: ListQuery, user: User) -> AuditFilter:
+def _filter(query: AdminQuery, user: User) -> AuditFilter:
     return AuditFilter(
         agent=query["agent"],
         tool=query["tool"],
@@ -124,9 +124,9 @@ def _filter(query: ListQuery, user: User) -> AuditFilter:
     )
 
 
-def _row(record: CallRecord, user: User, work: Work) -> CallRow:
+def _row(record: CallRecord, user: User, work: Work) -> ToolCallRow:
     status, tone = STATUSES[record.status]
-    return CallRow(
+    return ToolCallRow(
         at=phrases.at(record.at, user.zone, now=work.now),
         agent=ROSTER[record.agent].name if record.agent in ROSTER else record.agent,
         tool=record.tool,

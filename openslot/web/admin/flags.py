@@ -33,7 +33,7 @@ class ToggleForm(Struct, frozen=True, kw_only=True):
     enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
 
 
-class OverrideForm(Struct, frozen=True, kw_only=True):
+class FlagForUserForm(Struct, frozen=True, kw_only=True):
     """A user for whom a flag is set separately."""
 
     email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter the user's e-mail address"))]
@@ -76,7 +76,9 @@ async def toggle_flag(request: Request, work: Work, user: User, key: str, form: 
 
 
 @post("/admin/flags/{key}/overrides")
-async def set_flag_override(request: Request, work: Work, user: User, key: str, form: Form[OverrideForm]) -> Response:
+async def set_flag_override(
+    request: Request, work: Work, user: User, key: str, form: Form[FlagForUserForm]
+) -> Response:
     """Set a flag for one user."""
     if form.faults:
         return await _flag_page(work, user, key, form, status=400)
@@ -105,7 +107,7 @@ async def remove_flag_override(request: Request, work: Work, user: User, key: st
 
 
 async def _flag_page(
-    work: Work, user: User, key: str, form: Form[OverrideForm], *, notice: Text | None = None, status: int = 200
+    work: Work, user: User, key: str, form: Form[FlagForUserForm], *, notice: Text | None = None, status: int = 200
 ) -> Response:
     flag = await flags.get_flag(work, key)
     overrides = await flags.list_overrides(work, flag)

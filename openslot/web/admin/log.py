@@ -8,7 +8,7 @@ from openslot.change_log.operations import list_changes
 from openslot.core.work import Work
 from openslot.routing import Request, Response, get
 from openslot.web import words
-from openslot.web.admin.queries import ListQuery, read_list_query
+from openslot.web.admin.queries import AdminQuery, read_admin_query
 from openslot.web.organization.log import MOST_ROWS, ROWS, describe_change, write_log
 from openslot.web.organization.log_words import PLATFORM_ACTIONS
 from openslot.web.pages import NOT_KEPT, locale_of, page
@@ -55,9 +55,9 @@ async def export_platform_log(request: Request, work: Work, user: User) -> Respo
     return Response(headers={**NOT_KEPT, **headers}, body=body)
 
 
-def _read_query(request: Request) -> ListQuery:
-    return read_list_query(request, "/admin/log", FIELDS, choices={"action": list(PLATFORM_ACTIONS)})
+def _read_query(request: Request) -> AdminQuery:
+    return read_admin_query(request, "/admin/log", FIELDS, choices={"action": list(PLATFORM_ACTIONS)})
 
 
-def _filter(query: ListQuery, user: User) -> ChangeFilter:
+def _filter(query: AdminQuery, user: User) -> ChangeFilter:
     return ChangeFilter(action=query["action"] or "", search=query["q"] or "", span=query.span(user))

@@ -15,7 +15,7 @@ from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail, MailStatus
 from openslot.routing import Request, Response, get
-from openslot.web.admin.queries import read_list_query
+from openslot.web.admin.queries import read_admin_query
 from openslot.web.dashboard import phrases
 from openslot.web.pages import NOT_KEPT, page
 
@@ -52,7 +52,7 @@ class MailFile(Struct, frozen=True, kw_only=True):
 @get("/admin/mailbox")
 async def show_mailbox(request: Request, work: Work, user: User) -> Response:
     """Show one page of the mail, newest first."""
-    query = read_list_query(request, "/admin/mailbox", FIELDS)
+    query = read_admin_query(request, "/admin/mailbox", FIELDS)
     found = await mail.list_mail(
         work, recipient=query["recipient"], booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
     )

@@ -14,7 +14,7 @@ from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.admin.changing import log_platform
-from openslot.web.admin.queries import read_list_query
+from openslot.web.admin.queries import read_admin_query
 from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
@@ -52,7 +52,7 @@ class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
 @get("/admin/organizations")
 async def show_organizations(request: Request, work: Work, user: User) -> Response:
     """Show one page of the organizations whose name or address contains what is looked for."""
-    query = read_list_query(request, "/admin/organizations", ("q",))
+    query = read_admin_query(request, "/admin/organizations", ("q",))
     wanted = (query["q"] or "").casefold()
     every = await organizations.list_organizations(work)
     found = [

@@ -18,7 +18,7 @@ from openslot.web.dashboard.queries import BEFORE_FROM, NOT_A_DATE, read_day
 LONGEST, MOST_PAGES = 200, 100_000
 
 
-class ListQuery(Struct, frozen=True, kw_only=True):
+class AdminQuery(Struct, frozen=True, kw_only=True):
     """The filter of a list as it was asked for, what of it could not be used, and which page is shown."""
 
     path: str
@@ -31,7 +31,7 @@ class ListQuery(Struct, frozen=True, kw_only=True):
         """Return what a field asks for; None if nothing, or nothing usable."""
         return (self.form[name] or None) if name not in self.form.faults else None
 
-    def with_more(self, *, has_more: bool) -> "ListQuery":
+    def with_more(self, *, has_more: bool) -> "AdminQuery":
         """Return the query, knowing whether there is a page after this one."""
         return replace(self, has_more=has_more)
 
@@ -65,9 +65,9 @@ class ListQuery(Struct, frozen=True, kw_only=True):
         )
 
 
-def read_list_query(
+def read_admin_query(
     request: Request, path: str, fields: Sequence[str], *, choices: Mapping[str, Sequence[str]] | None = None
-) -> ListQuery:
+) -> AdminQuery:
     """Read an address; what can't be understood is a fault of its field, and a choice that does not exist is none."""
     values = {name: request.query.get(name, "").strip()[:LONGEST] for name in fields}
     for name, known in (choices or {}).items():
@@ -80,7 +80,7 @@ def read_list_query(
     shown = {name: "" if faults.get(name) is NOT_ALLOWED else value for name, value in values.items()}
     text = request.query.get("page", "1")
     page = min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
-    return ListQuery(path=path, form=Form(values=shown, faults=faults), page=page)
+    return AdminQuery(path=path, form=Form(values=shown, faults=faults), page=page)
 
 
 def _read_day(values: dict[str, str], name: str, faults: dict[str, Text]) -> date | None:

@@ -21,7 +21,7 @@ from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.admin.changing import NOTHING, log_platform
 from openslot.web.admin.outcomes import list_closing
-from openslot.web.admin.queries import read_list_query
+from openslot.web.admin.queries import read_admin_query
 from openslot.web.dashboard import phrases
 from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
@@ -82,7 +82,7 @@ class DisableForm(Struct, frozen=True, kw_only=True):
 async def show_users(request: Request, work: Work, user: User) -> Response:
     """Show one page of the users that the address asks for."""
     choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
-    query = read_list_query(request, "/admin/users", FIELDS, choices=choices)
+    query = read_admin_query(request, "/admin/users", FIELDS, choices=choices)
     plan, status = query["plan"], query["status"]
     found, total = await accounts.list_users(
         work,

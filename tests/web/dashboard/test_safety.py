@@ -23,7 +23,7 @@ CORPUS = (
     '"><xss-probe onload=x()>',
     "'><xss-probe onload=x()>",
     "</title></textarea></option></select></pre><xss-probe>",
-    "{{ 7 * 191 }}{% raw %}<xss-probe>",
+    "{{ 7 * 19100003 }}{% raw %}<xss-probe>",
     "javascript:x()//<xss-probe>",
     "%(name)s %s {0} <xss-probe>",
     "\u202e<xss-probe>\u2066",
@@ -157,7 +157,7 @@ async def test_stored_text_stays_text(
         assert not any(name.startswith("on") for name in markup.attributes), page.url
         assert all(source.startswith("/static/") for source in markup.scripts), page.url
         assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
-        assert "1337" not in page.text
+        assert "133700021" not in page.text
     assert seen > 10
 
 

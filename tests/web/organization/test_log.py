@@ -14,7 +14,7 @@ from openslot.change_log.operations import list_changes, log_change
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.routing import find_declaration
-from openslot.web.organization.log_words import ACTIONS, FIELDS
+from openslot.web.organization.log_words import ACTIONS, FIELDS, PLATFORM_ACTIONS
 from openslot.web.organization.routes import ORGANIZATION
 from tests.bookings.conftest import MovingClock
 from tests.scim.test_domains import FakeResolver
@@ -55,8 +55,9 @@ async def test_every_form_leaves_a_line(
 
 
 def test_every_action_and_field_has_words() -> None:
-    assert set(ACTIONS) == set(ChangeAction)
-    assert len(set(map(str, ACTIONS.values()))) == len(ACTIONS)
+    words = {**ACTIONS, **PLATFORM_ACTIONS}
+    assert set(words) == set(ChangeAction)
+    assert len(set(map(str, words.values()))) == len(words) == len(ACTIONS) + len(PLATFORM_ACTIONS)
     assert all(FIELDS)
 
 
