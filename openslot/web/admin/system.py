@@ -26,7 +26,17 @@ from openslot.web.admin.changing import log_platform
 from openslot.web.organization.changing import author_of
 from openslot.web.pages import NOT_KEPT, page, redirect
 
-SECRET = frozenset({"database_url", "direct_database_url", "secret_key", "smtp_url", "chat_webhook", "metrics_token"})
+SECRET = frozenset(
+    {
+        "database_url",
+        "direct_database_url",
+        "secret_key",
+        "smtp_url",
+        "oidc_client_secret",
+        "chat_webhook",
+        "metrics_token",
+    }
+)
 MASK = "••••••••"
 PIECE = 1 << 18
 STATES = {

@@ -20,6 +20,7 @@ def test_settings_are_shown_as_an_operator_writes_them_and_secrets_are_not(setti
         settings,
         secret_key=secret,
         metrics_token=secret,
+        oidc_client_secret=secret,
         chat_webhook=f"https://chat.example/{secret}",
         smtp_url=SmtpUrl.parse(f"smtp://user:{secret}@mail.example"),
         database_url=f"postgresql://user:{secret}@db.example/x",
