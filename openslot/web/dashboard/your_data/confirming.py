@@ -10,9 +10,7 @@ from openslot.i18n import Text
 TYPE_EMAIL = Text("must be the e-mail address of this account")
 
 
-async def confirm_owner(
-    work: Work, user: User, *, has_password: bool, password: str, email: str, code: str
-) -> None:
+async def confirm_owner(work: Work, user: User, *, has_password: bool, password: str, email: str, code: str) -> None:
     """Refuse unless the owner has proved who it is: by the password and the second factor, if there is one.
 
     Without a password, the e-mail address has to be typed.
