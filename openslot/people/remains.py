@@ -12,6 +12,7 @@ REMAINS = {
     "agents": "the agents of the platform",
     "approvals": "requests of agents, whose arguments are deleted when they are decided or expire",
     "lanes": "the order of effects; the lanes of a deleted account are deleted with its events",
+    "change_log": "what administrators have changed, with names and addresses as they were, until its retention ends",
     "marketing_recipients": "addresses that agents may not write to any more must stay known",
     "contact_counts": "a total of all contacts of the platform",
     "data_keys": "keys of the platform",

@@ -97,6 +97,7 @@ def test_the_documentation_names_all_that_remains() -> None:
         "agent_calls",
         "agent_emails",
         "approvals",
+        "change_log",
         "marketing_recipients",
         "scim_requests",
         "idempotency",
