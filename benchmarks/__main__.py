@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from benchmarks import agents, effects, engine, growth, pages, scim
+from benchmarks import agents, dashboard, effects, engine, growth, pages, scim
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
 from benchmarks.scenery import Scenery, list_made, set_up
@@ -35,6 +35,8 @@ def main() -> None:
     agents.main()
     print()
     pages.main()
+    print()
+    dashboard.main()
     print()
     growth.main([])
 

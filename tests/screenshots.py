@@ -9,17 +9,17 @@ from pathlib import Path
 from msgspec import Struct
 from playwright.async_api import Browser, Page, ViewportSize
 
-from openslot.accounts.models import UserWanted
-from openslot.accounts.plans import Plan
+from openslot.access import operations as access
+from openslot.accounts import operations as accounts
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
 from openslot.core.log import set_up_logging
 from openslot.core.migrate import migrate
-from openslot.demo.offers import make_offers
-from openslot.people import operations as people
+from openslot.demo.seed import seed
 from openslot.runtime import open_runtime
+from openslot.web.cookies import SESSION_COOKIE
 from tests.browsing import open_browser
 from tests.live import serving
 
@@ -44,6 +44,8 @@ class Picture(Struct, frozen=True, kw_only=True):
     locale: str = "en-GB"
     is_whole: bool = False
     """Whether all of a page that is higher than the window is shown."""
+    by: str = ""
+    """The username of who is signed in; empty: nobody."""
 
 
 async def choose(page: Page) -> None:
@@ -61,6 +63,12 @@ async def book(page: Page) -> None:
     await page.wait_for_selector(".mark.good")
 
 
+async def open_schedule(page: Page) -> None:
+    """Open the first schedule."""
+    await page.locator("main section a[href^='/availability/']").first.click()
+    await page.wait_for_selector("week-grid")
+
+
 PICTURES = (
     Picture(name="booking", path=f"{PAGE}?date=2027-03-16"),
     Picture(name="booking-phone", path=f"{PAGE}?date=2027-03-16", on_phone=True, is_dark=True),
@@ -69,10 +77,20 @@ PICTURES = (
     Picture(name="host", path="/mara", on_phone=True, is_dark=True),
     Picture(name="booking-confirmed", path=PAGE, act=book, is_whole=True),
     Picture(name="booking-taken", path=f"{PAGE}?start=2027-03-16T09:00:00Z", on_phone=True),
+    Picture(name="home", path="/", by="mara"),
+    Picture(name="home-dark", path="/", by="mara", is_dark=True),
+    Picture(name="home-phone", path="/", by="mara", on_phone=True),
+    Picture(name="bookings", path="/bookings", by="mara"),
+    Picture(name="event-types", path="/event-types", by="mara"),
+    Picture(name="availability", path="/availability", by="mara", act=open_schedule, is_whole=True),
+    Picture(name="webhooks", path="/settings/webhooks/new", by="mara"),
+    Picture(name="agents", path="/admin/agents", by="ada"),
+    Picture(name="analytics", path="/admin/analytics", by="ada"),
+    Picture(name="members", path="/organization/members", by="ada"),
 )
 
 
-async def take(browser: Browser, base_url: str, picture: Picture) -> None:
+async def take(browser: Browser, base_url: str, picture: Picture, *, session: str | None) -> None:
     """Take one picture."""
     context = await browser.new_context(
         base_url=base_url,
@@ -81,6 +99,8 @@ async def take(browser: Browser, base_url: str, picture: Picture) -> None:
         locale=picture.locale,
         timezone_id="Europe/Berlin",
     )
+    if session is not None:
+        await context.add_cookies([{"name": SESSION_COOKIE, "value": session, "url": base_url}])
     page = await context.new_page()
     await page.goto(picture.path)
     if picture.act is not None:
@@ -91,19 +111,18 @@ async def take(browser: Browser, base_url: str, picture: Picture) -> None:
 
 
 async def make_pictures(settings: Settings) -> None:
-    """Serve the demo's first host, and take every picture."""
+    """Serve the demo, and take every picture."""
     async with open_runtime(settings, clock=now) as runtime, runtime.transaction(OPERATOR) as work:
-        wanted = UserWanted(
-            email="mara@harbor.example",
-            name="Mara Lindqvist",
-            username="mara",
-            plan=Plan.PRO,
-            zone="Europe/Berlin",
-        )
-        await make_offers(work, await people.welcome(work, wanted))
+        seeded = await seed(work)
+        sessions = {
+            name: await access.begin_session(
+                work, await accounts.get_user_by_email(work, sign_in.email), user_agent="pictures"
+            )
+            for name, sign_in in (("mara", seeded.user), ("ada", seeded.admin))
+        }
     async with serving(create_app(settings, clock=now)) as base_url, open_browser() as browser:
         for picture in PICTURES:
-            await take(browser, base_url, picture)
+            await take(browser, base_url, picture, session=sessions.get(picture.by))
 
 
 def main() -> None:
