@@ -38,6 +38,11 @@ def by_code(user_id: UUID, address: str, *, device: str | None) -> Try:
     return Try(f"code {user_id}", address=address) if device is None else Try(f"code device {device}")
 
 
+def by_own_code(user_id: UUID) -> Try:
+    """Count the codes of people who are signed in for the account: a new session must not forgive wrong ones either."""
+    return Try(f"code in session {user_id}")
+
+
 def by_session(session_id: UUID | None) -> Try:
     """Count only for a session."""
     return Try(f"session {session_id}")

@@ -18,15 +18,18 @@ from openslot.access.models import TwoFactorState
 from openslot.access.passwords import is_password
 from openslot.access.recovery import bare_code, hash_recovery_code, is_recovery_code, new_recovery_codes
 from openslot.access.totp import find_step, new_secret
-from openslot.access.tries import by_session, counted
+from openslot.access.tries import by_own_code, by_session, counted
 from openslot.accounts.models import User
 from openslot.accounts.store import find_password_hash
+from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.sealing import seal
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Work
+from openslot.i18n import Text
 
 SETUP_LASTS = timedelta(minutes=30)
+NO_CODE = Text("Enter a code")
 LOST_SEAL = "no secret key opens the secret of an authenticator app; openslot user reset-two-factor removes it"
 
 log = structlog.get_logger()
@@ -41,6 +44,17 @@ async def check_current_password(work: Work, user: User, password: str) -> None:
     """Refuse someone in the user's session who does not know the password."""
     async with counted(work, by_session(work.actor.credential_id)):
         await _check_password(work, user, password)
+
+
+async def confirm_code(work: Work, user: User, code: str) -> None:
+    """Refuse someone in the user's session who has no code; without a second factor nothing is asked."""
+    if not await store.is_on(work.db, user.id):
+        return
+    if not code.strip():
+        raise Invalid(details={"code": NO_CODE})
+    async with counted(work, by_own_code(user.id)), work.transaction():
+        await store.lock_user(work.db, user.id)
+        await use_code(work, user, code)
 
 
 async def begin_setup(work: Work, user: User, *, password: str) -> None:
@@ -77,25 +91,23 @@ async def confirm_setup(work: Work, user: User, *, code: str) -> tuple[str, ...]
 
 async def renew_recovery_codes(work: Work, user: User, *, password: str, code: str) -> tuple[str, ...]:
     """Make new recovery codes in place of all earlier ones, and return them, which is done once."""
-    async with counted(work, by_session(work.actor.credential_id)):
-        await _check_password(work, user, password)
-        async with work.transaction():
-            await store.lock_user(work.db, user.id)
-            await use_code(work, user, code)
-            codes = await _replace_recovery_codes(work, user)
-            await work.record(RecoveryCodesRenewed(user_id=user.id, email=user.email))
-            return codes
+    await check_current_password(work, user, password)
+    async with counted(work, by_own_code(user.id)), work.transaction():
+        await store.lock_user(work.db, user.id)
+        await use_code(work, user, code)
+        codes = await _replace_recovery_codes(work, user)
+        await work.record(RecoveryCodesRenewed(user_id=user.id, email=user.email))
+        return codes
 
 
 async def turn_off(work: Work, user: User, *, password: str, code: str) -> None:
     """Turn the second factor off for a user who knows the password and has a code."""
-    async with counted(work, by_session(work.actor.credential_id)):
-        await _check_password(work, user, password)
-        async with work.transaction():
-            await store.lock_user(work.db, user.id)
-            await use_code(work, user, code)
-            await store.delete_two_factor(work.db, user.id)
-            await work.record(TwoFactorTurnedOff(user_id=user.id, email=user.email, by_operator=False))
+    await check_current_password(work, user, password)
+    async with counted(work, by_own_code(user.id)), work.transaction():
+        await store.lock_user(work.db, user.id)
+        await use_code(work, user, code)
+        await store.delete_two_factor(work.db, user.id)
+        await work.record(TwoFactorTurnedOff(user_id=user.id, email=user.email, by_operator=False))
 
 
 async def reset(work: Work, user: User) -> bool:

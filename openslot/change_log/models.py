@@ -60,6 +60,7 @@ class ChangeAction(StrEnum):
     FLAG_RESET_FOR_USER = "flag.reset_for_user"
     EFFECTS_RETRIED = "effects.retried"
     BACKUP_CREATED = "backup.created"
+    BACKUP_DOWNLOADED = "backup.downloaded"
 
 
 class ChangeAuthor(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from openslot.core.errors import NotFound
 from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
 from openslot.http import metrics
-from openslot.http.doors import Exchange, Scope
+from openslot.http.doors import Exchange, Scope, get_user
 from openslot.http.faults import translate
 from openslot.http.lifespan import live
 from openslot.http.limits import SAFE, count
@@ -139,4 +139,9 @@ def _options(exchange: Exchange) -> Response:
 def _most_bytes(exchange: Exchange) -> int:
     handler = exchange.found[0].handlers.get(exchange.method) if exchange.found else None
     declared = handler.declaration.most_bytes if handler else None
-    return declared or exchange.door.most_bytes
+    if handler is None or declared is None:
+        return exchange.door.most_bytes
+    if ("user", get_user) in handler.given:
+        # A large file of somebody who may not send it is not kept in memory first.
+        get_user(exchange)
+    return declared

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from openslot.access import operations as access
-from openslot.access.passwords import check_password, hash_password
+from openslot.access.passwords import STRANGERS, check_password, hash_password
 from openslot.accounts.invitations import get_invitation
 from openslot.accounts.models import Invitation
 from openslot.core.errors import Invalid
@@ -49,7 +49,7 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
         check_password(password)
     except Invalid as refusal:
         return _show(invitation, form.with_faults(refusal.faults), token=token)
-    password_hash = await hash_password(password)
+    password_hash = await hash_password(password, STRANGERS)
     async with work.transaction():
         await people.accept_invitation(work, invitation, password_hash=password_hash)
         result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))

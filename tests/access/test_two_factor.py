@@ -25,7 +25,7 @@ from openslot.access.second_step import finish_sign_in
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.config import Settings
-from openslot.core.errors import TooMany
+from openslot.core.errors import Invalid, TooMany
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
@@ -395,6 +395,42 @@ async def test_the_operator_turns_it_off_for_someone_who_lost_everything(
     assert isinstance(await sign_in(runtime, host), SignedIn)
     assert await events(runtime) == ["turned_on", "turned_off"]
     assert phone.secret not in await runtime.pool.fetchval("select string_agg(e::text, '') from events e")
+
+
+async def test_neither_a_right_password_nor_another_session_forgives_wrong_codes(
+    runtime: Runtime, host: User, phone: App
+) -> None:
+    refused = 0
+    for _ in range(12):
+        work = in_session(runtime, host)
+        await two_factor.check_current_password(work, host, PASSWORD)
+        try:
+            await two_factor.turn_off(work, host, password=PASSWORD, code="000000")
+        except TooMany:
+            refused += 1
+        except WrongCode:
+            continue
+
+    assert refused >= 6
+    for verb in (two_factor.turn_off, two_factor.renew_recovery_codes):
+        with pytest.raises(TooMany):
+            await verb(in_session(runtime, host), host, password=PASSWORD, code=phone.code(runtime))
+    with pytest.raises(TooMany):
+        await two_factor.confirm_code(in_session(runtime, host), host, phone.code(runtime))
+
+
+async def test_a_code_is_confirmed_once_and_only_where_the_second_factor_is_on(
+    runtime: Runtime, host: User, user: User, phone: App
+) -> None:
+    work, code = in_session(runtime, host), phone.code(runtime)
+    await two_factor.confirm_code(work, host, code)
+
+    with pytest.raises(WrongCode):
+        await two_factor.confirm_code(work, host, code)
+    with pytest.raises(Invalid) as none:
+        await two_factor.confirm_code(work, host, " ")
+    assert none.value.faults == {"code": "Enter a code"}
+    await two_factor.confirm_code(in_session(runtime, user), user, "")
 
 
 async def test_a_change_of_the_password_keeps_it_on_and_the_session_open(

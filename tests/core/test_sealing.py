@@ -45,6 +45,7 @@ PLAIN = {
     "password_resets.password_digest": "a digest of a hash",
     "pending_sign_ins.hash": "a fingerprint",
     "pending_sign_ins.password_mark": "a fingerprint",
+    "photos.body": "a picture for everyone",
     "pgqueuer.payload": "names an effect",
     "recovery_codes.hash": "a fingerprint",
     "scim_tokens.hash": "a fingerprint",
@@ -59,6 +60,7 @@ PLAIN = {
 SEALED_BY_DATA_KEYS = {
     "agent_emails.content",
     "approvals.result",
+    "data_export_pieces.sealed",
     "event_types.private_sealed",
     "idempotency.sealed",
     "mail_messages.content",

@@ -18,6 +18,7 @@ from openslot.access.errors import WeakPassword, WrongSignIn
 from openslot.access.models import SignedIn
 from openslot.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.accounts import operations as accounts
+from openslot.accounts.invitations import invitation_token, invite
 from openslot.accounts.models import User, UserWanted
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
@@ -279,6 +280,23 @@ async def test_a_crowd_of_strangers_is_refused_at_once_and_leaves_room_for_known
     await asyncio.wait(crowd)
     # Whoever is gone does not keep a place.
     assert STRANGERS._value == AT_ONCE + 16
+
+
+async def test_who_is_invited_takes_a_strangers_place(client: httpx2.AsyncClient, runtime: Runtime, host: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        await accounts.add_member(work, organization, host)
+        token = invitation_token(runtime, await invite(work, organization, host))
+        await work.db.execute("update users set password_hash = null where id = $1", host.id)
+    for _ in range(AT_ONCE + 16):
+        assert STRANGERS.acquire(blocking=False)
+    try:
+        refused = await client.post(f"/invite/{token}", data={"password": NEW})
+    finally:
+        STRANGERS.release(AT_ONCE + 16)
+
+    assert refused.status_code == 503
+    assert (await client.post(f"/invite/{token}", data={"password": NEW})).status_code == 303
 
 
 @pytest.mark.usefixtures("no_threads")

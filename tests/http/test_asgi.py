@@ -4,10 +4,12 @@ import asyncio
 from typing import Any
 
 import httpx2
+import pytest
 from prometheus_client import REGISTRY
 
 from openslot.app import create_app
 from openslot.core.config import Settings
+from tests.http.golden.asgi import running
 from tests.live import connect, serving
 
 
@@ -37,3 +39,29 @@ async def test_every_request_is_counted_by_door_route_method_and_status(
     await client.get("/api/v1/me", headers=bearer)
 
     assert REGISTRY.get_sample_value("openslot_request_seconds_count", labels) == before + 1
+
+
+@pytest.mark.parametrize("path", ["/contacts/import", "/settings/profile/photo"])
+async def test_a_large_file_is_read_only_from_who_is_signed_in(settings: Settings, path: str) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        pytest.fail("the body was read")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"multipart/form-data; boundary=x")],
+        "client": ("127.0.0.1", 1),
+    }
+    app = create_app(settings)
+    async with running(app):
+        await app(scope, receive, send)
+
+    assert sent[0]["status"] == 303
+    assert (b"location", b"/login?next=/") in sent[0]["headers"]

@@ -170,6 +170,18 @@ async def test_a_new_address_outside_the_domain_or_of_another_account_changes_no
     assert (await accounts.get_user(runtime.work(OPERATOR), mara.id)).email == mara.email
 
 
+async def test_an_administrator_of_the_platform_keeps_the_address(
+    provider: Provider, runtime: Runtime, mara: User
+) -> None:
+    member_id = await join(provider, mara)
+    await runtime.pool.execute("update users set is_admin = true where id = $1", mara.id)
+    new = f"somebody-else@{DOMAIN}"
+    answer = await provider.patch(member_id, {"op": "replace", "path": "userName", "value": new})
+
+    assert (answer.status_code, answer.json()["userName"]) == (200, new)
+    assert (await accounts.get_user(runtime.work(OPERATOR), mara.id)).email == mara.email
+
+
 async def crowd(provider: Provider, count: int) -> list[str]:
     return [(await provider.create(f"u{n}@{DOMAIN}"))["id"] for n in range(count)]
 

@@ -22,7 +22,7 @@ from tests.web.conftest import carry_csrf_token
 LOCALES = Path(openslot.__file__).parent / "i18n/locales"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 # What hosts have named, and names of fields of the API.
-NOT_OURS = {"30 minute meeting", "Group", "error"}
+NOT_OURS = {"30 minute meeting", "Group", "Your phone number", "error"}
 ENGLISH_PART = re.compile(r'<(section|li)[^>]* lang="en".*?</\1>', re.DOTALL)
 SHOWN = re.compile(r'(?:aria-label|data-label|data-copied|data-failed|alt|placeholder)="([^"]+)"|>([^<>]+)<')
 

@@ -90,11 +90,13 @@ async def make_backup(request: Request, work: Work, user: User) -> Response:
 
 
 @get("/admin/system/backups/{name}")
-async def download_backup(work: Work, user: User, name: str) -> Response:
-    """Send a backup as a file, piece by piece."""
+async def download_backup(request: Request, work: Work, user: User, name: str) -> Response:
+    """Send a backup as a file, piece by piece; it holds everything, so the log says who has taken it."""
     for backup in await asyncio.to_thread(find_backups, work.runtime.settings):
         if backup.file.name == name:
             headers = {"content-type": "application/x-tar", "content-disposition": f"attachment; filename={name}"}
+            async with work.transaction():
+                await log_platform(work, author_of(request, user), ChangeAction.BACKUP_DOWNLOADED, name)
             stream = Stream(size=backup.size, pieces=_read_pieces(backup.file))
             return Response(headers={**NOT_KEPT, **headers}, body=stream)
     raise NotFound

@@ -48,6 +48,7 @@ PLATFORM_ACTIONS: dict[str, Text] = {
     ChangeAction.FLAG_RESET_FOR_USER: Text("Feature reset for a user"),
     ChangeAction.EFFECTS_RETRIED: Text("Failed effects tried again"),
     ChangeAction.BACKUP_CREATED: Text("Backup created"),
+    ChangeAction.BACKUP_DOWNLOADED: Text("Backup downloaded"),
 }
 FIELDS: dict[str, Text] = {
     "name": Text("Name"),

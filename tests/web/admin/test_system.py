@@ -8,9 +8,11 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
+from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.dollars import DollarsByName
 from openslot.core.smtp import SmtpUrl
+from openslot.core.work import Runtime
 from openslot.web.admin.system import MASK, SECRET, list_settings
 
 
@@ -20,6 +22,7 @@ def test_settings_are_shown_as_an_operator_writes_them_and_secrets_are_not(setti
         settings,
         secret_key=secret,
         metrics_token=secret,
+        oidc_client_secret=secret,
         chat_webhook=f"https://chat.example/{secret}",
         smtp_url=SmtpUrl.parse(f"smtp://user:{secret}@mail.example"),
         database_url=f"postgresql://user:{secret}@db.example/x",
@@ -52,7 +55,9 @@ async def test_the_page_tells_what_the_doctor_finds(admin: httpx2.AsyncClient) -
     assert "OPENSLOT_LIMIT_KEY" in page
 
 
-async def test_a_backup_is_made_and_downloaded(admin: httpx2.AsyncClient) -> None:
+async def test_a_backup_is_made_and_downloaded_and_the_log_says_by_whom(
+    admin: httpx2.AsyncClient, runtime: Runtime, admin_user: User
+) -> None:
     answer = await admin.post("/admin/system/backups", timeout=120)
     page = (await admin.get("/admin/system")).text
     link = re.search(r'href="(/admin/system/backups/[^"]+\.tar)"', page)
@@ -64,6 +69,11 @@ async def test_a_backup_is_made_and_downloaded(admin: httpx2.AsyncClient) -> Non
     assert file.headers["content-length"] == str(len(file.content))
     with tarfile.open(fileobj=BytesIO(file.content)) as archive:
         assert "manifest.json" in archive.getnames()
+    logged = await runtime.pool.fetch("select action, actor_email from change_log order by id")
+    assert [tuple(row.values()) for row in logged] == [
+        ("backup.created", admin_user.email),
+        ("backup.downloaded", admin_user.email),
+    ]
 
 
 @pytest.mark.parametrize("name", ["openslot-1.tar", "..%2Fsecret.key", "secret.key", "%00"])

@@ -152,3 +152,12 @@ async def test_no_connection_to_the_database_is_held_while_a_server_is_asked(
         feed.is_open.set()
         assert (await sending).status_code == 303
     assert open_transactions == 0
+
+
+async def test_tries_at_servers_are_limited_together(member: httpx2.AsyncClient) -> None:
+    unknown = "/settings/calendars/018f0000-0000-7000-8000-000000000000"
+    paths = (CONNECT, f"{CONNECT}/feed", f"{unknown}/test", f"{unknown}/password", "/welcome/calendar")
+    answers = [(await member.post(paths[place % len(paths)])).status_code for place in range(35)]
+
+    assert set(answers[:30]) == {400, 404}
+    assert answers[30:] == [429] * 5

@@ -1,5 +1,6 @@
 """Importing through the pages: upload, columns, progress, result, and the lines that were not imported."""
 
+import asyncio
 import csv
 from io import StringIO
 
@@ -77,10 +78,21 @@ async def test_what_is_wrong_with_a_file_stands_at_its_field(
 
 async def test_a_form_without_a_file_and_one_that_is_far_too_large_are_refused(member: httpx2.AsyncClient) -> None:
     empty = await member.post("/contacts/import", files={"file": ("", b"", "application/octet-stream")})
-    huge = await upload(member, b"a" * (MOST_BYTES + 128 * 1024))
+    # The answer comes before the file is sent; a client that goes on sending may not see it.
+    reader, writer = await asyncio.open_connection(member.base_url.host, member.base_url.port)
+    head = {
+        "Host": "127.0.0.1",
+        "Cookie": member.headers["cookie"],
+        "Content-Type": "multipart/form-data; boundary=x",
+        "Content-Length": str(MOST_BYTES + 128 * 1024),
+    }
+    writer.write(b"POST /contacts/import HTTP/1.1\r\n")
+    writer.write("".join(f"{name}: {value}\r\n" for name, value in head.items()).encode() + b"\r\n")
+    huge = await reader.readline()
+    writer.close()
 
     assert (empty.status_code, "Choose a file</p>" in empty.text) == (400, True)
-    assert huge.status_code == 413
+    assert b" 413 " in huge
 
 
 @pytest.mark.parametrize(

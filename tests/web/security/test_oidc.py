@@ -570,6 +570,25 @@ async def test_an_account_is_connected_with_the_password_whatever_the_address(
         assert host.email in (await other.get("/account")).text
 
 
+async def test_with_a_second_factor_a_code_is_needed_to_connect(
+    member: httpx2.AsyncClient, provider: FakeProvider, runtime: Runtime, host: User
+) -> None:
+    phone = await turn_on(runtime, host)
+    assert 'name="code"' in (await member.get(SECURITY)).text
+    for code, words in (("", "Enter a code"), ("000000", "Is wrong, has expired or was already used")):
+        refused = await member.post(f"{SECURITY}/provider", data={"password": PASSWORD, "code": code})
+
+        assert refused.status_code == 400
+        assert 'id="fault-code"' in refused.text
+        assert words in refused.text
+        assert provider.issuer not in refused.text
+        assert "openslot_oidc" not in str(refused.headers.get_list("set-cookie"))
+
+    begun = await member.post(f"{SECURITY}/provider", data={"password": PASSWORD, "code": phone.code(runtime)})
+    assert begun.status_code == 200
+    assert provider.issuer in begun.text
+
+
 async def test_only_the_user_who_began_can_connect(
     member: httpx2.AsyncClient, provider: FakeProvider, runtime: Runtime, mara: User
 ) -> None:

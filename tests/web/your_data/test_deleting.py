@@ -8,6 +8,7 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from tests.access.two_factor_scene import turn_on
 from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import ELEVEN, Book
 from tests.web.dashboard.test_safety import CORPUS
@@ -66,6 +67,26 @@ async def test_guessing_is_limited(member: httpx2.AsyncClient, runtime: Runtime)
     assert answers[-1].status_code == 429
     assert (await member.post(PAGE, data={"password": PASSWORD})).status_code == 429
     assert await find_message(runtime) is None
+
+
+async def test_with_a_second_factor_a_code_is_needed_too(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    assert 'name="code"' not in (await member.get(PAGE)).text
+    phone = await turn_on(runtime, user)
+    assert 'name="code"' in (await member.get(PAGE)).text
+    for code in ("", "000000", "x" * 101):
+        answer = await member.post(PAGE, data={"password": PASSWORD, "code": code})
+
+        assert answer.status_code == 400
+        assert 'id="fault-code"' in answer.text
+    wrong = await member.post(PAGE, data={"password": "wrong", "code": phone.code(runtime)})
+    assert 'id="fault-password"' in wrong.text
+    assert await find_message(runtime) is None
+
+    done = await member.post(PAGE, data={"password": PASSWORD, "code": phone.code(runtime)})
+    assert done.status_code == 200
+    assert await find_message(runtime) == (None,)
 
 
 async def test_without_a_password_the_address_is_typed(

@@ -16,7 +16,7 @@ from openslot.integrations.calendars.models import CalDavWanted, IcsWanted
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.dashboard.calendars.faults import find_feed_fault, find_server_fault
 from openslot.web.dashboard.calendars.overview import HERE
-from openslot.web.dashboard.calendars.providers import PROVIDERS
+from openslot.web.dashboard.calendars.providers import PROVIDERS, TRIES
 from openslot.web.pages import page, redirect
 
 NO_ADDRESS = Text("Enter the address of the server")
@@ -43,7 +43,7 @@ async def show_connect(user: User) -> Response:
     return _show(user)
 
 
-@post("/settings/calendars/connect", transaction="none")
+@post("/settings/calendars/connect", transaction="none", limit=TRIES)
 async def connect_account(work: Work, user: User, form: Form[CalendarAccountForm]) -> Response:
     """Connect an account on a CalDAV server; no connection to the database is held while the server is asked."""
     if form.faults:
@@ -64,7 +64,7 @@ async def connect_account(work: Work, user: User, form: Form[CalendarAccountForm
     return redirect(f"{HERE}?done=connected")
 
 
-@post("/settings/calendars/connect/feed", transaction="none")
+@post("/settings/calendars/connect/feed", transaction="none", limit=TRIES)
 async def connect_feed(work: Work, user: User, form: Form[CalendarFeedForm]) -> Response:
     """Connect a feed; no connection to the database is held while it is fetched."""
     if form.faults:

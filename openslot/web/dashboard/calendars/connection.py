@@ -17,6 +17,7 @@ from openslot.integrations.calendars.errors import CalendarFault, CalendarSignIn
 from openslot.integrations.calendars.models import ConnectionChanges, ConnectionKind, ConnectionRef
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.dashboard.calendars.overview import HERE
+from openslot.web.dashboard.calendars.providers import TRIES
 from openslot.web.dashboard.calendars.rows import connection_row, list_policies, policy_of
 from openslot.web.pages import page, redirect
 
@@ -72,7 +73,7 @@ async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[C
     return redirect(f"{HERE}/{connection_id}?done=saved")
 
 
-@post("/settings/calendars/{connection_id}/test", transaction="none")
+@post("/settings/calendars/{connection_id}/test", transaction="none", limit=TRIES)
 async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask the calendar's server now, and show what it answers; no connection to the database is held meanwhile."""
     try:
@@ -100,7 +101,7 @@ async def read_now(work: Work, user: User, connection_id: UUID) -> Response:
     return redirect(f"{HERE}/{connection_id}?done=reading")
 
 
-@post("/settings/calendars/{connection_id}/password", transaction="none")
+@post("/settings/calendars/{connection_id}/password", transaction="none", limit=TRIES)
 async def change_calendar_password(
     work: Work, user: User, connection_id: UUID, form: Form[CalendarPasswordForm]
 ) -> Response:

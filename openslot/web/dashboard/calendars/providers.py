@@ -3,6 +3,10 @@
 from msgspec import Struct
 
 from openslot.i18n import Text
+from openslot.routing import RateLimit
+
+# Each try sends a password to somebody's server, and nobody is to guess passwords through this one.
+TRIES = RateLimit("calendars", 30)
 
 
 class CalendarProvider(Struct, frozen=True, kw_only=True):

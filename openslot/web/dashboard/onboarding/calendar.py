@@ -15,6 +15,7 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed, CalendarUnreachable
 from openslot.integrations.calendars.models import CalDavWanted
 from openslot.routing import Form, Response, WhenEmpty, get, post
+from openslot.web.dashboard.calendars.providers import TRIES
 from openslot.web.dashboard.onboarding.steps import step_page
 from openslot.web.pages import redirect
 
@@ -39,7 +40,7 @@ async def show_welcome_calendar(work: Work, user: User) -> Response:
     return await _show(work, user, Form())
 
 
-@post("/welcome/calendar", transaction="none")
+@post("/welcome/calendar", transaction="none", limit=TRIES)
 async def connect_calendar(work: Work, user: User, form: Form[WelcomeCalendarForm]) -> Response:
     """Connect a calendar after trying it; no connection of ours is held while its server answers."""
     if form.faults:

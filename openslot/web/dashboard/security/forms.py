@@ -19,9 +19,10 @@ class BeginTwoFactorForm(Struct, frozen=True, kw_only=True):
 
 
 class ConnectProviderForm(Struct, frozen=True, kw_only=True):
-    """The password with which an account is connected to the identity provider."""
+    """What proves that it is the user who connects an account to the identity provider."""
 
     password: CurrentPassword
+    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
 
 
 class FirstCodeForm(Struct, frozen=True, kw_only=True):

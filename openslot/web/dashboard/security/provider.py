@@ -12,17 +12,22 @@ from openslot.web.dashboard.security.overview import HERE, security_page
 from openslot.web.oidc import attempt_cookie, check_rate
 from openslot.web.pages import page, redirect
 
+FIELDS = {"current": "password"}
+
 
 @post("/settings/security/provider", transaction="none")
 async def begin_to_connect(request: Request, work: Work, user: User, form: Form[ConnectProviderForm]) -> Response:
-    """Check the password and show the link to the provider, because a form must not lead to another site."""
+    """Check who it is and show the link to the provider, because a form must not lead to another site."""
     if form.faults:
         return await security_page(work, user, provider_form=form, status=400)
     await check_rate(work, request)
     try:
         await two_factor.check_current_password(work, user, form.get().password)
+        # The provider may be trusted with the second factor, and then this is a way around it.
+        await two_factor.confirm_code(work, user, form.get().code)
     except (Invalid, Conflict) as refusal:
-        faults = {"password": refusal.faults.get("current", refusal.sentence)}
+        named = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
+        faults = named or {"password": refusal.sentence}
         return await security_page(work, user, provider_form=form.with_faults(faults), status=refusal.status)
     url, kept = await oidc.begin(work, wanted=HERE, connects=user.id)
     name = work.runtime.settings.oidc_name

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from openslot.access import two_factor
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
@@ -28,6 +29,7 @@ class DeleteAccountForm(Struct, frozen=True, kw_only=True):
 
     password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     email: Annotated[str, Meta(pattern=LINE, max_length=254)] = ""
+    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
     message: Reason = ""
 
 
@@ -45,7 +47,9 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
     sent = form.get()
     has_password = await accounts.has_password(work, user)
     try:
-        await confirm_owner(work, user, has_password=has_password, password=sent.password, email=sent.email)
+        await confirm_owner(
+            work, user, has_password=has_password, password=sent.password, email=sent.email, code=sent.code
+        )
         async with work.transaction():
             await deletions.delete_account(work, user, message=sent.message.strip())
     except Invalid as refusal:
@@ -58,13 +62,15 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
 
 async def _show(work: Work, user: User, form: Form[DeleteAccountForm], *, status: int = 400) -> Response:
     preview = await deletions.preview_deletion(work, user)
+    state = await two_factor.get_state(work, user)
     return page(
         "dashboard/your_data/delete.html",
         user,
         status=status if form.faults else 200,
         here=HERE,
         form=form,
-        has_password=await accounts.has_password(work, user),
+        has_password=state.has_password,
+        needs_code=state.on_since is not None,
         upcoming=[
             (
                 each.invitee_name,
