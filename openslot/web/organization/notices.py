@@ -1,9 +1,10 @@
-"""What is said after a decision about a member."""
+"""What is said after a decision about a member, and after a new organization."""
 
 from openslot.i18n import PluralText, Text
 from openslot.routing import Request
 
 NOTICES = {
+    "created": Text("The organization was created, and you are its owner. Invite the first members below."),
     "invited": Text("The invitation was sent."),
     "added": Text("The member was added. The address is in a domain that you have verified."),
     "role": Text("The role was changed."),
