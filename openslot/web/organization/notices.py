@@ -27,6 +27,8 @@ def find_member_notice(request: Request) -> Text | None:
 def _say_cancelled(request: Request, what: Text) -> Text:
     """Say how many bookings were cancelled, and whether the preview had shown others."""
     cancelled, added, gone = (_count(request, name) for name in ("cancelled", "added", "gone"))
+    if not cancelled and not added and not gone:
+        return what
     said = PluralText("%(count)s booking was cancelled.", "%(count)s bookings were cancelled.", count=cancelled)
     if not added and not gone:
         return Text("%(what)s %(cancelled)s", what=what, cancelled=said)
