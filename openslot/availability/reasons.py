@@ -157,7 +157,7 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
     # Each sentence is written out, so that `make messages` finds it.
     if claim.kind == "hold":
         sentence = Text("Taken by a hold, %(span)s with its buffers", span=when)
-        remedy = Text("Move or cancel that hold, or shorten the buffers")
+        remedy = Text("Wait until that hold ends, or shorten the buffers")
     elif claim.kind == "session":
         sentence = Text("Taken by a session, %(span)s with its buffers", span=when)
         remedy = Text("Move or cancel that session, or shorten the buffers")

@@ -43,13 +43,18 @@ class ShownDeletion(Struct, frozen=True, kw_only=True):
 
 async def check_may_delete(work: Work, user: User) -> None:
     """Refuse to delete an account that others depend on."""
+    await check_organizations(work, user)
+    if user.is_admin:
+        await check_another_admin(work, user)
+
+
+async def check_organizations(work: Work, user: User) -> None:
+    """Refuse to delete an account that owns an organization or is managed by one."""
     for organization, member in await list_memberships(work, user):
         if member.role is Role.OWNER:
             raise OwnsOrganization(organization)
         if member.is_managed:
             raise ManagedByOrganization(organization)
-    if user.is_admin:
-        await check_another_admin(work, user)
 
 
 async def delete_account(work: Work, user: User, *, message: str | None = None) -> None:

@@ -107,7 +107,10 @@ def test_busy_span_is_told_by_its_calendar_and_time() -> None:
 def test_claim_and_full_session_are_told() -> None:
     claims = [Claim(TEN - 900, TEN + 3600, "hold"), Claim(TEN + 7200, TEN + 10_800, "session", TEN + 7200, 0)]
     setting = replace(make_setting(seats=8), taken=Taken(claims=claims))
-    assert tell(setting, "2026-03-02 15:00")[0][0] == "Taken by a hold, 09:45–11:00 with its buffers"
+    assert tell(setting, "2026-03-02 15:00")[0] == (
+        "Taken by a hold, 09:45–11:00 with its buffers",
+        "Wait until that hold ends, or shorten the buffers",
+    )
     assert tell(setting, "2026-03-02 17:00")[0][0] == "All 8 seats are taken"
 
 

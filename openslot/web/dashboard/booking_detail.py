@@ -44,6 +44,7 @@ async def show_booking(request: Request, work: Work, user: User, booking_id: UUI
         badge=badge,
         tone=tone,
         zone=phrases.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
+        event_type=details.event_type,
         facts=list(_list_facts(details, user, now=work.now)),
         chapters=tell_history(booking, changes, effects, user, now=work.now),
         can_change=rules.can_change(booking, now=work.now),
@@ -62,7 +63,6 @@ async def retry_step(work: Work, user: User, booking_id: UUID, effect_id: UUID) 
 def _list_facts(details: BookingDetails, user: User, *, now: datetime) -> Iterator[tuple[str, object]]:
     """List what is known about a meeting, each under its label; what nobody has said is left out."""
     booking = details.booking
-    yield Text("Event type"), details.event_type.name
     yield Text("When"), phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=now)
     if phrases.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
         theirs = phrases.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)

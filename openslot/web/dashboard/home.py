@@ -38,6 +38,15 @@ class AttentionRow(Struct, frozen=True, kw_only=True):
     booking: Text | None
 
 
+class TroubleRow(Struct, frozen=True, kw_only=True):
+    """A calendar or an endpoint that no longer works, and the page where it is repaired."""
+
+    title: Text
+    advice: Text
+    reason: str | None
+    path: str
+
+
 class ShareLink(Struct, frozen=True, kw_only=True):
     """An address that others book at."""
 
@@ -105,10 +114,18 @@ def _attention_row(failed: FailedEffect, user: User, *, now: datetime) -> Attent
     return AttentionRow(step=describe_step(failed.effect, user, now=now), booking_id=failed.booking_id, booking=booking)
 
 
-def _trouble(trouble: Trouble, user: User, *, now: datetime) -> tuple[Text, Text, str | None]:
+def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
     since = phrases.at(trouble.since, user.zone, now=now)
     if trouble.kind is EffectKind.CALENDAR:
-        title = Text("The calendar “%(name)s” can't be read", name=trouble.label)
-        return title, Text("Since %(when)s. Check its password, or connect it again.", when=since), trouble.reason
-    title = Text("The webhook endpoint %(url)s was switched off", url=trouble.label)
-    return title, Text("Since %(when)s. Resume it when it works again.", when=since), trouble.reason
+        return TroubleRow(
+            title=Text("The calendar “%(name)s” can't be read", name=trouble.label),
+            advice=Text("Since %(when)s. Check its password, or connect it again.", when=since),
+            reason=trouble.reason,
+            path="/settings/calendars",
+        )
+    return TroubleRow(
+        title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),
+        advice=Text("Since %(when)s. Resume it when it works again.", when=since),
+        reason=trouble.reason,
+        path="/settings/webhooks",
+    )

@@ -21,7 +21,6 @@ from openslot.web.organization.current import choice_cookie, get_own, organizati
 from openslot.web.organization.role_names import ROLES
 from openslot.web.pages import page, redirect
 
-NOTICES = {"created": Text("The organization was created. You are its owner.")}
 MOST_NAMED = 20
 
 
@@ -57,7 +56,6 @@ async def show_organization(request: Request, work: Work, user: User) -> Respons
         plan=words.PLANS[running(organization.plan, organization.plan_until, now=work.now)],
         role=ROLES[own.role],
         owners=[each.member.user for each in owners],
-        notice=NOTICES.get(request.query.get("done", "")),
     )
 
 
@@ -70,7 +68,7 @@ async def switch_organization(request: Request, work: Work, user: User) -> Respo
 @get("/organization/new")
 async def show_new_organization(user: User) -> Response:
     """Show the form that creates an organization, or what it needs."""
-    return _new_page(user, Form())
+    return _new_page(user, Form(values={"plan": user.effective_plan}))
 
 
 @post("/organization/new")
@@ -102,7 +100,7 @@ async def create_organization(request: Request, work: Work, user: User, form: Fo
         after=after,
     )
     own = OwnMembership(organization_id=made.id, organization_name=made.name, role=Role.OWNER)
-    return redirect("/organization?done=created", choice_cookie(work, own))
+    return redirect("/organization/members?done=created", choice_cookie(work, own))
 
 
 def _new_page(user: User, form: Form[OrganizationForm]) -> Response:

@@ -1,9 +1,10 @@
-"""What is said after a decision about a member."""
+"""What is said after a decision about a member, and after a new organization."""
 
 from openslot.i18n import PluralText, Text
 from openslot.routing import Request
 
 NOTICES = {
+    "created": Text("The organization was created, and you are its owner. Invite the first members below."),
     "invited": Text("The invitation was sent."),
     "added": Text("The member was added. The address is in a domain that you have verified."),
     "role": Text("The role was changed."),
@@ -26,6 +27,8 @@ def find_member_notice(request: Request) -> Text | None:
 def _say_cancelled(request: Request, what: Text) -> Text:
     """Say how many bookings were cancelled, and whether the preview had shown others."""
     cancelled, added, gone = (_count(request, name) for name in ("cancelled", "added", "gone"))
+    if not cancelled and not added and not gone:
+        return what
     said = PluralText("%(count)s booking was cancelled.", "%(count)s bookings were cancelled.", count=cancelled)
     if not added and not gone:
         return Text("%(what)s %(cancelled)s", what=what, cancelled=said)

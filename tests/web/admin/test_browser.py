@@ -99,6 +99,7 @@ async def test_an_administrator_approves_a_cancellation_and_rejects_another(
     await support.call("cancel_booking", bookingId=str(first.id), reason="The invitee is ill", confirm=True)
     page, _ = await open_page(browser, client, runtime, admin_user, java_script_enabled=scripts)
     await page.goto("/")
+    await page.get_by_text("Administration", exact=True).first.click()
     await page.get_by_role("link", name="Approvals").click()
     await page.get_by_role("link", name="The invitee is ill").click()
     await expect(page.get_by_text("with Jonas Okafor")).to_be_visible()

@@ -39,6 +39,15 @@ async def test_the_details_are_in_both_times_and_in_words(member: httpx2.AsyncCl
     assert "li@okafor.example" in text
 
 
+async def test_it_leads_to_its_event_type_and_its_contact(member: httpx2.AsyncClient, book: Book) -> None:
+    booking = await book()
+    text = (await member.get(f"/bookings/{booking.id}")).text
+
+    for path in (f"/event-types/{booking.event_type_id}", f"/contacts/{booking.contact_id}"):
+        assert f'<a href="{path}">' in text
+        assert (await member.get(path)).status_code == 200
+
+
 async def test_every_step_says_how_it_stands(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book
 ) -> None:

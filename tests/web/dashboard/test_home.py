@@ -160,9 +160,9 @@ async def test_a_broken_calendar_and_a_disabled_endpoint_need_attention(
     )
     text = (await member.get("/")).text
 
-    assert "The calendar “mara at dav.example” can&#39;t be read" in text
+    assert '<a href="/settings/calendars">The calendar “mara at dav.example” can&#39;t be read</a>' in text
     assert "The password is wrong." in text
-    assert "The webhook endpoint https://crm.example/hook was switched off" in text
+    assert '<a href="/settings/webhooks">The webhook endpoint https://crm.example/hook was switched off</a>' in text
 
 
 async def test_a_calendar_that_failed_a_moment_ago_needs_no_attention(

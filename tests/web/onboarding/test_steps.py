@@ -40,7 +40,6 @@ async def test_a_new_user_goes_through_four_steps_and_comes_home(
 ) -> None:
     assert NOTICE in (await member.get("/")).text
     assert (await member.get("/welcome")).headers["location"] == "/welcome/zone"
-    assert "data-guess-zone" in (await member.get("/welcome/zone")).text
     zone = await member.post("/welcome/zone", data={"timezone": "Asia/Tokyo"})
     assert zone.headers["location"] == "/welcome/hours"
     hours = await send_hours(member, {"works.0": "on", "d0.0.start": "8", "d0.0.end": "12", "d1.0.start": "x"})
@@ -50,6 +49,7 @@ async def test_a_new_user_goes_through_four_steps_and_comes_home(
     link = (await member.get("/welcome/link")).text
     assert "http://127.0.0.1:8000/mara</a>" in link
     assert "http://127.0.0.1:8000/mara/30min</a>" in link
+    assert link.count('action="/welcome/finish"') == 1
     assert (await member.post("/welcome/finish")).headers["location"] == "/"
 
     assert NOTICE not in (await member.get("/")).text
@@ -58,6 +58,15 @@ async def test_a_new_user_goes_through_four_steps_and_comes_home(
     schedule = await get_hours(runtime, user)
     assert (changed.zone, schedule.zone) == ("Asia/Tokyo", "Asia/Tokyo")
     assert schedule.weekly_hours == ((TimeRange(480, 720),), (), (), (), (), (), ())
+
+
+@pytest.mark.parametrize(("zone", "guesses"), [("UTC", True), ("Europe/Berlin", False)])
+async def test_the_browser_proposes_its_zone_where_none_was_chosen(
+    member: httpx2.AsyncClient, runtime: Runtime, zone: str, guesses: bool
+) -> None:
+    await runtime.pool.execute("update users set zone = $1", zone)
+    page = (await member.get("/welcome/zone")).text
+    assert ("data-guess-zone" in page) == guesses
 
 
 async def test_the_steps_can_be_left_and_resumed(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:

@@ -289,6 +289,16 @@ async def test_the_last_owner_keeps_the_role(
     assert (await owner.get(MEMBERS)).status_code == 404
 
 
+async def test_a_removal_that_cancels_nothing_does_not_speak_of_bookings(
+    owner: httpx2.AsyncClient, harbor: Harbor
+) -> None:
+    path = f"{MEMBERS}/{harbor.id_of(harbor.member)}/remove"
+    answer = await owner.post(path, data=read_form((await owner.get(path)).text))
+    said = (await owner.get(answer.headers["location"])).text
+
+    assert '<p class="notice" role="status">The member was removed.</p>' in said
+
+
 async def test_the_preview_shows_what_is_cancelled_and_the_invitees_are_told(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, book: Book, clock: MovingClock
 ) -> None:

@@ -52,10 +52,10 @@ async def test_a_business_user_creates_an_organization_on_the_free_plan(
     answer = await client.post("/organization/new", data={"name": "Nóra & Söhne", "plan": "BUSINESS"})
     row = await runtime.pool.fetchrow("select slug, plan from organizations where name = 'Nóra & Söhne'")
 
-    assert answer.headers["location"] == "/organization?done=created"
+    assert answer.headers["location"] == "/organization/members?done=created"
     assert row is not None
     assert (row["slug"], row["plan"]) == ("nora-sohne", "FREE")
-    assert "You are its owner" in (await client.get(answer.headers["location"])).text
+    assert "you are its owner" in (await client.get(answer.headers["location"])).text
     assert "Members" in await nav(client)
 
 
@@ -64,6 +64,7 @@ async def test_an_administrator_of_the_platform_chooses_the_plan(
 ) -> None:
     await runtime.pool.execute("update users set plan = 'BUSINESS' where id = $1", harbor.platform.id)
     await act_as(client, runtime, harbor.platform)
+    assert '<option value="BUSINESS" selected>' in (await client.get("/organization/new")).text
     wrong = await client.post("/organization/new", data={"name": "Ada", "slug": "ada-org", "plan": "GOLD"})
     assert (wrong.status_code, "Choose one of these" in wrong.text) == (400, True)
     await client.post("/organization/new", data={"name": "Ada", "slug": "ada-org", "plan": "BUSINESS"})

@@ -112,6 +112,9 @@ async def test_a_managed_member_reads_what_to_do(member: httpx2.AsyncClient, run
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         await accounts.add_member(work, organization, user)
 
+    shown = (await member.get(PAGE)).text
+    assert "Harbor manages your account. Ask its administrator to remove you first." in shown
+    assert f'action="{PAGE}"' not in shown
     answer = await member.post(PAGE, data={"password": PASSWORD})
 
     assert answer.status_code == 409

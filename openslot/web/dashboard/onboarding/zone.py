@@ -31,8 +31,9 @@ async def show_welcome(user: User) -> Response:
 
 @get("/welcome/zone")
 async def show_welcome_zone(user: User) -> Response:
-    """Show the time zone, which the browser knows best."""
-    return step_page(user, 1, form=Form(values={"timezone": user.zone}), guesses=user.welcome_step == 1)
+    """Show the time zone; where none was chosen yet, the browser proposes its own."""
+    guesses = user.welcome_step == 1 and user.zone == "UTC"
+    return step_page(user, 1, form=Form(values={"timezone": user.zone}), guesses=guesses)
 
 
 @post("/welcome/zone")

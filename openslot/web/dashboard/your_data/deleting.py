@@ -14,11 +14,12 @@ from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.people import deletions
 from openslot.people.deletions import MOST_SHOWN, DeletionPreview
-from openslot.routing import Form, Response, get, post
+from openslot.routing import Form, Request, Response, get, post
 from openslot.web.cookies import no_session_cookie
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.your_data.confirming import confirm_owner
 from openslot.web.dashboard.your_data.exporting import HERE
+from openslot.web.organization.current import entry_of
 from openslot.web.pages import page
 
 FIELDS = {"current": "password"}
@@ -34,8 +35,13 @@ class DeleteAccountForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/data/delete")
-async def show_delete(work: Work, user: User) -> Response:
-    """Show what the deletion would do, and ask for the password."""
+async def show_delete(request: Request, work: Work, user: User) -> Response:
+    """Show what the deletion would do, and ask for the password; or say what is in its way."""
+    if entry_of(request).memberships:
+        try:
+            await deletions.check_organizations(work, user)
+        except Conflict as refusal:
+            return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
     return await _show(work, user, Form())
 
 
