@@ -10,7 +10,8 @@ from openslot.core.errors import Invalid
 from openslot.i18n import Text
 
 # A JPEG is decoded at a fraction of its size, anything else needs twelve bytes for each pixel.
-MOST_MEGAPIXELS = {"JPEG": 40, "PNG": 16, "WEBP": 16}
+# Some phones add smaller pictures behind the first one of a JPEG, which is then called MPO.
+MOST_MEGAPIXELS = {"JPEG": 40, "MPO": 40, "PNG": 16, "WEBP": 16}
 LEAST_SIDE, SIDE = 64, 512
 FORMATS = ("PNG", "JPEG", "WEBP")
 QUALITY = 85
@@ -60,7 +61,7 @@ def _check(opened: Image.Image) -> None:
         raise _refuse(_say_most(most))
     if min(width, height) < LEAST_SIDE:
         raise _refuse(TOO_SMALL)
-    if getattr(opened, "n_frames", 1) > 1:
+    if opened.format != "MPO" and getattr(opened, "n_frames", 1) > 1:
         raise _refuse(MOVING)
 
 

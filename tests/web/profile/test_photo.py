@@ -130,6 +130,17 @@ async def test_every_kind_of_png_is_taken(member: httpx2.AsyncClient, runtime: R
     await take(member, runtime, draw("PNG", mode=mode))
 
 
+async def test_a_phones_jpeg_with_further_pictures_shows_the_first(
+    member: httpx2.AsyncClient, runtime: Runtime
+) -> None:
+    body = BytesIO()
+    further = Image.new("RGB", (100, 100), "blue")
+    Image.new("RGB", (200, 200), "red").save(body, "MPO", save_all=True, append_images=[further])
+    shown = (await take(member, runtime, body.getvalue())).content
+
+    assert pixel(shown, 256, 256) == "red"
+
+
 async def test_grey_of_16_bits_stays_grey(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     written = BytesIO()
     Image.new("I;16", (100, 100), 0x8000).save(written, "PNG")
