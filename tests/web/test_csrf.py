@@ -1,6 +1,7 @@
 """Forms of a signed-in user are refused without the token of their session."""
 
 import re
+from itertools import product
 from pathlib import Path
 
 import httpx2
@@ -15,6 +16,7 @@ from openslot.routing.declarations import find_declaration
 from openslot.web.routes import PAGES
 from tests.conftest import PASSWORD
 from tests.web.conftest import read_csrf_token, sign_in
+from tests.web.test_same_origin import FOREIGN
 
 ID = "018f0000-0000-7000-8000-000000000000"
 TEMPLATES = Path(openslot.web.__file__).parent / "templates"
@@ -59,19 +61,19 @@ def protected_posts() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", protected_posts())
 async def test_a_form_without_the_token_of_the_session_is_refused(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, path: str
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     # Everyone else finds nothing in the administration, with the token or without.
     await runtime.pool.execute("update users set is_admin = true where id = $1", user.id)
-    target = re.sub(r"\{[^}]+\}", ID, path)
     right = member.headers.pop("x-csrf-token")
-    for token in ("", "00" * 16, right[:-2], right.replace(right[0], "é"), right + "00"):
-        answer = await member.post(target, data={"csrf": token})
+    for path in protected_posts():
+        target = re.sub(r"\{[^}]+\}", ID, path)
+        for token in ("", "00" * 16, right[:-2], right.replace(right[0], "é"), right + "00"):
+            answer = await member.post(target, data={"csrf": token})
 
-        assert answer.status_code == 403, token
-        assert "out of date" in answer.text
+            assert answer.status_code == 403, (path, token)
+            assert "out of date" in answer.text
 
 
 def test_every_form_that_takes_no_token_works_without_a_session() -> None:
@@ -83,6 +85,18 @@ def test_every_form_that_takes_no_token_works_without_a_session() -> None:
             found.add(declaration.path)
 
     assert found == WITHOUT_SESSION
+
+
+async def test_a_form_of_another_site_is_refused_even_with_the_token(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await runtime.pool.execute("update users set is_admin = true where id = $1", user.id)
+    for path, headers in product(protected_posts(), FOREIGN):
+        target = re.sub(r"\{[^}]+\}", ID, path)
+        answer = await member.post(target, data={"csrf": member.headers["x-csrf-token"]}, headers=headers)
+
+        assert answer.status_code == 403, (path, headers)
+        assert "another site" in answer.text
 
 
 async def test_the_token_may_come_in_a_field_or_in_a_header(member: httpx2.AsyncClient) -> None:
