@@ -132,6 +132,8 @@ async def test_ten_thousand_filters_cause_no_fault_and_reach_nobody_else(
     assert await runtime.pool.fetchval("select count(*) from users") == outside
 
 
+# What other tests have left in the statistics may change the plan.
+@pytest.mark.own_database
 async def test_the_name_that_providers_ask_for_is_found_by_an_index(
     runtime: Runtime, organization: Organization, crowd: dict[UUID, dict[str, Any]]
 ) -> None:
