@@ -1,7 +1,8 @@
 """Sites that embed the widget, each at an origin of its own."""
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from playwright.async_api import Browser, Page
@@ -61,3 +62,9 @@ async def wait_for_event(page: Page, kind: str) -> dict[str, str]:
     await page.wait_for_function("kind => seen.some(([each]) => each === kind)", arg=kind)
     detail: dict[str, str] = await page.evaluate("kind => seen.findLast(([each]) => each === kind)[1]", kind)
     return detail
+
+
+async def press_escape(page: Page) -> None:
+    """Press the key; if it takes its own frame away, the browser may never say that it has arrived."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(page.keyboard.press("Escape"), 10)

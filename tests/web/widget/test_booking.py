@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from openslot.accounts.models import User
-from tests.web.widget.sites import page_with, site, wait_for_event
+from tests.web.widget.sites import page_with, press_escape, site, wait_for_event
 from tests.web.widget.test_modes import MODES, open_site
 
 TIME = re.compile(r"^\d\d:\d\d$")
@@ -94,10 +94,10 @@ async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(
         frame, popup = page.frame_locator("openslot-booking iframe"), page.locator("openslot-booking dialog")
         await frame.get_by_role("button", name="Time zone:").click()
         await expect(frame.get_by_role("dialog")).to_be_visible()
-        await page.keyboard.press("Escape")
+        await press_escape(page)
         await expect(frame.get_by_role("dialog")).to_be_hidden()
         await expect(popup).to_be_visible()
-        await page.keyboard.press("Escape")
+        await press_escape(page)
         await expect(popup).to_be_hidden()
 
 

@@ -6,7 +6,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
-from tests.web.widget.sites import page_with, site, wait_for_event
+from tests.web.widget.sites import page_with, press_escape, site, wait_for_event
 
 AXE = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
 MODES = ["inline", "popup", "floating"]
@@ -77,7 +77,7 @@ async def test_attributes_choose_the_colours_and_the_label(browser: Browser, ser
         framed = next(frame for frame in page.frames if "/framed" in frame.url)
         assert "theme=dark" in framed.url
         assert "accent=ffcc00" in framed.url
-        await page.keyboard.press("Escape")
+        await press_escape(page)
         await page.evaluate("() => document.querySelector('openslot-booking').setAttribute('accent', '#123456')")
         await expect(page.get_by_role("button", name="Meet us")).to_have_css("color", "rgb(255, 255, 255)")
 
@@ -111,7 +111,7 @@ async def test_the_popup_traps_the_focus_and_returns_it(browser: Browser, servic
             await page.wait_for_timeout(50)
             reached.add(await page.evaluate(WHERE_FOCUS_IS))
         assert {"frame", "close"} <= reached <= {"frame", "close", "body"}
-        await page.keyboard.press("Escape")
+        await press_escape(page)
         await expect(dialog).to_be_hidden()
         assert await page.evaluate(WHERE_FOCUS_IS) == "button"
         await expect(page.locator("iframe")).to_have_count(0)
@@ -123,7 +123,7 @@ async def test_escape_inside_the_frame_closes_the_popup(browser: Browser, servic
         await page.get_by_role("button", name="Book a call").click()
         await wait_for_event(page, "ready")
         await page.frame_locator("iframe").get_by_role("button", name="Last").focus()
-        await page.keyboard.press("Escape")
+        await press_escape(page)
         await expect(page.get_by_role("dialog")).to_be_hidden()
         assert await page.evaluate(WHERE_FOCUS_IS) == "button"
 
