@@ -39,7 +39,7 @@ async def test_a_new_installation_gets_its_first_booking(
     await invitee.get_by_label("Your name").fill("Jonas Okafor")
     await invitee.get_by_label("E-mail address", exact=True).fill("jonas@okafor.example")
     await invitee.locator("form[data-form] button.button-main").click()
-    await expect(invitee.get_by_role("heading", level=1)).to_contain_text("booked")
+    await expect(invitee.get_by_role("heading", level=1)).to_contain_text("Your meeting is confirmed")
 
     await host.goto("/bookings")
     await expect(host.get_by_role("link", name="Jonas Okafor")).to_be_visible()
