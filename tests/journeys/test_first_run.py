@@ -1,5 +1,7 @@
 """From an empty installation to the first booking: set-up by the one-time link, first steps, the link, an invitee."""
 
+from typing import Any
+
 import httpx2
 import pytest
 from playwright.async_api import Browser, expect
@@ -16,7 +18,12 @@ async def test_a_new_installation_gets_its_first_booking(
     async with runtime.transaction(OPERATOR) as work:
         token = await access.create_setup_link(work)
     base_url = str(client.base_url)
-    options = {"base_url": base_url, "java_script_enabled": scripts, "locale": "en-GB", "timezone_id": "Europe/Berlin"}
+    options: dict[str, Any] = {
+        "base_url": base_url,
+        "java_script_enabled": scripts,
+        "locale": "en-GB",
+        "timezone_id": "Europe/Berlin",
+    }
     host = await (await browser.new_context(**options)).new_page()
     await host.goto(f"/setup?token={token}")
     await host.get_by_label("Your name").fill("Mara Lindqvist")
