@@ -28,6 +28,7 @@ async def make(work: Work, effect: Effect) -> Outcome:
     except ExportTooLarge:
         await _fail(work, export_id)
         raise GiveUp("the file would be larger than 2 GiB") from None
+    # Whatever it is, the worker tries again; after the last try the user must be able to ask for another file.
     except Exception:
         if effect.attempts > len(DELAYS):
             await _fail(work, export_id)

@@ -127,7 +127,10 @@ async def test_every_kind_of_colour_is_taken(member: httpx2.AsyncClient, runtime
 
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "1"])
 async def test_every_kind_of_png_is_taken(member: httpx2.AsyncClient, runtime: Runtime, mode: str) -> None:
-    await take(member, runtime, draw("PNG", mode=mode))
+    taken = await take(member, runtime, draw("PNG", mode=mode))
+
+    with Image.open(BytesIO(taken.content)) as opened:
+        assert (opened.format, opened.size) == ("JPEG", (512, 512))
 
 
 async def test_a_phones_jpeg_with_further_pictures_shows_the_first(
@@ -225,7 +228,9 @@ async def test_a_file_far_too_large_is_not_even_read(member: httpx2.AsyncClient)
 
 async def test_largest_allowed_file_is_taken(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     picture = draw()
-    await take(member, runtime, picture + b"\0" * (MOST_BYTES - len(picture)))
+    taken = await take(member, runtime, picture + b"\0" * (MOST_BYTES - len(picture)))
+
+    assert (taken.status_code, pixel(taken.content, 40, 256)) == (200, "red")
 
 
 async def test_a_new_photo_takes_the_place_of_the_one_before(member: httpx2.AsyncClient, runtime: Runtime) -> None:
