@@ -16,8 +16,8 @@ from openslot.core.work import Runtime
 from tests.bookings.conftest import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.oidc.fake_provider import FakeProvider
-from tests.web.security.test_oidc import provider as provider_fixture
-from tests.web.security.test_oidc import settings as settings_with_provider
+from tests.web.security.oidc.conftest import provider as provider_fixture
+from tests.web.security.oidc.conftest import settings as settings_with_provider
 from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
 
 HERE = "/settings/security"

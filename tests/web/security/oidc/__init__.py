@@ -1,0 +1,1 @@
+"""Tests of the sign-in through an identity provider."""
