@@ -51,6 +51,7 @@ WITHOUT = {
     "/settings/calendars/{connection_id}/test",
     "/settings/calendars/{connection_id}/password",
     "/settings/data/delete",
+    "/settings/data/delete/link",
 }
 
 
