@@ -127,9 +127,11 @@ async def _reach_account(
     if not await has_domain_of(work.db, organization.id, email):
         return
     try:
-        await change_address(work, organization, await accounts.get_user(work, member.user.id), email)
+        is_changed = await change_address(work, organization, await accounts.get_user(work, member.user.id), email)
     except EmailTaken:
         raise NotUnique(f"Another account has the address {email}") from None
+    if is_changed:
+        await _invite(work, organization, await members.get_member(work, organization.id, member.id))
 
 
 async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool) -> None:

@@ -4,13 +4,16 @@ import asyncio
 
 import pytest
 
+from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
+from openslot.accounts.errors import InvitationInvalid
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.plans import Plan
-from openslot.core.actor import OPERATOR
+from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.work import Runtime
 from openslot.people import operations as people
+from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
 from tests.scim.conftest import DOMAIN, Provider
 from tests.scim.test_mail import work_ahead
@@ -88,3 +91,43 @@ async def test_who_is_made_an_owner_at_the_same_moment_keeps_the_address(
 
     assert answer.status_code == 200
     assert await find_address(runtime, mara) == mara.email
+
+
+async def test_a_link_that_was_sent_to_the_former_address_is_no_longer_valid(
+    provider: Provider, runtime: Runtime, organization: Organization
+) -> None:
+    made = await provider.create(f"john.smith@{DOMAIN}")
+    async with runtime.transaction(OPERATOR) as work:
+        other = await accounts.add_organization(work, name="Choir", slug="choir", plan=Plan.FREE)
+        user = await accounts.get_user_by_email(work, f"john.smith@{DOMAIN}")
+        await accounts.add_member(work, other, user)
+        await invitations.invite(work, other, user)
+    former = [
+        invitations.invitation_token(runtime, row["id"])
+        for row in await runtime.pool.fetch("select id from invitations")
+    ]
+    await provider.patch(made["id"], RENAME)
+    await work_ahead(runtime)
+
+    assert len(former) == 2
+    for token in former:
+        assert (await provider.client.post(f"/invite/{token}", data={"password": PASSWORD})).status_code == 403
+    (message,) = await messages(runtime, NEW)
+    link = invitations.invitation_url(runtime, await runtime.pool.fetchval("select id from invitations"))
+    assert link in part(message, "text/plain")
+
+
+async def test_an_invitation_does_not_replace_a_password_that_was_chosen_meanwhile(
+    provider: Provider, runtime: Runtime, organization: Organization, password_hash: str
+) -> None:
+    await provider.create(f"li@{DOMAIN}")
+    async with runtime.transaction(OPERATOR) as work:
+        token = invitations.invitation_token(runtime, await work.db.fetchval("select id from invitations"))
+        seen = await invitations.get_invitation(work, token)
+        await accounts.set_password(work, seen.user, password_hash)
+    with pytest.raises(InvitationInvalid):
+        async with runtime.transaction(PUBLIC) as work:
+            await people.accept_invitation(work, seen, password_hash="another")
+
+    assert await runtime.pool.fetchval("select password_hash from users where id = $1", seen.user.id) == password_hash
+    assert await runtime.pool.fetchval("select used_at from invitations") is None
