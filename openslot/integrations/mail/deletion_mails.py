@@ -5,7 +5,7 @@ from openslot.accounts.errors import UserNotFound
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Outcome
 from openslot.core.work import Work
-from openslot.i18n import PluralText, Text
+from openslot.i18n import Text
 from openslot.integrations.mail.account_mails import to_account, write_account_mail
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.models import Letter, Link
@@ -29,11 +29,7 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
         heading=Text("Confirm that you want to delete your account"),
         paragraphs=(
             Text("Somebody who is signed in to your account %(email)s wants to delete it.", email=user.email),
-            PluralText(
-                "The link works for %(count)s hour. It opens a page on which you confirm; you need to be signed in.",
-                "The link works for %(count)s hours. It opens a page on which you confirm; you need to be signed in.",
-                count=int(deletion_links.LINK_LASTS.total_seconds()) // 3600,
-            ),
+            Text("The link works for an hour. It opens a page on which you confirm; you need to be signed in."),
         ),
         button=Link(
             label=Text("Delete my account"), url=deletion_links.write_link(work.runtime, user, expires_at=expires_at)
