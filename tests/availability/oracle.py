@@ -51,9 +51,18 @@ class Opinion:
 @lru_cache(maxsize=20_000)
 def wall_clock(zone: str, day: int) -> "array[int]":
     """Read the zone's clock at every minute of a UTC day, as minutes since 1970 by that clock."""
-    clock, epoch = ZoneInfo(zone), EPOCH.toordinal()
-    shown = (datetime.fromtimestamp(second, clock) for second in range(day * 86_400, (day + 1) * 86_400, 60))
-    return array("i", ((each.toordinal() - epoch) * DAY + each.hour * 60 + each.minute for each in shown))
+    first, last = day * DAY, (day + 1) * DAY
+    begin, end = read_clock(zone, first), read_clock(zone, last)
+    # No zone changes its clocks there and back within a day.
+    if end - begin == DAY:
+        return array("i", range(begin, end))
+    return array("i", (read_clock(zone, minute) for minute in range(first, last)))
+
+
+def read_clock(zone: str, minute: int) -> int:
+    """Read the zone's clock at a minute since 1970 in UTC, as minutes since 1970 by that clock."""
+    shown = datetime.fromtimestamp(minute * 60, ZoneInfo(zone))
+    return (shown.toordinal() - EPOCH.toordinal()) * DAY + shown.hour * 60 + shown.minute
 
 
 @lru_cache(maxsize=200_000)
