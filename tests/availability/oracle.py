@@ -4,6 +4,7 @@ from array import array
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 DAY = 1440
@@ -68,8 +69,11 @@ def read_clock(zone: str, minute: int) -> int:
 @lru_cache(maxsize=200_000)
 def first_minute(zone: str, wall: int) -> int:
     """Find the first minute at which a zone's clock shows this time or a later one, no clock being 15 hours off."""
-    minutes = range(wall - 15 * 60, wall + 15 * 60)
-    return next(at for at in minutes if wall_clock(zone, at // DAY)[at % DAY] >= wall)
+    first, last = wall - 15 * 60, wall + 15 * 60
+    days = range(first // DAY, last // DAY + 1)
+    shown = chain.from_iterable(wall_clock(zone, day) for day in days)
+    minutes = zip(range(days[0] * DAY, last), shown, strict=False)
+    return next(at for at, clock in minutes if at >= first and clock >= wall)
 
 
 class Look:

@@ -89,6 +89,15 @@ async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncI
     await connection.close()
 
 
+async def begin_anew(settings: Settings, postgres: str, *, template: str = "template1") -> None:
+    """Empty a database, or make it that of a service that has started and was never used."""
+    name = (settings.database_url or "").partition("?")[0].rpartition("/")[2]
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.execute(f"create database {name} template {template}")
+    await connection.close()
+
+
 @pytest.fixture
 async def sealed(runtime: Runtime, user: User) -> str:
     """Seal a secret into the database."""

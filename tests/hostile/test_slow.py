@@ -37,10 +37,11 @@ SLOW = {
 Told = tuple[int, str, str]
 
 
-def at_once(cases: dict[str, tuple[bytes, Told]], come: Callable[[bytes], Answer]) -> dict[str, Told]:
+def at_once(server: Server, cases: dict[str, tuple[bytes, Told]], come: Callable[[bytes], Answer]) -> dict[str, Told]:
     """Let all clients come at the same moment, each from a thread of its own; tell how each was refused."""
     with ThreadPoolExecutor(len(cases)) as threads:
         answers = threads.map(come, [start for start, _ in cases.values()])
+        assert server.is_well()
         return {
             what: (answer.status, answer.headers["x-error-code"], answer.json["error"])
             for what, answer in zip(cases, answers, strict=True)
@@ -52,10 +53,9 @@ def test_half_a_request_is_refused_when_its_time_is_over(server: Server) -> None
     def come(start: bytes) -> Answer:
         with server.connect(new_source()) as wire:
             wire.send(with_key(start, server.key))
-            assert server.is_well()
             return wire.read_to_the_end()
 
-    assert at_once(HALF, come) == {what: expected for what, (_, expected) in HALF.items()}
+    assert at_once(server, HALF, come) == {what: expected for what, (_, expected) in HALF.items()}
 
 
 def test_a_byte_now_and_then_buys_no_time(server: Server) -> None:
@@ -65,7 +65,7 @@ def test_a_byte_now_and_then_buys_no_time(server: Server) -> None:
             assert wire.trickle(TRICKLED, pause=0.05) < len(TRICKLED)
             return wire.read_to_the_end()
 
-    assert at_once(SLOW, come) == {what: expected for what, (_, expected) in SLOW.items()}
+    assert at_once(server, SLOW, come) == {what: expected for what, (_, expected) in SLOW.items()}
     assert server.is_well()
 
 

@@ -33,7 +33,7 @@ from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radi
 from tests.live import connect
 from tests.webhooks.receiver import answering, receiving
 
-BOOKINGS, KILLS = 16, 5
+BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
     BOOKINGS, KILLS = 1000, 60
 
