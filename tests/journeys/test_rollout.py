@@ -149,7 +149,7 @@ async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
             answer = condition()
             if answer if isinstance(answer, bool) else await answer:
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
 
 async def until_found(runtime: Runtime, sql: str, is_enough: Callable[[int], bool]) -> None:
