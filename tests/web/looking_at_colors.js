@@ -1,6 +1,6 @@
-// Run axe on the colors of a page. They are most of axe's work, and most text looks like text that has passed before, here
-// or on another page. What axe finds depends on the style of the text and on the backgrounds below it, up to one that
-// lets nothing through and reaches as far as the text. Where that can't be said of a text, it is always looked at.
+// Run axe on the colors of a page. They are most of axe's work, and most text looks like text that has passed before,
+// here or on another page. What axe finds depends on the style of the text and on the backgrounds below it, up to one
+// that lets nothing through and reaches as far as the text. Where that can't be said of a text, axe always judges it.
 async ([options, passed]) => {
   const known = new Set(passed), fresh = new Set();
   const above = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host ?? null;
@@ -14,8 +14,8 @@ async ([options, passed]) => {
   };
   const describe = (one) => {
     const style = getComputedStyle(one), look = [
-      style.color, style.webkitTextFillColor, style.fontSize, style.fontWeight, style.textShadow, style.textDecorationLine,
-      one.matches("a") && isAmongText(one)];
+      style.color, style.webkitTextFillColor, style.fontSize, style.fontWeight, style.textShadow,
+      style.textDecorationLine, one.matches("a") && isAmongText(one)];
     let ground = null;
     for (let each = one; each; each = above(each)) {
       const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode } = getComputedStyle(each);
@@ -28,7 +28,8 @@ async ([options, passed]) => {
     return ground && reaches(ground.getBoundingClientRect(), one.getBoundingClientRect()) ? look.join() : null;
   };
 
-  const within = (root) => [...root.querySelectorAll("*")].flatMap((one) => one.shadowRoot ? [one, ...within(one.shadowRoot)] : [one]);
+  const within = (root) => [...root.querySelectorAll("*")]
+    .flatMap((one) => one.shadowRoot ? [one, ...within(one.shadowRoot)] : [one]);
   const isText = (one) => one.matches("input, select, textarea")
     || [...one.childNodes].some((each) => each.nodeType === Node.TEXT_NODE && each.data.trim());
   const texts = within(document.body)

@@ -12,15 +12,19 @@ PAGE = """<!doctype html><html lang="en"><head><title>A page</title><style>
 :root { color-scheme: light dark; } a { color: light-dark(#0000ee, #9999ff); } button { min-height: 44px; }
 body { color: light-dark(#000000, #ffffff); background: light-dark(#ffffff, #000000); }
 .tiny { display: inline-block; width: 9px; height: 9px; }
+.plain { color: light-dark(#0055ff, #8888ff); text-decoration: none; }
 .pale { color: light-dark(#555555, #bbbbbb); } .card { background: light-dark(#eeeeee, #222222); padding: 8px; }
 </style></head><body><main><h1>A page</h1><p>Text with <a href="/">a link</a> in it</p><p class="pale">Pale</p>
+<p><a class="plain" href="/">A link alone</a></p>
 <div class="card"><p class="pale">Pale on a card</p></div>FAULT</main></body></html>"""
 SHADOW = """<div id="host"></div><script>document.getElementById("host").attachShadow({ mode: "open" }).innerHTML =
   "<p style='color: #aaaaaa'>In the shadow</p>"</script>"""
 # axe does not judge a single letter; text that looks the same must not count as passed.
 LETTER, WORDS = (f"<p style='color: #bbbbbb'>{text}</p>" for text in ("x", "Two words"))
 LIKE_ITS_TEXT = """<p style="color: light-dark(#000000, #9999ff)">Text with
-  <a href="/" style="text-decoration: none; color: light-dark(#0055ff, #8888ff)">a link</a> in it</p>"""
+  <a href="/" class="plain">a link</a> in it</p>"""
+BEYOND = """<div style="background: light-dark(#888888, #777777)"><div class="card" style="width: 9px; height: 40px">
+  <p class="pale" style="margin: 0 0 0 40px; width: 90px">Two words</p></div></div>"""
 FAULTS = {
     "a button without a name": ("<button style='width: 44px'></button>", "button-name"),
     "a picture without a text": ("<img src='data:,' width=40 height=40>", "image-alt"),
@@ -31,6 +35,7 @@ FAULTS = {
         "<div style='background: light-dark(#888888, #777777)'><p class='pale'>Two words</p></div>",
         "light.*color-contrast",
     ),
+    "a known color beyond its ground": (BEYOND, "light.*color-contrast"),
     "a known color shining through": ("<p class='pale' style='opacity: 0.4'>Two words</p>", "color-contrast"),
     "a known color on a known ground shining through": (
         "<div style='opacity: 0.4'><div class='card'><p class='pale'>Two words</p></div></div>",
