@@ -123,7 +123,7 @@ def test_as_many_lines_as_are_allowed_are_read() -> None:
 
 def test_a_hostile_file_costs_no_more_than_its_size() -> None:
     with pytest.raises(Invalid):
-        read_file(b"\n" * MOST_BYTES)
+        read_file(b"\n" * (MOST_BYTES // 5))
     assert read_file(b"a\n" + b"," * MOST_DELIMITERS + b"x").lines[0].fault is LineFault.COLUMNS
     assert read_file(b'a\n"' + b"\n" * (MOST_ROWS - 2)).lines[0].fault is LineFault.UNREADABLE
 
