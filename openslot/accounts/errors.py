@@ -209,7 +209,8 @@ class OwnsOrganization(Conflict):
     def __init__(self, organization: str) -> None:
         super().__init__(
             Text(
-                "You own the organization %(name)s. Hand it over to another owner and leave it first", name=organization
+                "You own the organization %(name)s. Make someone else its owner and give up that role, or delete it",
+                name=organization,
             )
         )
 

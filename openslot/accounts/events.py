@@ -132,6 +132,26 @@ class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
     organization_id: UUID
 
 
+class OrganizationDeleted(Event, frozen=True, kw_only=True):
+    """An organization was deleted; its members keep their accounts."""
+
+    type: ClassVar[str] = "organization.deleted"
+    organization_id: UUID
+    name: str
+    slug: str
+    members: int
+    """How many there were, without those who had not accepted an invitation."""
+    domains: tuple[str, ...]
+    """The verified ones, which are free now."""
+    cancelled_bookings: int
+    """Upcoming bookings of members whose departure waited for a decision."""
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The organization that was."""
+        return "organization", self.organization_id
+
+
 class SignUpRequested(Event, frozen=True, kw_only=True):
     """Somebody has sent the sign-up form; the mail with the link is to be sent."""
 
@@ -199,6 +219,7 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     MemberSuspended,
     MemberReinstated,
     DomainVerified,
+    OrganizationDeleted,
     InvitationCreated,
     InvitationAccepted,
     SignUpRequested,

@@ -7,6 +7,7 @@ import typer
 
 from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
+from openslot.accounts.events import OrganizationDeleted
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
@@ -17,6 +18,7 @@ from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.people import operations as people
+from openslot.scim import deletions
 
 app = typer.Typer(help="Organizations, their members and domains.", no_args_is_help=True, add_completion=False)
 member_app = typer.Typer(help="Members of an organization.", no_args_is_help=True, add_completion=False)
@@ -93,6 +95,29 @@ def change_settings(
         )
 
     _show(with_work(do), as_json=as_json)
+
+
+@app.command("delete")
+def delete_organization(
+    slug: Slug,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an organization: its members keep their accounts and bookings; tokens and invitations stop working."""
+    if not yes:
+        typer.confirm(f"Delete the organization {slug}? This can't be undone.", abort=True, err=True)
+
+    async def do(work: Work) -> OrganizationDeleted:
+        found = await organizations.get_organization(work, slug)
+        deleted = await deletions.delete_as_operator(work, found)
+        await deletions.log_deletion(work, ChangeAuthor(name="operator"), deleted, plan=found.plan)
+        return deleted
+
+    deleted = with_work(do)
+    if as_json:
+        print_json({"deleted": slug, "members": deleted.members, "cancelledBookings": deleted.cancelled_bookings})
+        return
+    console.print(f"{slug} was deleted. Its {deleted.members} members keep their accounts.")
 
 
 @member_app.command("add")

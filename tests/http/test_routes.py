@@ -49,6 +49,9 @@ WITHOUT = {
     "/settings/calendars/{connection_id}/test",
     "/settings/calendars/{connection_id}/password",
     "/settings/data/delete",
+    # These check a password.
+    "/organization/delete",
+    "/admin/organizations/{slug}/delete",
 }
 
 
