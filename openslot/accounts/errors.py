@@ -23,14 +23,12 @@ class OrganizationNotFound(NotFound):
 
 
 class EmailTaken(Conflict):
-    """Another account has this e-mail address."""
+    """Another account has this email address."""
 
     code = "email_taken"
 
     def __init__(self) -> None:
-        super().__init__(
-            Text("An account with this e-mail address already exists"), details={"email": Text("is taken")}
-        )
+        super().__init__(Text("An account with this email address already exists"), details={"email": Text("is taken")})
 
 
 class UsernameTaken(Conflict):
@@ -184,7 +182,7 @@ class SignUpClosed(Forbidden):
 
 
 class SignUpLinkInvalid(Forbidden):
-    """The link to verify an e-mail address is used, expired or wrong."""
+    """The link to verify an email address is used, expired or wrong."""
 
     code = "sign_up_link_invalid"
 

@@ -53,7 +53,7 @@ class PlanChanged(UserEvent, frozen=True, kw_only=True):
 
 
 class UserChanged(UserEvent, frozen=True, kw_only=True):
-    """A user's name or e-mail address was changed."""
+    """A user's name or email address was changed."""
 
     type: ClassVar[str] = "user.changed"
     name: str
@@ -165,7 +165,7 @@ class SignUpRequested(Event, frozen=True, kw_only=True):
 
 
 class SignUpVerified(UserEvent, frozen=True, kw_only=True):
-    """Somebody has verified the e-mail address of a sign-up, and the account was opened."""
+    """Somebody has verified the email address of a sign-up, and the account was opened."""
 
     type: ClassVar[str] = "sign_up.verified"
     sign_up_id: UUID

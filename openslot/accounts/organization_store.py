@@ -113,10 +113,9 @@ async def update_settings(db: Db, organization: Organization) -> None:
     )
 
 
-async def lock_organization(db: Db, organization_id: UUID) -> bool:
-    """Keep other transactions from deciding about an organization's members until the commit; False if it is gone."""
-    row = await db.fetchrow("select from organizations where id = $1 for no key update", organization_id)
-    return row is not None
+async def lock_organization(db: Db, organization_id: UUID) -> None:
+    """Keep other transactions from deciding about this organization's members until the commit."""
+    await db.execute("select from organizations where id = $1 for no key update", organization_id)
 
 
 async def upsert_domain(db: Db, domain: Domain) -> Domain:

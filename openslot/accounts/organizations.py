@@ -104,12 +104,6 @@ async def get_organization_by_id(work: Work, organization_id: UUID) -> Organizat
     return organization
 
 
-async def lock_organization(work: Work, organization_id: UUID) -> None:
-    """Keep others from deciding about an organization until the commit; it may have been deleted meanwhile."""
-    if not await store.lock_organization(work.db, organization_id):
-        raise OrganizationNotFound
-
-
 async def list_organizations(work: Work) -> list[CountedOrganization]:
     """Read every organization with how many members it has."""
     return await store.list_organizations(work.db)

@@ -33,7 +33,7 @@ def list_agents(as_json: AsJson = False) -> None:
         (agent.slug, agent.autonomy_level.name, agent.email_level.name, agent.active_keys, len(agent.scopes))
         for agent in found
     ]
-    print_table(("Agent", "Autonomy", "E-mail", "Active keys", "Scopes"), rows, nothing="No agents.")
+    print_table(("Agent", "Autonomy", "Email", "Active keys", "Scopes"), rows, nothing="No agents.")
 
 
 @app.command("show")

@@ -15,7 +15,7 @@ from openslot.core.work import Work
 
 app = typer.Typer(help="The name, colour and logo on mail.", no_args_is_help=True, add_completion=False)
 
-OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by e-mail address")]
+OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by email address")]
 OfOrganization = Annotated[str | None, typer.Option("--organization", help="An organization's, by its slug")]
 
 

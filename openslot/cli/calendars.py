@@ -36,8 +36,8 @@ AT_ONCE = 10
 app = typer.Typer(help="Calendars.", no_args_is_help=True, add_completion=False)
 
 ConnectionId = Annotated[str, typer.Argument(help="The connection's id, as `calendar list` shows it")]
-Whose = Annotated[str, typer.Option("--user", help="Whose, by e-mail address")]
-AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user's, by e-mail address")]
+Whose = Annotated[str, typer.Option("--user", help="Whose, by email address")]
+AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user's, by email address")]
 
 
 class ShownCalendar(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -81,7 +81,7 @@ class ShownMissing(Struct, frozen=True, kw_only=True, rename="camel"):
 def connect_calendar(
     *,
     user: Whose,
-    caldav: Annotated[str | None, typer.Option(help="A CalDAV server: a URL, a host name or an e-mail address")] = None,
+    caldav: Annotated[str | None, typer.Option(help="A CalDAV server: a URL, a host name or an email address")] = None,
     username: Annotated[str | None, typer.Option(help="The user name at the CalDAV server")] = None,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input")

@@ -107,7 +107,7 @@ def show_mail(
 
 @app.command("reminders")
 def choose_reminders(
-    user: Annotated[str, typer.Option("--user", help="Whose meetings, by e-mail address")],
+    user: Annotated[str, typer.Option("--user", help="Whose meetings, by email address")],
     *,
     event_type: Annotated[str | None, typer.Option("--event-type", help="Only this event type's, by its slug")] = None,
     minutes: Annotated[str | None, typer.Option(help="Minutes before the meeting, by commas, such as 1440,60")] = None,

@@ -26,7 +26,7 @@ app.add_typer(member_app, name="member")
 app.add_typer(domains, name="domain")
 
 Slug = Annotated[str, typer.Argument(help="The organization's slug")]
-Email = Annotated[str, typer.Argument(help="The member's e-mail address")]
+Email = Annotated[str, typer.Argument(help="The member's email address")]
 
 
 @app.command("add")
@@ -160,7 +160,7 @@ def list_members(
         print_json({"members": [_shown_member(member) for member in found]})
         return
     rows = [(m.user.email, m.user.name, m.role, m.active, m.pending, m.is_managed) for m in found]
-    print_table(("E-mail", "Name", "Role", "Active", "Pending", "Managed"), rows, nothing="No members.")
+    print_table(("Email", "Name", "Role", "Active", "Pending", "Managed"), rows, nothing="No members.")
 
 
 @member_app.command("remove")

@@ -22,7 +22,7 @@ from openslot.scim.requests import list_requests
 app = typer.Typer(help="Provisioning by identity providers.", no_args_is_help=True, add_completion=False)
 
 Slug = Annotated[str, typer.Argument(help="The organization's slug")]
-Emails = Annotated[list[str] | None, typer.Argument(help="E-mail addresses of leavers")]
+Emails = Annotated[list[str] | None, typer.Argument(help="Email addresses of leavers")]
 All = Annotated[bool, typer.Option("--all", help="Everyone who waits")]
 
 
@@ -75,7 +75,7 @@ def preview(slug: Slug, emails: Emails = None, as_json: AsJson = False) -> None:
         print_json({"members": shown})
         return
     rows = [(p.email, p.name, p.upcoming, _outcome(p)) for p in found]
-    print_table(("E-mail", "Name", "Upcoming bookings", "They would"), rows, nothing="No active members found.")
+    print_table(("Email", "Name", "Upcoming bookings", "They would"), rows, nothing="No active members found.")
 
 
 @app.command("held")
@@ -100,7 +100,7 @@ def list_held(slug: Slug, as_json: AsJson = False) -> None:
         print_json({"held": shown})
         return
     rows = [(h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.upcoming) for h in found]
-    print_table(("E-mail", "Name", "Since", "Was", "Upcoming bookings"), rows, nothing="Nothing waits.")
+    print_table(("Email", "Name", "Since", "Was", "Upcoming bookings"), rows, nothing="Nothing waits.")
 
 
 @app.command("approve")
@@ -129,7 +129,7 @@ def _decide(
     as_json: bool,
 ) -> None:
     if bool(emails) == everyone:
-        raise Invalid("Name leavers by e-mail address, or use --all")
+        raise Invalid("Name leavers by email address, or use --all")
 
     async def do(work: Work) -> list[str]:
         organization = await organizations.get_organization(work, slug)

@@ -12,7 +12,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.administration import Administration, check_may_decide, check_may_leave
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Member, Organization, Role
-from openslot.accounts.organizations import lock_organization
+from openslot.accounts.organization_store import lock_organization
 from openslot.bookings import operations as bookings
 from openslot.core.work import Work
 from openslot.people import operations as people
@@ -101,7 +101,7 @@ def on_behalf(work: Work, organization: Organization) -> Work:
 
 async def _is_held(work: Work, organization: Organization, member: Member, *, removed: bool) -> bool:
     """Count a departure, and hold it for an administrator if there are too many."""
-    await lock_organization(work, organization.id)
+    await lock_organization(work.db, organization.id)
     if not member.active and not organization.keeps_bookings:
         # The departure was already counted when the member was suspended.
         return await store.update_held_as_removed(work.db, member)

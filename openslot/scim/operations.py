@@ -9,7 +9,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.errors import AlreadyMember, EmailTaken, MemberNotFound
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Member, Organization, User, UserWanted
-from openslot.accounts.organization_store import has_domain_of
+from openslot.accounts.organization_store import has_domain_of, lock_organization
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
@@ -50,7 +50,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     user = await accounts.find_user_by_email(work, email)
     if user is not None:
         await lock_host(work.db, user.id)
-    await organizations.lock_organization(work, organization.id)
+    await lock_organization(work.db, organization.id)
     await _check_unique(work, organization.id, wanted["userName"], besides=None)
     said_active = wanted.pop("active", True)
     pending = user is not None and not await _is_linked_fully(work, organization, user)
@@ -94,7 +94,7 @@ async def _change(work: Work, user_id: UUID, change: Change, *, if_match: str | 
     said_active = wanted.pop("active", None)
     if wanted != current or said_active != member.said_active:
         if wanted["userName"] != current["userName"]:
-            await organizations.lock_organization(work, organization.id)
+            await lock_organization(work.db, organization.id)
             await _check_unique(work, organization.id, wanted["userName"], besides=member.id)
         profile = member.profile if wanted == current else wanted
         await members.describe_member(work, member, profile=profile, said_active=said_active)

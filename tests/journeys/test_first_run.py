@@ -27,7 +27,7 @@ async def test_a_new_installation_gets_its_first_booking(
     host = await (await browser.new_context(**options)).new_page()
     await host.goto(f"/setup?token={token}")
     await host.get_by_label("Your name").fill("Mara Lindqvist")
-    await host.get_by_label("E-mail address").fill("mara@lindqvist.example")
+    await host.get_by_label("Email address").fill("mara@lindqvist.example")
     await host.get_by_label("Password").fill("a long first password")
     await host.get_by_label("Time zone").select_option("Europe/Berlin")
     await host.get_by_role("button", name="Create account").click()
@@ -44,7 +44,7 @@ async def test_a_new_installation_gets_its_first_booking(
     await invitee.goto("/mara-lindqvist/30min")
     await invitee.locator("[name=start], a[href*='start=']").first.click()
     await invitee.get_by_label("Your name").fill("Jonas Okafor")
-    await invitee.get_by_label("E-mail address", exact=True).fill("jonas@okafor.example")
+    await invitee.get_by_label("Email address", exact=True).fill("jonas@okafor.example")
     await invitee.locator("form[data-form] button.button-main").click()
     await expect(invitee.get_by_role("heading", level=1)).to_contain_text("Your meeting is confirmed")
 

@@ -27,7 +27,7 @@ async def open_page(browser: Browser, client: httpx2.AsyncClient, **options: Any
 async def sign_in(page: Page, user: User) -> None:
     """Fill and send the sign-in form."""
     await page.goto("/login")
-    await page.get_by_label("E-mail address").fill(user.email)
+    await page.get_by_label("Email address").fill(user.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("heading", name="Today")).to_be_visible()

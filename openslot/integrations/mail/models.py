@@ -105,7 +105,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
 
 
 class MailAddress(Struct, frozen=True):
-    """An e-mail address, and whose it is."""
+    """An email address, and whose it is."""
 
     email: str
     name: str = ""

@@ -19,7 +19,7 @@ USUAL = "30"
 STEPS = {
     FunnelStep.VISITED: Text("Visited the sign-up page"),
     FunnelStep.SIGNED_UP: Text("Signed up"),
-    FunnelStep.VERIFIED: Text("Verified the e-mail address"),
+    FunnelStep.VERIFIED: Text("Verified the email address"),
     FunnelStep.CALENDAR_CONNECTED: Text("Connected a calendar"),
     FunnelStep.EVENT_TYPE_MADE: Text("Made an event type"),
     FunnelStep.FIRST_BOOKING: Text("Got the first booking"),

@@ -35,7 +35,7 @@ COLUMNS = (
     Text("Time"),
     Text("Time zone"),
     Text("Who"),
-    Text("E-mail address"),
+    Text("Email address"),
     Text("Address"),
     Text("Change"),
     Text("Concerns"),

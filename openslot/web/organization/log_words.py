@@ -11,7 +11,7 @@ from openslot.web.organization.role_names import ROLES
 ACTIONS: dict[str, Text] = {
     ChangeAction.ORGANIZATION_CREATED: Text("Organization created"),
     ChangeAction.ORGANIZATION_CHANGED: Text("Name changed"),
-    ChangeAction.BRAND_CHANGED: Text("Look of e-mails changed"),
+    ChangeAction.BRAND_CHANGED: Text("Look of emails changed"),
     ChangeAction.LEAVING_CHANGED: Text("Settings for departures changed"),
     ChangeAction.MEMBER_INVITED: Text("Member invited"),
     ChangeAction.MEMBER_ADDED: Text("Member added"),

@@ -20,7 +20,7 @@ from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
 from tests.web.test_same_origin import FOREIGN
 
-FILE = "Name,E-mail\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
+FILE = "Name,Email\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
 NAMES = ("contact_id", "import_id", "conversation_id", "call_id")
 
 

@@ -94,13 +94,13 @@ async def test_without_a_password_the_address_is_typed(
 ) -> None:
     await runtime.pool.execute("update users set password_hash = null where id = $1", user.id)
     page = (await member.get(PAGE)).text
-    assert "Type your e-mail address to confirm" in page
+    assert "Type your email address to confirm" in page
     assert 'name="password"' not in page
     for wrong in ("", "omar@haddad.example"):
         answer = await member.post(PAGE, data={"email": wrong, "password": PASSWORD})
 
         assert answer.status_code == 400
-        assert 'id="fault-email">Must be the e-mail address of this account' in answer.text
+        assert 'id="fault-email">Must be the email address of this account' in answer.text
     assert await find_message(runtime) is None
 
     assert (await member.post(PAGE, data={"email": "Mara@Lindqvist.example "})).status_code == 200

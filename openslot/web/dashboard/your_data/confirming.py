@@ -7,13 +7,13 @@ from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 
-TYPE_EMAIL = Text("must be the e-mail address of this account")
+TYPE_EMAIL = Text("must be the email address of this account")
 
 
 async def confirm_owner(work: Work, user: User, *, has_password: bool, password: str, email: str, code: str) -> None:
     """Refuse unless the owner has proved who it is: by the password and the second factor, if there is one.
 
-    Without a password, the e-mail address has to be typed.
+    Without a password, the email address has to be typed.
     """
     if has_password:
         await access.confirm_password(work, user, password)
