@@ -31,7 +31,7 @@ def list_approvals(as_json: AsJson = False) -> None:
         (each.id, each.requester, each.tool, msgspec.json.encode(each.arguments).decode(), each.expires_at)
         for each in found
     ]
-    print_table(("Id", "Requester", "Tool", "Arguments", "Expires"), rows, nothing="Nothing waits.")
+    print_table(("Id", "Requester", "Tool", "Arguments", "Expires"), rows, nothing="No departure is waiting.")
 
 
 @app.command("approve")
@@ -57,7 +57,7 @@ def reject(approval_id: ApprovalId, as_json: AsJson = False) -> None:
 
 
 def list_emails(
-    agent: Annotated[str | None, typer.Option(help="One agent alone, by its name")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only this agent, by its name")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
     as_json: AsJson = False,
 ) -> None:

@@ -32,11 +32,11 @@ Email = Annotated[str, typer.Argument(help="The member's email address")]
 @app.command("add")
 def add_organization(
     name: Annotated[str, typer.Argument(help="The organization's name")],
-    slug: Annotated[str, typer.Option(help="Names it in commands")],
+    slug: Annotated[str, typer.Option(help="Short name for commands")],
     plan: Annotated[Plan, typer.Option(case_sensitive=False)] = Plan.FREE,
     as_json: AsJson = False,
 ) -> None:
-    """Found an organization."""
+    """Create an organization."""
     made = with_work(lambda work: organizations.add_organization(work, name=name, slug=slug, plan=plan))
     _show(made, as_json=as_json)
 
@@ -60,7 +60,7 @@ def list_organizations(as_json: AsJson = False) -> None:
 def change_plan(
     slug: Slug,
     plan: Annotated[Plan, typer.Argument(case_sensitive=False)],
-    until: Annotated[datetime | None, typer.Option(help="The plan lapses at this UTC time")] = None,
+    until: Annotated[datetime | None, typer.Option(help="When the plan ends, in UTC")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Change an organization's plan, which its members share."""
@@ -80,11 +80,11 @@ def change_settings(
         bool | None, typer.Option("--keep-bookings/--cancel-bookings", help="What happens when a member is suspended")
     ] = None,
     departure_share: Annotated[
-        int | None, typer.Option(min=0, max=100, help="Per cent of members who may leave within an hour")
+        int | None, typer.Option(min=0, max=100, help="Percentage of members who may leave within an hour")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or change what an organization has chosen for leavers."""
+    """Show or change what happens when members leave."""
 
     async def do(work: Work) -> Organization:
         found = await organizations.get_organization(work, slug)
@@ -127,7 +127,7 @@ def add_member(
     role: Annotated[Role, typer.Option(case_sensitive=False)] = Role.MEMBER,
     as_json: AsJson = False,
 ) -> None:
-    """Take an account into an organization."""
+    """Add an account to an organization."""
 
     async def do(work: Work) -> Member:
         found = await organizations.get_organization(work, slug)
@@ -165,7 +165,7 @@ def list_members(
 
 @member_app.command("remove")
 def remove_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
-    """Take a member out: upcoming bookings are cancelled, sessions end, the account stays."""
+    """Remove a member: upcoming bookings are cancelled, sessions end, the account stays."""
 
     async def do(work: Work) -> None:
         found = await organizations.get_organization(work, slug)
@@ -214,7 +214,7 @@ def set_role(
 
 @member_app.command("invite")
 def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
-    """Make a new invitation and print its link; an earlier one is no longer good."""
+    """Make a new invitation and print its link; earlier ones stop working."""
 
     async def do(work: Work) -> str:
         found = await organizations.get_organization(work, slug)
@@ -228,7 +228,7 @@ def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"email": email, "url": link})
         return
-    console.print(f"Good for {invitations.LASTS.days} days and once: {link}", soft_wrap=True)
+    console.print(f"Valid once, for {invitations.LASTS.days} days: {link}", soft_wrap=True)
 
 
 def _show(organization: Organization, *, as_json: bool) -> None:

@@ -29,7 +29,7 @@ All = Annotated[bool, typer.Option("--all", help="Everyone who waits")]
 @app.command("log")
 def show_log(
     slug: Slug,
-    token: Annotated[str | None, typer.Option(help="One token alone, by its id as in `key list`")] = None,
+    token: Annotated[str | None, typer.Option(help="Only this token, by its id as in `key list`")] = None,
     page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
@@ -54,7 +54,7 @@ def show_log(
 
 @app.command("preview")
 def preview(slug: Slug, emails: Emails = None, as_json: AsJson = False) -> None:
-    """Tell what would be cancelled if these members, or all, were suspended or removed now."""
+    """Show what would be cancelled if these members, or all, were suspended or removed now."""
 
     async def do(work: Work) -> list[Preview]:
         return await departures.preview(work, await organizations.get_organization(work, slug), emails or [])
@@ -100,12 +100,12 @@ def list_held(slug: Slug, as_json: AsJson = False) -> None:
         print_json({"held": shown})
         return
     rows = [(h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.upcoming) for h in found]
-    print_table(("Email", "Name", "Since", "Was", "Upcoming bookings"), rows, nothing="Nothing waits.")
+    print_table(("Email", "Name", "Since", "Was", "Upcoming bookings"), rows, nothing="No departure is waiting.")
 
 
 @app.command("approve")
 def approve(slug: Slug, emails: Emails = None, everyone: All = False, as_json: AsJson = False) -> None:
-    """Let departures happen: the leavers' upcoming bookings are cancelled."""
+    """Approve departures: the leavers' upcoming bookings are cancelled."""
 
     async def decide(work: Work, organization: Organization, held: HeldDeparture) -> None:
         await departures.approve(work, organization, held)
@@ -115,7 +115,7 @@ def approve(slug: Slug, emails: Emails = None, everyone: All = False, as_json: A
 
 @app.command("reject")
 def reject(slug: Slug, emails: Emails = None, everyone: All = False, as_json: AsJson = False) -> None:
-    """Undo departures: the members are back, and their bookings stand."""
+    """Reject departures: the members are back, and their bookings stay."""
     _decide(slug, emails or [], departures.reject, everyone=everyone, word="rejected", as_json=as_json)
 
 

@@ -180,7 +180,7 @@ def delete_user(
 
 @app.command("deletions")
 def list_deletions(as_json: AsJson = False) -> None:
-    """List the accounts that are being deleted, and what is waited for."""
+    """List the accounts that are being deleted, and what each waits for."""
     found = [
         DeletionRow(
             user_id=each.deletion.user_id,

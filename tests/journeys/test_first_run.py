@@ -34,7 +34,7 @@ async def test_a_new_installation_gets_its_first_booking(
     await host.get_by_role("link", name="First steps").first.click()
     await host.get_by_role("button", name="Continue").click()
     await host.get_by_role("button", name="Continue").click()
-    await host.get_by_role("button", name="Without a calendar for now").click()
+    await host.get_by_role("button", name="Continue without a calendar").click()
     link = await host.locator("#first-link").inner_text()
     await host.get_by_role("button", name="Finish").click()
     await expect(host.get_by_role("heading", name="Needs attention")).to_be_visible()

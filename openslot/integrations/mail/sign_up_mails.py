@@ -36,7 +36,7 @@ def _write_link(runtime: Runtime, sign_up: SignUp) -> Letter:
         subject=Text("Verify your email address"),
         heading=Text("Verify your email address"),
         paragraphs=(
-            Text("You signed up to Openslot. Verify your address to open your account."),
+            Text("You signed up for Openslot. Verify your address to open your account."),
             PluralText(
                 "The link can be used once, within %(count)s hour.",
                 "The link can be used once, within %(count)s hours.",

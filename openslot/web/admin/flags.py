@@ -23,7 +23,7 @@ NOTICES = {
     "on": Text("The feature is on. It applies everywhere within a second."),
     "off": Text("The feature is off. It applies everywhere within a second."),
     "override": Text("The setting for this user was saved."),
-    "removed": Text("The user now has the setting of everyone."),
+    "removed": Text("The user now has the same setting as everyone else."),
 }
 
 

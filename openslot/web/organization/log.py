@@ -38,7 +38,7 @@ COLUMNS = (
     Text("Email address"),
     Text("Address"),
     Text("Change"),
-    Text("Concerns"),
+    Text("Affected"),
     Text("Before"),
     Text("After"),
 )

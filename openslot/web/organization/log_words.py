@@ -11,7 +11,7 @@ from openslot.web.organization.role_names import ROLES
 ACTIONS: dict[str, Text] = {
     ChangeAction.ORGANIZATION_CREATED: Text("Organization created"),
     ChangeAction.ORGANIZATION_CHANGED: Text("Name changed"),
-    ChangeAction.BRAND_CHANGED: Text("Look of emails changed"),
+    ChangeAction.BRAND_CHANGED: Text("Appearance of emails changed"),
     ChangeAction.LEAVING_CHANGED: Text("Settings for departures changed"),
     ChangeAction.MEMBER_INVITED: Text("Member invited"),
     ChangeAction.MEMBER_ADDED: Text("Member added"),
@@ -47,7 +47,7 @@ PLATFORM_ACTIONS: dict[str, Text] = {
     ChangeAction.FLAG_SWITCHED: Text("Feature switched"),
     ChangeAction.FLAG_SET_FOR_USER: Text("Feature set for a user"),
     ChangeAction.FLAG_RESET_FOR_USER: Text("Feature reset for a user"),
-    ChangeAction.EFFECTS_RETRIED: Text("Failed effects tried again"),
+    ChangeAction.EFFECTS_RETRIED: Text("Failed steps tried again"),
     ChangeAction.BACKUP_CREATED: Text("Backup created"),
     ChangeAction.BACKUP_DOWNLOADED: Text("Backup downloaded"),
 }

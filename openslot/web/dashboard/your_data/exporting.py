@@ -99,7 +99,7 @@ def _row(export: DataExport, user: User, *, now: datetime) -> ExportRow:
 
 def _state(export: DataExport) -> tuple[Text, str]:
     if export.is_under_way:
-        return Text("Being made"), ""
+        return Text("In progress"), ""
     if export.state is ExportState.READY:
         return Text("Ready"), "good"
     return Text("Failed"), "bad"
