@@ -13,3 +13,5 @@ begin
         end;
     end loop;
 end $$;
+
+update flags set description = replace(description, 'e-mails', 'emails') where key = 'mail_reminders';

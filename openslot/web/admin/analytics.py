@@ -60,7 +60,7 @@ def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:
             "mail",
             Text("Mail"),
             days,
-            (Text("Sent"), lambda day: day.mail_sent),
+            (Text("Sent or stored"), lambda day: day.mail_sent),
             (Text("Failed"), lambda day: day.mail_failed),
         ),
         _chart(
