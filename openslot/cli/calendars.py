@@ -125,9 +125,7 @@ def set_connection(
     ] = None,
     when_unreadable: Annotated[
         str | None,
-        typer.Option(
-            "--when-unreadable", help="trust:HOURS to use the last known times for so long, or close"
-        ),
+        typer.Option("--when-unreadable", help="trust:HOURS to use the last known times for so long, or close"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

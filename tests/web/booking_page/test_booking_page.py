@@ -263,6 +263,8 @@ async def test_zones_are_found_by_city_with_their_time(client: httpx2.AsyncClien
     assert '<button name="tz" value="Africa/Lagos"><bdi>Lagos</bdi> <span>08:00</span></button>' in page
     assert '<input type="hidden" name="utm_source" value="x">' in page
     assert "No city has this name." in (await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})).text
+    former = (await client.get(PAGE, params={"view": "zones", "search": "saigon"})).text
+    assert former.count('name="tz"') == former.count('value="Asia/Ho_Chi_Minh"') == 1
 
 
 async def test_an_unknown_name_is_a_kind_page(client: httpx2.AsyncClient, host: User) -> None:

@@ -177,7 +177,7 @@ async def test_many_bad_lines_have_pages_and_are_all_in_the_file(member: httpx2.
 
 async def test_an_import_can_be_discarded_and_is_started_once(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     path = (await upload(member, FILE.encode())).headers["location"]
-    assert "Nothing was imported from this file yet." in (await member.get(f"{path}/delete")).text
+    assert "Nothing has been imported from this file yet." in (await member.get(f"{path}/delete")).text
     data = {"column": read_choices((await member.get(path)).text), "existing": "update"}
     assert (await member.post(f"{path}/start", data=data)).headers["location"] == path
     assert (await member.post(f"{path}/start", data=data)).headers["location"] == path
