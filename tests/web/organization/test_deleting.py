@@ -5,11 +5,11 @@ import msgspec
 import pytest
 
 from openslot.accounts import operations as accounts
+from openslot.accounts.members import get_member
 from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.people import operations as people
 from openslot.scim import store as scim_store
 from openslot.scim.departures import suspend
 from tests.access.two_factor_scene import turn_on
@@ -150,7 +150,7 @@ async def test_departures_that_wait_are_approved(
 ) -> None:
     await book()
     async with runtime.transaction(OPERATOR) as work:
-        member = await people.members.get_member(work, harbor.organization.id, harbor.id_of(harbor.member))
+        member = await get_member(work, harbor.organization.id, harbor.id_of(harbor.member))
         await suspend(work, msgspec.structs.replace(harbor.organization, keeps_bookings=True), member)
         await scim_store.insert_held(work.db, member, removed=False, now=work.now)
     shown = (await owner.get(PAGE)).text
@@ -175,7 +175,7 @@ async def test_a_suspended_account_stays_closed_until_another_that_suspended_it_
         (harbor.organization, harbor.id_of(alone)),
     ):
         async with runtime.transaction(OPERATOR) as work:
-            await suspend(work, organization, await people.members.get_member(work, organization.id, member_id))
+            await suspend(work, organization, await get_member(work, organization.id, member_id))
     await owner.post(PAGE, data=SURE)
     closed = [await is_closed(runtime, user) for user in (both, alone)]
     await act_as(owner, runtime, harbor.foreign_owner)
