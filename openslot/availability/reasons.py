@@ -70,7 +70,7 @@ def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
     return Reason(
         Code.OFF_GRID,
         Text(
-            "Not a start time: start times are %(minutes)s min apart, counted from %(moment)s",
+            "Start times are %(minutes)s min apart, counted from %(moment)s",
             minutes=step // 60,
             moment=_moment(query.zone, anchor),
         ),

@@ -19,7 +19,7 @@ from tests.scim.conftest import Provider
 from tests.scim.test_domains import FakeResolver
 from tests.scim.test_mail import work_ahead
 from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import CORPUS
+from tests.web.hostile_text import CORPUS
 from tests.web.organization.conftest import Harbor, act_as, add_user, join
 from tests.web.organization.driving import set_stage
 
