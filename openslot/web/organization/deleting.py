@@ -21,9 +21,7 @@ from openslot.web.pages import redirect
 
 HERE = "/organization/settings"
 TYPE_NAME = Text("must be the name of the organization")
-NOTHING_TO_ASK_FOR = Text(
-    "Your account has no password. Turn on two-factor authentication first, so that we can ask you for a code."
-)
+NO_PASSWORD = Text("Your account has no password. Set one first, so that we can ask you for it.")
 FIELDS = {"current": "password"}
 
 
@@ -75,7 +73,7 @@ async def confirm_deletion(
         raise Invalid(details={"name": TYPE_NAME})
     state = await two_factor.get_state(work, user)
     if needs_link(state):
-        raise Invalid(details={"form": NOTHING_TO_ASK_FOR})
+        raise Invalid(details={"form": NO_PASSWORD})
     try:
         await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof="")
     except Invalid as refusal:
