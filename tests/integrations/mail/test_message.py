@@ -131,6 +131,7 @@ def test_text_and_html_are_read_as_they_were_written(text: str) -> None:
         assert [body.splitlines() for body in bodies] == [re.split("\r\n|\r|\n", text.rstrip("\r\n"))] * 2 or not text
         assert max(len(line) for line in content.partition(b"\r\n\r\n")[2].split(b"\r\n")) <= 78
         assert b"\n" not in content.replace(b"\r\n", b"")
+        assert b"=0D" not in content
         assert not any(part.defects for part in message.walk())
 
 
