@@ -101,7 +101,7 @@ async def sign_in(
 ) -> SignedIn | SecondFactorNeeded:
     """Let a user in if the password of this account is right, or refuse without saying what is wrong.
 
-    The steps are the same whether or not the e-mail address is known. Tries from a known device of the account's owner
+    The steps are the same whether or not the email address is known. Tries from a known device of the account's owner
     are counted separately.
     """
     if len(email) > LONGEST_EMAIL or not is_line(email):

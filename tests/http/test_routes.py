@@ -52,6 +52,9 @@ WITHOUT = {
     "/settings/calendars/{connection_id}/password",
     "/settings/data/delete",
     "/settings/data/delete/link",
+    # These check a password.
+    "/organization/delete",
+    "/admin/organizations/{slug}/delete",
 }
 
 

@@ -28,8 +28,8 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     except UserNotFound:
         return await leave_unsent(work, effect, DELETED)
     letter = Letter(
-        subject=Text("The e-mail address of your account was changed"),
-        heading=Text("The e-mail address of your account was changed"),
+        subject=Text("The email address of your account was changed"),
+        heading=Text("The email address of your account was changed"),
         paragraphs=(
             Text("Your organization manages your account and has changed its address. Sign in with the new one."),
             Text("If you did not expect this, ask the owner of your organization."),
@@ -53,8 +53,8 @@ async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
     except UserNotFound:
         return await leave_unsent(work, effect, DELETED)
     letter = Letter(
-        subject=Text("Your account keeps its e-mail address"),
-        heading=Text("Your account keeps its e-mail address"),
+        subject=Text("Your account keeps its email address"),
+        heading=Text("Your account keeps its email address"),
         paragraphs=(
             Text(
                 "The identity provider of %(organization)s has another address for you. Whoever reads the mail of an "

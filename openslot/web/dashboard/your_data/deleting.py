@@ -26,7 +26,7 @@ from openslot.web.pages import page, redirect
 
 FIELDS = {"current": "password"}
 LINKS = RateLimit("deletion-links", 3)
-SENT = Text("We have sent you an e-mail with a link. It works for an hour.")
+SENT = Text("We have sent you an email with a link. It works for an hour.")
 
 
 class DeleteAccountForm(Struct, frozen=True, kw_only=True):
