@@ -1,6 +1,5 @@
 """Events and effects in the database, which is the source of truth; the queue only carries their ids."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -16,35 +15,47 @@ from openslot.core.events import Cause, Effect, Event, Reaction
 from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, Job, Priority, enqueue, enqueue_new
 
+NEW_EVENTS = """
+new_events as (
+    select * from unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[], $15::uuid[], $16::jsonb[], $17::json[])
+        as v (id, type, tenant_id, subject_kind, subject_id, fact, public)
+)"""
 INSERT_EVENTS = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
-select w.id, w.type, $4, $14, w.tenant_id, w.subject_kind, w.subject_id, w.fact, w.public
-from unnest($15::uuid[], $16::text[], $17::uuid[], $18::text[], $19::uuid[], $20::jsonb[], $21::json[])
-    as w (id, type, tenant_id, subject_kind, subject_id, fact, public)"""
-FIRST_OF_CHANGES = 22
+select v.id, v.type, $2, $18, v.tenant_id, v.subject_kind, v.subject_id, v.fact, v.public from new_events v"""
+FIRST_OF_CHANGES = 19
 
+# How many effects of its lane are inserted here from this one on, itself included.
+WANTED = """
+wanted as (
+    select w.*, count(*) over (partition by w.lane order by w.place desc) as from_here_on
+    from unnest($3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::interval[], $9::interval[],
+        $10::text[]) with ordinality as w (id, event_id, reaction, target, lane, holds_back, after, reason, place)
+    {condition}
+)"""
 # The lane's row is locked and read again before it is compared, so two writers never both see an empty lane. An effect
-# is at the head of its lane if the lane holds nothing but this effect and those inserted after it here.
+# is at the head of its lane if the lane holds nothing but this effect and those inserted after it here. Lanes are
+# always joined in the same order, so that transactions that join the same lanes can't deadlock.
 JOIN_LANES = """
 joined as (
-    insert into lanes (lane, unfinished) select * from unnest($1::text[], $2::int[])
+    insert into lanes (lane, unfinished)
+    select lane, count(*) from wanted where lane is not null group by lane order by lane
     on conflict (lane) do update set unfinished = lanes.unfinished + excluded.unfinished
     returning lane, unfinished
 )"""
 INSERT_EFFECTS = """
 insert into effects (id, event_id, parent_id, reaction, target, lane, state, next_try_at, hold_until, last_error,
     created_at)
-select w.id, w.event_id, $3, w.reaction, w.target, w.lane,
+select w.id, w.event_id, $1, w.reaction, w.target, w.lane,
        case when w.lane is null or j.unfinished = w.from_here_on then 'queued' else 'waiting' end,
-       $4::timestamptz + w.after, $4 + w.holds_back, w.reason, $4
-from unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::int[], $11::interval[], $12::interval[],
-    $13::text[]) with ordinality
-    as w (id, event_id, reaction, target, lane, from_here_on, holds_back, after, reason, place)
-left join joined j on j.lane = w.lane
+       $2::timestamptz + w.after, $2 + w.holds_back, w.reason, $2
+from wanted w left join joined j on j.lane = w.lane
 order by w.place
 returning id, state"""
+INSERT_EXPANDED = f"with {WANTED.format(condition='')}, {JOIN_LANES} {INSERT_EFFECTS}"
 
 # A worker may have died while running an effect that has since been replaced or dropped: it is not started again.
+# Nothing waits for the disk: if the server crashes, the effect is started again, as after a crash of the worker.
 START = """
 with started as (
     update effects set attempts = attempts + (superseded is null)::int,
@@ -54,7 +65,8 @@ with started as (
     where id = $1 and round = $2 and state in ('queued', 'running') returning *
 )
 select s.id, s.key, s.payload, s.reaction, s.target, s.lane, s.attempts, s.round, s.created_at,
-       coalesce(v.tenant_id, s.tenant_id) as tenant_id, v.id as event_id, v.type as event_type, v.at as event_at, v.fact
+       coalesce(v.tenant_id, s.tenant_id) as tenant_id, v.id as event_id, v.type as event_type, v.at as event_at,
+       v.actor, v.fact, set_config('synchronous_commit', 'off', true)
 from started s left join events v on v.id = s.event_id where s.state = 'running'"""
 
 FINISH = """
@@ -178,13 +190,16 @@ async def insert_events(
     actor: Actor,
     now: datetime,
 ) -> None:
-    """Insert events, the changes that belong to them, their effects and the jobs of these, in one statement."""
+    """Insert events, the changes that belong to them, their effects and the jobs of these, in one statement.
+
+    An effect is left out if the condition of its reaction does not hold.
+    """
     subjects = [event.subject for event in events.values()]
+    conditions = {each.reaction.name: each.reaction.wanted_if for each in wanted if each.reaction.wanted_if}
     with refusing(changes):
         counts = await db.fetchval(
-            _recording(tuple(change.sql for change in changes)),
+            _recording(tuple(change.sql for change in changes), tuple(conditions.items())),
             *_effect_columns(wanted, parent_id=None, now=now),
-            _json(actor),
             list(events),
             [event.type for event in events.values()],
             [event.tenant_id for event in events.values()],
@@ -192,6 +207,7 @@ async def insert_events(
             [subject_id for _, subject_id in subjects],
             [_json(event) for event in events.values()],
             [_json(public) if (public := event.public()) is not None else None for event in events.values()],
+            _json(actor),
             *arguments(changes),
         )
     check_counts(changes, counts)
@@ -202,7 +218,7 @@ async def insert_effects(db: Db, wanted: Sequence[NewEffect], *, now: datetime, 
     if not wanted:
         return
     columns = _effect_columns(wanted, parent_id=parent_id, now=now)
-    rows = await db.fetch(f"with {JOIN_LANES} {INSERT_EFFECTS}", *columns)
+    rows = await db.fetch(INSERT_EXPANDED, *columns)
     # Rows are returned in the order in which they were given.
     heads = [(row, each) for row, each in zip(rows, wanted, strict=True) if row["state"] == "queued"]
     jobs = [Job(effect_id=row["id"], round=0, after=each.after, priority=each.priority) for row, each in heads]
@@ -315,25 +331,27 @@ async def _enqueue_again(db: Db, effect: Effect, row: Row | None, *, after: time
 
 
 @cache
-def _recording(changes: tuple[str, ...]) -> str:
-    parts = (*write_parts(changes, first=FIRST_OF_CHANGES), f"happened as ({INSERT_EVENTS})", JOIN_LANES)
+def _recording(changes: tuple[str, ...], conditions: tuple[tuple[str, str], ...]) -> str:
+    parts = (
+        *write_parts(changes, first=FIRST_OF_CHANGES),
+        NEW_EVENTS,
+        f"happened as ({INSERT_EVENTS})",
+        WANTED.format(condition=_write_condition(conditions)),
+        JOIN_LANES,
+    )
     return f"""with {", ".join(parts)}, written as ({INSERT_EFFECTS}),
         enqueued as ({enqueue_new("written where state = 'queued'")})
         select {count_parts(len(changes))}"""
 
 
+def _write_condition(conditions: Iterable[tuple[str, str]]) -> str:
+    """Write which effects are wanted: those of other reactions, and those whose own condition holds."""
+    clauses = [f"(w.reaction <> '{reaction}' or {condition})" for reaction, condition in conditions]
+    return f"join new_events v on v.id = w.event_id where {' and '.join(clauses)}" if clauses else ""
+
+
 def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now: datetime) -> tuple[object, ...]:
-    together = Counter(each.lane for each in wanted)
-    # Always in the same order, so that transactions that join the same lanes can't deadlock.
-    lanes = sorted(lane for lane in together if lane is not None)
-    unfinished = [together[lane] for lane in lanes]
-    from_here_on = []
-    for each in wanted:
-        from_here_on.append(together[each.lane])
-        together[each.lane] -= 1
     return (
-        lanes,
-        unfinished,
         parent_id,
         now,
         [new_id() for _ in wanted],
@@ -341,7 +359,6 @@ def _effect_columns(wanted: Sequence[NewEffect], *, parent_id: UUID | None, now:
         [each.reaction.name for each in wanted],
         [each.target for each in wanted],
         [each.lane for each in wanted],
-        from_here_on,
         [each.reaction.holds_back for each in wanted],
         [each.after for each in wanted],
         [each.reason for each in wanted],

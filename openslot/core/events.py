@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from openslot.core.actor import Actor
 from openslot.core.changes import Change
 from openslot.core.destinations import Destination
 
@@ -38,6 +39,8 @@ class Event(Struct, frozen=True, kw_only=True):
 E = TypeVar("E", bound=Event)
 T = TypeVar("T")
 
+_read_actor = msgspec.json.Decoder(Actor).decode
+
 
 class Cause(Struct, frozen=True, kw_only=True):
     """The event that an effect follows from."""
@@ -45,6 +48,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     event_id: UUID
     event_type: str
     event_at: datetime
+    actor: str
     fact: str
 
 
@@ -77,6 +81,11 @@ class Effect(Struct, frozen=True, kw_only=True):
     def event_at(self) -> datetime:
         """When the event happened."""
         return self._get_cause().event_at
+
+    @property
+    def actor(self) -> Actor:
+        """Who caused the event."""
+        return _read_actor(self._get_cause().actor)
 
     def event(self, kind: type[E]) -> E:
         """Decode the stored fact as the event that it was."""
@@ -114,9 +123,10 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 class Expanded(Struct, frozen=True):
-    """It stands for many: one effect per target takes its place."""
+    """It stands for many: one effect per target takes its place, in the transaction in which `write` runs too."""
 
     targets: tuple[Target, ...]
+    write: Callable[["Work"], Awaitable[None]] | None = None
 
 
 Outcome = Done | Skipped | Expanded
@@ -156,12 +166,14 @@ class Reaction(Struct, frozen=True, kw_only=True):
     """What is done, later and by the worker, because an event happened.
 
     A lane holds the effects of one subject at one target. With a `destination` it begins only when the worker has a
-    place for it: whatever calls somebody else declares one.
+    place for it: whatever calls somebody else declares one. `wanted_if` is a condition in SQL about the event `v`: if
+    it does not hold when the event is stored, nobody needs the effect and none is inserted.
     """
 
     name: str
     run: Callable[["Work", Effect], Awaitable[Outcome]]
     on: tuple[type[Event], ...] = ()
+    wanted_if: str | None = None
     lane: Callable[[Event], str] | None = None
     delays: tuple[timedelta, ...] = HASTY
     holds_back: timedelta | None = None

@@ -109,8 +109,10 @@ async def _settle(
                 )
                 if first and write is not None:
                     await write(work)
-            case Expanded(targets):
+            case Expanded(targets, write):
                 if await finish_effect(work.db, effect, "done", now=work.now, reaction=reaction):
+                    if write is not None:
+                        await write(work)
                     wanted = [_expand(work, effect, target, gate) for target in targets]
                     await insert_effects(work.db, wanted, now=work.now, parent_id=effect.id)
 

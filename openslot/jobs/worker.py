@@ -28,6 +28,8 @@ BEAT_EVERY = timedelta(seconds=5)
 ABANDONED_AFTER = timedelta(seconds=10)
 POLL_EVERY = timedelta(seconds=5)
 LONGEST_PAUSE = 10.0
+# Effects are what is kept: if the server crashes, the queue may forget what it has handed out and what is finished.
+FORGETFUL = "set synchronous_commit = off"
 
 log = structlog.get_logger()
 
@@ -54,6 +56,7 @@ async def _work(runtime: Runtime, worker_id: UUID, gate: Gate, stop: asyncio.Eve
     settings = runtime.settings
     connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
     try:
+        await connection.execute(FORGETFUL)
         queuer = PgQueuer.from_asyncpg_connection(connection)
         _attach(queuer, runtime, gate)
         lost = asyncio.Event()

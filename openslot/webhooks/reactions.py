@@ -127,7 +127,13 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
 
 
 WEBHOOK_REACTIONS = (
-    Reaction(name="webhooks.dispatch", on=tuple(one.event for one in PUBLISHED), run=fan_out, lane=subject_lane),
+    Reaction(
+        name="webhooks.dispatch",
+        on=tuple(one.event for one in PUBLISHED),
+        run=fan_out,
+        lane=subject_lane,
+        wanted_if=store.HAS_LISTENERS,
+    ),
     Reaction(name="webhooks.send_test", on=(WebhookTested,), run=send_test),
     Reaction(name=DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
     # Reactions that 0.1.0 has planned. Its workers would send stored bodies as they are, so they must not know today's

@@ -30,12 +30,13 @@ insert into webhook_endpoints
     (id, owner_id, url, description, events, state, state_since, secret, created_at, updated_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $7, $7)"""
 
+LISTENING = """
+from webhook_endpoints e
+where e.owner_id = v.tenant_id and e.state = 'active' and (e.events = '{}' or v.type = any(e.events))"""
+# `offset 0` keeps the planner from reading all endpoints in order to look one up among them.
+HAS_LISTENERS = f"exists (select {LISTENING} offset 0)"
 LISTENERS = f"""
-select {EVENT_COLUMNS}, array(
-    select e.id from webhook_endpoints e
-    where e.owner_id = v.tenant_id and e.state = 'active' and (e.events = '{{}}' or v.type = any(e.events))
-    order by e.id) as listeners
-from events v where v.id = $1"""
+select {EVENT_COLUMNS}, array(select e.id {LISTENING} order by e.id) as listeners from events v where v.id = $1"""
 
 # The bytes of a body never change once they are stored.
 KEEP_MESSAGE = """

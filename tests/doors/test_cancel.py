@@ -15,9 +15,12 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.links import manage_token
 from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR, SYSTEM
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
+from openslot.webhooks import operations as webhooks
+from openslot.webhooks.models import EndpointWanted
 from tests.agents.agent import TestAgent, make_key
 from tests.bookings.conftest import TEN, Book, slots
 from tests.racing import find_disorder
@@ -108,6 +111,21 @@ async def _join(runtime: Runtime, user: User) -> tuple[str, dict[str, str]]:
     return f"/api/scim/v2/Users/{membership.id}", {"Authorization": f"Bearer {token}"}
 
 
+async def _connect_all(runtime: Runtime, user: User) -> None:
+    """Give the host an endpoint and a calendar, which want to know of every booking."""
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.add_endpoint(work, user, EndpointWanted(url="https://hooks.example/openslot"))
+    await runtime.pool.execute(
+        """with connection as (
+            insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at)
+            values ($1, $2, 'ics', 'calendar.example', 'Work', '', 'infinity', now()) returning id, owner_id)
+        insert into calendars (id, connection_id, owner_id, url, name, can_write, is_busy)
+        select id, id, owner_id, 'https://calendar.example/work.ics', 'Work', false, false from connection""",
+        new_id(),
+        user.id,
+    )
+
+
 def _ref(booking_id: str) -> BookingRef:
     return BookingRef(UUID(booking_id), None)
 
@@ -134,9 +152,11 @@ async def test_a_cancelled_booking_gives_its_time_back_and_is_told_once(
     bearer: dict[str, str],
     book: Book,
     runtime: Runtime,
+    user: User,
     meeting: EventType,
 ) -> None:
     del meeting
+    await _connect_all(runtime, user)
     booking_id = (await book()).json()["bookingId"]
     assert TEN not in await slots(client, bearer)
 

@@ -5,12 +5,10 @@ import os
 
 import asyncpg
 
+from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import User
-from openslot.contacts import operations as contacts
-from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from tests.forked import Forked, openslot
 
@@ -34,9 +32,8 @@ async def test_a_worker_waits_longer_for_a_connection_than_a_request(
     settings: Settings, runtime: Runtime, user: User
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        for number in range(10):
-            wanted = ContactWanted(name=Name("Gus"), email=EmailAddress(f"gus{number}@guest.example"))
-            await contacts.add_contact(work, user, wanted)
+        for _ in range(10):
+            await work.record(UserPasswordChanged(user_id=user.id, email=user.email, by_link=False))
     waiting = await runtime.pool.fetchval(UNDONE)
     operator = await asyncpg.connect(settings.database_url)
     held = operator.transaction()

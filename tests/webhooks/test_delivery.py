@@ -5,13 +5,15 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace as changed
 from standardwebhooks import Webhook
 
-from openslot.accounts.models import User
+from openslot.accounts.models import User, UserWanted
+from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.destinations import Destination
 from openslot.core.effects import release_held
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
+from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.webhooks.operations import DELIVER
@@ -56,6 +58,31 @@ async def test_an_event_arrives_as_it_was_and_the_library_verifies_it(
     assert (told["id"], told["type"], got.id) == (str(event_id), "contact.created", str(event_id))
     assert (told["data"]["id"], told["data"]["name"]) == (str(contact.id), "Noor Haddad")
     assert next(iter(told["data"])) == "id"
+
+
+async def test_an_event_leaves_an_effect_only_if_an_endpoint_of_its_owner_wants_it(
+    runtime: Runtime, user: User, receiver: Receiver, add: Add, happen: Happen
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        other = await people.welcome(work, UserWanted(email="li@okafor.example", name="Li Okafor", plan=Plan.PRO))
+
+    async def count_after(owner: User = user) -> int:
+        await happen(owner)
+        effects: int = await runtime.pool.fetchval("select count(*) from effects where reaction = 'webhooks.dispatch'")
+        return effects
+
+    assert await count_after() == 0, "no endpoint"
+    await add(receiver.url, "booking.created")
+    assert await count_after() == 0, "an endpoint for something else"
+    paused, _ = await add(receiver.url, "contact.created")
+    async with runtime.transaction(OPERATOR) as work:
+        await webhooks.pause_endpoint(work, EndpointRef(paused.id, user.id))
+    assert await count_after() == 0, "an endpoint that is paused"
+    await add(receiver.url, "contact.created", "booking.created")
+    assert await count_after(other) == 0, "an endpoint of another owner"
+    assert await count_after() == 1
+    await add(receiver.url, owner=other)
+    assert await count_after(other) == 2, "an endpoint for everything"
 
 
 async def test_both_secrets_sign_for_a_day_after_a_rotation(

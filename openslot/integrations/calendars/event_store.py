@@ -25,6 +25,9 @@ values ($1, $2, $3, $4, $5, $6, $7)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
     refused_start = null"""
+# Without any calendar of its tenant, there is none that contains a booking or should contain it. `offset 0` keeps the
+# planner from reading all calendars in order to look one up among them.
+HAS_CALENDARS = "exists (select from calendars k where k.owner_id = v.tenant_id offset 0)"
 # The calendars that already contain the booking or are being written to; a new booking goes to the calendar that
 # receives the host's bookings. A write under way has seen the booking as it was, so a later change or cancellation has
 # to follow it.

@@ -168,6 +168,7 @@ CALENDAR_REACTIONS = (
         on=(BookingCreated, BookingRescheduled, BookingCancelled),
         run=plan,
         lane=booking_lane,
+        wanted_if=event_store.HAS_CALENDARS,
     ),
     Reaction(name="calendars.plan_restoring", on=(CalendarRestoreWanted,), run=plan_restoring),
     Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_calendar),

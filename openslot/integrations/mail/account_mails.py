@@ -11,7 +11,6 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Outcome
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail import operations
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.models import Brand, Fact, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.moments import say_short
@@ -61,7 +60,7 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
     # To the address that the account had then: whoever took it over may have changed the address too.
     to = to_account(event.email, user.name, user.locale)
     draft = write_account_mail(effect, letter, to, host_id=user.id)
-    return await deliver(work, effect, draft, await operations.find_cause(work, effect.event_id))
+    return await deliver(work, effect, draft, effect.actor)
 
 
 def write_account_mail(

@@ -8,7 +8,6 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Outcome, Skipped
 from openslot.core.work import Work
 from openslot.i18n import Text
-from openslot.integrations.mail import operations
 from openslot.integrations.mail.account_mails import to_account, write_account_mail
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.models import Fact, Letter
@@ -43,7 +42,7 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     )
     to = to_account(event.previous_email, user.name, user.locale)
     draft = write_account_mail(effect, letter, to, host_id=user.id)
-    return await deliver(work, effect, draft, await operations.find_cause(work, effect.event_id))
+    return await deliver(work, effect, draft, effect.actor)
 
 
 async def tell_address_kept(work: Work, effect: Effect) -> Outcome:

@@ -6,7 +6,6 @@ from openslot.accounts.events import InvitationCreated
 from openslot.core.events import Effect, Outcome
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail import operations
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.models import Brand, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import DEFAULT_COLOUR, Draft, choose_locale
@@ -34,7 +33,7 @@ async def invite(work: Work, effect: Effect) -> Outcome:
         locale=choose_locale(user.locale),
         host_id=user.id,
     )
-    return await deliver(work, effect, draft, await operations.find_cause(work, effect.event_id))
+    return await deliver(work, effect, draft, effect.actor)
 
 
 def write_invitation(event: InvitationCreated, url: str) -> Letter:

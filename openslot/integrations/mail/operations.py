@@ -8,7 +8,7 @@ from msgspec import Struct, json
 
 from openslot.accounts.models import User
 from openslot.accounts.profiles import photo_path
-from openslot.core.actor import Actor, ActorKind
+from openslot.core.actor import Actor
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import DEFAULT, Locale
@@ -36,7 +36,6 @@ from openslot.integrations.mail.topics import decide_topics
 
 DEFAULT_COLOUR = "#3155d9"
 
-_read_actor = json.Decoder(Actor).decode
 _read_choices = json.Decoder(dict[str, bool]).decode
 
 
@@ -78,12 +77,6 @@ async def find_host(work: Work, host_id: UUID, *, colour: str = DEFAULT_COLOUR) 
         photo=row["photo"],
         topics=decide_topics(_read_choices(row["choices"] or "{}")),
     )
-
-
-async def find_cause(work: Work, event_id: UUID) -> Actor:
-    """Tell who caused an event."""
-    found = await store.find_actor(work.db, event_id)
-    return _read_actor(found) if found else Actor(kind=ActorKind.SYSTEM)
 
 
 def choose_locale(*tags: str | None) -> Locale:

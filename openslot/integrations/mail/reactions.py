@@ -6,7 +6,6 @@ from openslot.accounts.events import InvitationCreated, SignUpRequested, UserCha
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
-from openslot.core.actor import SYSTEM
 from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
@@ -49,10 +48,10 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
         return Skipped(NO_HOST)
     if is_over(booking, now=work.now):
         return Skipped(OVER)
-    cause = await operations.find_cause(work, effect.event_id)
-    async with work.runtime.transaction(SYSTEM) as planning:
-        await plan_reminders(planning, booking, host, cause)
-    return Expanded(tuple(_target(booking, each) for each in list_recipients(booking, host)))
+    return Expanded(
+        tuple(_target(booking, each) for each in list_recipients(booking, host)),
+        write=lambda work: plan_reminders(work, booking, host, effect.actor),
+    )
 
 
 async def send(work: Work, effect: Effect) -> Outcome:
@@ -67,7 +66,7 @@ async def send(work: Work, effect: Effect) -> Outcome:
     kind = KINDS[effect.event_type][1]
     if not is_wanted(host, recipient, kind):
         return await leave_unsent(work, effect, UNWANTED)
-    cause = await operations.find_cause(work, effect.event_id)
+    cause = effect.actor
     meeting = read_meeting(work.runtime, event, host, cause=cause)
     return await deliver(work, effect, write_draft(meeting, kind, recipient, effect, cause), cause)
 
@@ -81,8 +80,7 @@ async def notify(work: Work, effect: Effect) -> Outcome:
         return Skipped(NO_HOST)
     if notice.topic is not None and notice.topic not in host.topics:
         return await leave_unsent(work, effect, UNWANTED)
-    cause = await operations.find_cause(work, effect.event_id)
-    return await deliver(work, effect, write_notice(effect, notice.write(effect), host, host_id), cause)
+    return await deliver(work, effect, write_notice(effect, notice.write(effect), host, host_id), effect.actor)
 
 
 def _target(booking: Booking, recipient: Recipient) -> Target:

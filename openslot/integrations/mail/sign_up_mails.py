@@ -7,7 +7,6 @@ from openslot.accounts.models import SignUp
 from openslot.core.events import Effect, Outcome
 from openslot.core.work import Runtime, Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail import operations
 from openslot.integrations.mail.account_mails import FORGOT, to_account, write_account_mail
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.models import Fact, Letter, Link
@@ -28,7 +27,7 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
     else:
         to, letter = to_account(sign_up.email, sign_up.name, sign_up.locale), _write_link(work.runtime, sign_up)
     draft = write_account_mail(effect, letter, to, host_id=user.id if user else None, is_public=True)
-    return await deliver(work, effect, draft, await operations.find_cause(work, effect.event_id))
+    return await deliver(work, effect, draft, effect.actor)
 
 
 def _write_link(runtime: Runtime, sign_up: SignUp) -> Letter:

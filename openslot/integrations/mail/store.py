@@ -87,12 +87,6 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
     return await db.fetchrow(HOST, host_id)
 
 
-async def find_actor(db: Db, event_id: UUID) -> str | None:
-    """Return as JSON who caused an event."""
-    actor: str | None = await db.fetchval("select actor from events where id = $1", event_id)
-    return actor
-
-
 async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
     """Count the mail that the public has caused to one address and for one host, under a lock until the commit."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext(lower($2)))", RECIPIENTS, mail.recipient)

@@ -72,6 +72,22 @@ async def test_a_booking_is_written_moved_and_removed(
     assert await runtime.pool.fetchval("select count(*) from calendar_events") == 0
 
 
+async def test_a_booking_leaves_effects_for_calendars_only_if_its_host_has_one(
+    runtime: Runtime, work_calendar: str, connect: Connect, book: Book
+) -> None:
+    async def count() -> int:
+        effects: int = await runtime.pool.fetchval("select count(*) from effects where reaction = 'calendars.plan'")
+        return effects
+
+    booking = await book()
+    assert await count() == 0
+    await connect(work_calendar)
+    await move(runtime, booking, 1)
+    assert await count() == 1
+    await cancel(runtime, booking)
+    assert await count() == 2
+
+
 async def test_a_booking_made_before_there_was_a_calendar_is_written_when_it_moves(
     runtime: Runtime, clock: MovingClock, radicale: Radicale, work_calendar: str, connect: Connect, book: Book
 ) -> None:

@@ -1,5 +1,6 @@
 """The bytes of a mail: nothing that a person types becomes a header, and calendars read what we send."""
 
+import re
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -107,6 +108,31 @@ def test_a_mail_has_text_html_and_an_invitation_twice() -> None:
     assert parts[5].get_filename() == "invite.ics"
     assert MAIL.calendar is not None
     assert parts[5].get_content() == MAIL.calendar.content
+
+
+TEXTS = {
+    "long lines": "word " * 400 + "\n" + "x" * 3000,
+    "beyond ASCII": "Grüße aus Zürich, 山田 太郎 ✨ مرحبا\n" * 20,
+    "spaces at the end": "a \nb\t\n  c  \n",
+    "dots alone": "one\n.\n..\n.x\n",
+    "what looks encoded": "=3D =?utf-8?q?x?= = =\n",
+    "what looks like a header or a boundary": f"Bcc: victim@else.example\nFrom here\n--=_{ID.hex}_0\n--=_{ID.hex}_1--",
+    "other line breaks": "a\r\nb\rc\n\nd",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_text_and_html_are_read_as_they_were_written(text: str) -> None:
+    for calendar in (MAIL.calendar, None):
+        content = write_message(replace(MAIL, text=text, html=text, calendar=calendar))
+        message = read(content)
+        bodies = [part.get_content() for part in message.walk() if part.get_content_maintype() == "text"][:2]
+        assert [body.splitlines() for body in bodies] == [re.split("\r\n|\r|\n", text.rstrip("\r\n"))] * 2 or not text
+        assert max(len(line) for line in content.partition(b"\r\n\r\n")[2].split(b"\r\n")) <= 78
+        assert b"\n" not in content.replace(b"\r\n", b"")
+        assert b"=0D" not in content
+        assert not any(part.defects for part in message.walk())
 
 
 def test_the_same_mail_is_the_same_bytes() -> None:
