@@ -26,7 +26,7 @@ from openslot.core.embedded import find_server
 
 BOOKINGS = 10_000
 REQUESTS = 10_000
-IDLE_SECONDS, QUIET_SECONDS = 20, 90
+IDLE_SECONDS, QUIET_SECONDS = 20, 75
 MOST = {"idle": 180, "after load": 350}
 KINDS = ("supervisor", "web", "worker", "connections", "shared memory", "other PostgreSQL")
 
@@ -81,7 +81,9 @@ async def _fill(place: Path) -> tuple[Scenery, list[bytes]]:
     connection = await asyncpg.connect(find_server(place))
     try:
         scenery = await make_scenery(connection, bookings=BOOKINGS)
-        rows = await connection.fetch("select username from users where id = any($1)", [host.id for host in scenery.hosts])
+        rows = await connection.fetch(
+            "select username from users where id = any($1)", [host.id for host in scenery.hosts]
+        )
     finally:
         await connection.close()
     pages = [get(path) for row in rows for path in (f"/{row['username']}", f"/{row['username']}/30min", "/login")]
