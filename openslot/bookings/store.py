@@ -92,7 +92,7 @@ b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.pay
 b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")} as updated_at, e.id as event_type_id,
 e.name as event_type_name, e.slug, e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id,
 c.name as contact_name, c.email, c.phone, c.company, c.notes as contact_notes"""
-# E-mails that are under way or planned for later are not listed.
+# Emails that are under way or planned for later are not listed.
 EMAILS = """
 select coalesce(json_agg(m), '[]') from (
     select id, kind, recipient, subject, status, sent_at, error from mail_messages
@@ -256,7 +256,7 @@ async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host]
 
 
 async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
-    """Look up a booking as lists show it, with the e-mails that were sent or have failed, in order."""
+    """Look up a booking as lists show it, with the emails that were sent or have failed, in order."""
     row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
     return (to_entry(row), _emails.decode(row["emails"])) if row else None
 

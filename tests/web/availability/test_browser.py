@@ -212,7 +212,7 @@ async def test_a_new_user_takes_the_first_steps(
     await page.get_by_role("checkbox", name="Friday").uncheck()
     await page.get_by_label("Monday, From").fill("8")
     await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Without a calendar for now").click()
+    await page.get_by_role("button", name="Continue without a calendar").click()
     await expect(page.get_by_role("link", name="http://127.0.0.1:8000/mara/30min")).to_be_visible()
     await page.get_by_role("button", name="Finish").click()
     await expect(page.get_by_role("heading", name="Your link")).to_be_visible()

@@ -32,7 +32,7 @@ async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str
     yield "form"
     await fill(page)
     await page.get_by_text("Add guests").click()
-    await page.get_by_label("E-mail addresses of guests").fill("nobody")
+    await page.get_by_label("Email addresses of guests").fill("nobody")
     await page.get_by_label("I have read the terms").check()
     await page.get_by_role("button", name="Confirm booking").click()
     await page.wait_for_selector(".fault")

@@ -33,7 +33,7 @@ async def busy(runtime: Runtime, user: User, add: Add, say: Say, ring: Ring, boo
     thread = await say("Lost", direction=MessageDirection.OUTBOUND, status=MessageStatus.FAILED)
     call = await ring(agent_name=LONG, at=MONDAY - timedelta(days=40))
     done, draft = await bring_in(runtime, user, FILE + f"{LONG};x;{LONG};\n"), await upload(runtime, user, FILE)
-    running = await start(runtime, user, f"Name,E-mail\n{LONG},a@x.example\n".encode("cp1252"))
+    running = await start(runtime, user, f"Name,Email\n{LONG},a@x.example\n".encode("cp1252"))
     return [
         "/contacts",
         "/contacts?q=nobody",
@@ -90,7 +90,7 @@ async def test_a_host_imports_a_file_and_looks_after_a_contact(
     await run_imports(runtime)
     # Nobody reloads the page: it does so itself.
     await expect(page.get_by_role("heading", name="Import finished")).to_be_visible(timeout=20_000)
-    await expect(page.get_by_role("row", name="nobody")).to_contain_text("is not a valid e-mail address")
+    await expect(page.get_by_role("row", name="nobody")).to_contain_text("is not a valid email address")
     await page.get_by_role("link", name="Show contacts").click()
     await page.get_by_role("link", name="Zoë Müller").click()
     await page.get_by_role("link", name="Edit").click()
@@ -99,7 +99,7 @@ async def test_a_host_imports_a_file_and_looks_after_a_contact(
     await expect(page.get_by_role("status")).to_contain_text("The contact was changed.")
     await expect(page.get_by_text("Müller & Co")).to_be_visible()
     await page.get_by_role("link", name="Book a meeting").click()
-    await expect(page.get_by_label("E-mail address of the invitee")).to_have_value("zoe@mueller.example")
+    await expect(page.get_by_label("Email address of the invitee")).to_have_value("zoe@mueller.example")
     await page.go_back()
     await page.get_by_role("link", name="Delete…").click()
     await page.get_by_role("button", name="Delete this contact").click()

@@ -74,6 +74,7 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
         "/organization/domains",
         f"/organization/domains/{stage.domain}/remove",
         "/organization/settings",
+        "/organization/delete",
         "/organization/log",
     ):
         answer = await page.goto(path)

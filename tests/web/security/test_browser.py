@@ -35,7 +35,7 @@ async def open_page(browser: Browser, client: httpx2.AsyncClient, **options: obj
 
 async def enter_password(page: Page, user: User) -> None:
     await page.goto("/login")
-    await page.get_by_label("E-mail address").fill(user.email)
+    await page.get_by_label("Email address").fill(user.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
 

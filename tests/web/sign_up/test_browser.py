@@ -31,7 +31,7 @@ async def open_plain(browser: Browser, client: httpx2.AsyncClient, **options: An
 async def fill_sign_up(page: Page) -> None:
     """Fill in the form and send it."""
     await page.get_by_label("Your name").fill("Noor Haddad")
-    await page.get_by_label("E-mail address").fill(EMAIL)
+    await page.get_by_label("Email address").fill(EMAIL)
     await page.get_by_label("Password").fill(NEW)
     await page.get_by_role("button", name="Create account").click()
 
@@ -39,7 +39,7 @@ async def fill_sign_up(page: Page) -> None:
 async def sign_in(page: Page, email: str, password: str) -> None:
     """Sign in by the form."""
     await page.goto("/login")
-    await page.get_by_label("E-mail address").fill(email)
+    await page.get_by_label("Email address").fill(email)
     await page.get_by_label("Password").fill(password)
     await page.get_by_role("button", name="Sign in").click()
 
@@ -51,9 +51,9 @@ async def test_a_forgotten_password_is_replaced_by_the_mail_in_the_mailbox(
     page, faults = await open_plain(browser, client, java_script_enabled=scripts)
     await page.goto("/login")
     await page.get_by_role("link", name="Forgot your password?").click()
-    await page.get_by_label("E-mail address").fill(user.email)
+    await page.get_by_label("Email address").fill(user.email)
     await page.get_by_role("button", name="Send the link").click()
-    await expect(page.get_by_role("heading", name="Check your mail")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
     await page.goto(path_in((await read_mail(user.email))[-1], "/password/reset/"))
     await page.get_by_label("New password").fill(NEW)
     await page.get_by_role("button", name="Change password").click()
@@ -71,7 +71,7 @@ async def test_somebody_signs_up_verifies_the_address_and_is_signed_in(
     await page.goto("/login")
     await page.get_by_role("link", name="Create an account").click()
     await fill_sign_up(page)
-    await expect(page.get_by_role("heading", name="Check your mail")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
     await page.goto(path_in((await read_mail(EMAIL))[-1], "/verify/"))
     await expect(page.get_by_text("Noor Haddad")).to_be_visible()
     await page.get_by_role("button", name="Open account").click()

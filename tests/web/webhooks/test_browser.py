@@ -107,7 +107,7 @@ async def test_a_host_gives_the_page_a_face(
     await page.get_by_label("Colour", exact=True).fill("#ffcc00")
     if scripts:
         await expect(page.locator("[data-swatch=light] [data-fill=accent]")).not_to_have_attribute("fill", "#3155d9")
-    await page.get_by_role("button", name="Save the look").click()
+    await page.get_by_role("button", name="Save appearance").click()
     await expect(page.get_by_role("status")).to_contain_text("was saved")
     await page.get_by_role("link", name="Show my page").click()
     await expect(page.get_by_text("I am in on weekdays.")).to_be_visible()
