@@ -36,21 +36,26 @@ class Cost(Struct, frozen=True):
 class Measured:
     """A server, and the connections to PostgreSQL that are its own."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, url: str, *, is_service: bool) -> None:
         self.server = server
-        self.backends: set[int] = set()
+        self._url = url
+        self._is_service = is_service
 
     async def take_turn(self, requests: Iterable[bytes], *, count: int) -> Cost:
         """Send requests, and divide what they have cost."""
-        before, tally = self._read(), Tally()
+        web, backends, tally = _used_by(self.server.pid), await self._read_backends(), Tally()
         await run_load(self.server.port, requests, tally, count=count)
         if set(tally.statuses) != {200}:
             raise SystemExit(f"the server answered {tally.statuses}")
-        after = self._read()
-        return Cost((after.web - before.web) / count, (after.database - before.database) / count)
+        # Connections are opened when they are needed, and what that costs is counted with them.
+        database = sum(used - backends.get(pid, 0.0) for pid, used in (await self._read_backends()).items())
+        return Cost((_used_by(self.server.pid) - web) / count, database / count)
 
-    def _read(self) -> Cost:
-        return Cost(_used_by(self.server.pid), sum(map(_used_by, self.backends)))
+    async def _read_backends(self) -> dict[int, float]:
+        connection = await asyncpg.connect(self._url)
+        pids = [row["pid"] for row in await connection.fetch(BACKENDS, self._is_service)]
+        await connection.close()
+        return {pid: _used_by(pid) for pid in pids}
 
 
 def main() -> None:
@@ -62,28 +67,17 @@ def main() -> None:
             f"{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32; µs of processor time a request\n"
         )
         with ceiling(here) as top, service(here) as own:
-            uvloop.run(_measure_all(here, scenery, Measured(top), Measured(own)))
+            servers = Measured(top, here.url, is_service=False), Measured(own, here.url, is_service=True)
+            uvloop.run(_measure_all(here, scenery, *servers))
 
 
 async def _measure_all(here: Stage, scenery: Scenery, top: Measured, own: Measured) -> None:
     booking, wishes = changes(scenery)
-    listed = operations(scenery)
-    # A list takes a connection for each request, so that the service opens all that it may have.
-    await own.take_turn(listed[1].requests, count=1_000)
-    own.backends = await _list_backends(here.url, of_service=True)
-    top.backends = await _list_backends(here.url, of_service=False)
     print(f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}")
-    for operation in (*listed, booking):
+    for operation in (*operations(scenery), booking):
         await _measure(operation, top, own)
     for operation in moves(await list_made(here.url, scenery), wishes):
         await _measure(operation, top, own)
-
-
-async def _list_backends(url: str, *, of_service: bool) -> set[int]:
-    connection = await asyncpg.connect(url)
-    pids = {row["pid"] for row in await connection.fetch(BACKENDS, of_service)}
-    await connection.close()
-    return pids
 
 
 async def _measure(operation: Operation, top: Measured, own: Measured) -> None:

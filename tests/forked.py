@@ -78,6 +78,8 @@ def _begin(
     err: Path | None,
 ) -> None:
     os.setsid()
+    # `serve` forks processes of its own, which a daemon may not do.
+    multiprocessing.current_process().daemon = False
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(cwd)

@@ -2,15 +2,14 @@
 
 import os
 import socket
-import subprocess
-import sys
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 
 import structlog
 
 from openslot.cli import heartbeat, lifeline, listening
+from openslot.cli.child import become
+from openslot.cli.forking import FORK, close_descriptor, keep_from_forks, start_fork
 
 LOOK_EVERY = 0.1
 LIVED_AFTER = 5.0
@@ -29,13 +28,10 @@ class Child:
         *,
         listener: socket.socket | None = None,
         database_url: str | None = None,
-        environment: Mapping[str, str] | None = None,
         hang_timeout: float,
     ) -> None:
         self._kind = kind
-        self._command = [sys.executable, "-m", "openslot.cli.child", kind]
         self._listener = listener
-        self._environment = {**os.environ, **(environment or {})}
         self._database_url = database_url
         self._hang_timeout = hang_timeout
         self._lifeline: int | None = None
@@ -45,22 +41,19 @@ class Child:
         self.start()
 
     def start(self) -> None:
-        """Start it in its own session, so that Ctrl-C reaches only the supervisor."""
+        """Fork it from the supervisor, which has loaded all modules (docs/decisions/0035)."""
         self.let_go()
         reading, self._lifeline = os.pipe()
         self._heartbeat, writing = os.pipe()
         os.set_blocking(self._heartbeat, False)
+        keep_from_forks(self._lifeline, self._heartbeat)
         self._silent_for: float | None = None
         inherited = {lifeline.VARIABLE: reading, heartbeat.VARIABLE: writing}
         if self._listener is not None:
             inherited[listening.VARIABLE] = self._listener.fileno()
         self._began = time.monotonic()
-        self._process = subprocess.Popen(  # noqa: S603 - our own program
-            self._command,
-            env={**self._environment, **{name: str(descriptor) for name, descriptor in inherited.items()}},
-            pass_fds=tuple(inherited.values()),
-            start_new_session=True,
-        )
+        self._process = FORK.Process(target=become, args=(self._kind, inherited))
+        start_fork(self._process)
         os.close(reading)
         os.close(writing)
         if self._database_url is not None:
@@ -76,7 +69,7 @@ class Child:
     @property
     def is_running(self) -> bool:
         """Return whether it is running."""
-        return self._process.poll() is None
+        return self._process.is_alive()
 
     def end_if_hanging(self) -> None:
         """Kill it if it has sent no heartbeat for too long; must be called every `LOOK_EVERY` seconds.
@@ -91,7 +84,7 @@ class Child:
         if self._silent_for is not None and self._silent_for >= self._hang_timeout and self.is_running:
             log.error("a process hangs and is replaced", kind=self._kind, pid=self._process.pid)
             self._process.kill()
-            self._process.wait()
+            self._process.join()
 
     def _is_heard(self) -> bool:
         try:
@@ -120,16 +113,15 @@ class Child:
 
     def end(self, deadline: float) -> None:
         """Wait for it to stop, and kill it when the deadline has passed."""
-        try:
-            self._process.wait(max(0.1, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
+        self._process.join(max(0.1, deadline - time.monotonic()))
+        if self.is_running:
             self._process.kill()
-            self._process.wait()
+            self._process.join()
         self.let_go()
 
     def let_go(self) -> None:
         """Close its lifeline and stop listening for its heartbeat."""
         for descriptor in (self._lifeline, self._heartbeat):
             if descriptor is not None:
-                os.close(descriptor)
+                close_descriptor(descriptor)
         self._lifeline = self._heartbeat = None

@@ -19,9 +19,14 @@ def database(chosen: Settings) -> Iterator[Settings]:
     if told is not None or chosen.database_url is not None:
         yield msgspec.structs.replace(chosen, database_url=told or chosen.database_url)
         return
-    server = start_server(chosen.data_dir)
+    server = start_server(chosen.data_dir, options=server_options(chosen))
     try:
         yield msgspec.structs.replace(chosen, database_url=server.url)
     finally:
         if server.owned:
             stop_server(chosen.data_dir)
+
+
+def server_options(chosen: Settings) -> dict[str, str]:
+    """Return what an operator has chosen for the embedded server."""
+    return {} if chosen.database_cache_mb is None else {"shared_buffers": f"{chosen.database_cache_mb}MB"}

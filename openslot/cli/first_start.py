@@ -1,9 +1,12 @@
 """What an empty database needs before anyone can use it: demo data, or a link to the first account."""
 
 import asyncio
+from functools import partial
 
+import msgspec
 from msgspec import Struct
 
+from openslot.cli.forking import ask_fork
 from openslot.core.config import Settings
 from openslot.core.direct import connect, direct_url, has_table
 
@@ -17,13 +20,17 @@ class FirstWords(Struct, frozen=True, kw_only=True):
 
 def first_words(settings: Settings, *, demo: bool) -> FirstWords | None:
     """Create what an empty database needs; return None if the database is not empty."""
-    if asyncio.run(_is_inhabited(direct_url(settings))):
-        return None
-    return asyncio.run(_move_in(settings, demo=demo))
+    # In a fork: the supervisor never has a connection or an event loop that its children would inherit.
+    return msgspec.json.decode(ask_fork(partial(_first_words, settings, demo=demo)), type=FirstWords | None)
+
+
+def _first_words(settings: Settings, *, demo: bool) -> bytes:
+    is_inhabited = asyncio.run(_is_inhabited(direct_url(settings)))
+    return msgspec.json.encode(None if is_inhabited else asyncio.run(_move_in(settings, demo=demo)))
 
 
 async def _is_inhabited(url: str) -> bool:
-    """Return whether there are accounts, importing as little as possible: every start waits for it."""
+    """Return whether there are accounts."""
     from openslot.accounts.operations import has_users
 
     connection = await connect(url)

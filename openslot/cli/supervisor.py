@@ -14,9 +14,10 @@ import structlog
 
 from openslot.cli.banner import print_first_words, print_ready
 from openslot.cli.children import LOOK_EVERY, Child
-from openslot.cli.database import database
+from openslot.cli.database import database, server_options
 from openslot.cli.environment import choose
 from openslot.cli.first_start import first_words
+from openslot.cli.forking import keep_from_forks, loading
 from openslot.cli.listening import listen, nearest_address
 from openslot.cli.signals import leave_on_signals
 from openslot.core.config import Settings
@@ -24,6 +25,7 @@ from openslot.core.embedded import Server, keep_server, start_server, stop_serve
 from openslot.core.errors import StartupError
 from openslot.core.log import set_up_logging
 
+WEB, WORKER = "openslot.cli.web", "openslot.cli.work"
 END_WITHIN = 40.0
 KEEP_EVERY = 1.0
 FIRST_PAUSE = 1.0
@@ -40,6 +42,7 @@ class Supervisor:
 
     def __init__(self, settings: Settings) -> None:
         self._listener = listen(settings)
+        keep_from_forks(self._listener.fileno())
         self.settings = msgspec.structs.replace(settings, port=self._listener.getsockname()[1])
         choose(port=self.settings.port)
         self._children: list[Child] = []
@@ -55,22 +58,14 @@ class Supervisor:
         for child in self._children:
             child.end(deadline)
 
-    def start_web(self, processes: int, *, metrics_directory: str) -> None:
-        """Start web processes on one socket; they load while the database is being prepared."""
-        shared = {"PROMETHEUS_MULTIPROC_DIR": metrics_directory} if processes > 1 else {}
+    def start_web(self, processes: int, *, database_url: str) -> None:
+        """Start web processes on one socket."""
         for _ in range(processes):
-            child = Child("web", listener=self._listener, environment=shared, hang_timeout=self.settings.hang_timeout)
-            self._children.append(child)
+            self._start("web", database_url, listener=self._listener)
 
     def start_worker(self, database_url: str) -> None:
         """Start a worker."""
-        child = Child("worker", database_url=database_url, hang_timeout=self.settings.hang_timeout)
-        self._children.append(child)
-
-    def tell(self, database_url: str) -> None:
-        """Send the database's address to the children, which wait for it."""
-        for child in self._children:
-            child.tell(database_url)
+        self._start("worker", database_url)
 
     def wait_for_answer(self) -> bool:
         """Wait for the first response of the web process; return False if there will be none."""
@@ -99,6 +94,10 @@ class Supervisor:
                 kept_at = time.monotonic()
         return 1
 
+    def _start(self, kind: str, database_url: str, *, listener: socket.socket | None = None) -> None:
+        hang_timeout = self.settings.hang_timeout
+        self._children.append(Child(kind, database_url=database_url, listener=listener, hang_timeout=hang_timeout))
+
     def _is_answered(self, asking: socket.socket) -> bool:
         while self._all_run():
             try:
@@ -122,7 +121,7 @@ class Embedded:
 
     def start(self) -> Settings:
         """Find the running server or start it."""
-        self._server = start_server(self._settings.data_dir)
+        self._server = start_server(self._settings.data_dir, options=server_options(self._settings))
         return msgspec.structs.replace(self._settings, database_url=self._server.url)
 
     def keep(self) -> bool:
@@ -135,7 +134,8 @@ class Embedded:
         if time.monotonic() < self._next_try:
             return False
         try:
-            self._server = keep_server(self._settings.data_dir, self._server)
+            options = server_options(self._settings)
+            self._server = keep_server(self._settings.data_dir, self._server, options=options)
         except (StartupError, OSError) as fault:
             log.warning("the embedded database is down", error=str(fault), next_try_in_seconds=self._pause)
             self._next_try = time.monotonic() + self._pause
@@ -158,13 +158,14 @@ def serve(settings: Settings, *, web_processes: int, demo: bool) -> int:
     set_up_logging(settings)
     embedded = Embedded(settings) if settings.database_url is None else None
     try:
-        with _metrics_directory(web_processes) as metrics, Supervisor(settings) as supervisor:
-            supervisor.start_web(web_processes, metrics_directory=metrics)
-            ready = embedded.start() if embedded else settings
+        with _metrics_directory(web_processes), Supervisor(settings) as supervisor:
+            with loading(WEB, WORKER):
+                ready = embedded.start() if embedded else settings
             return _serve(
                 supervisor,
                 msgspec.structs.replace(ready, port=supervisor.settings.port),
                 keep=embedded.keep if embedded else None,
+                web_processes=web_processes,
                 demo=demo,
             )
     finally:
@@ -176,18 +177,21 @@ def serve_web_processes(settings: Settings, processes: int) -> int:
     """Run only web processes, several of them, until a signal arrives."""
     leave_on_signals(0)
     set_up_logging(settings)
-    with database(settings) as ready, _metrics_directory(processes) as metrics, Supervisor(ready) as supervisor:
-        supervisor.start_web(processes, metrics_directory=metrics)
-        supervisor.tell(ready.database_url or "")
+    with database(settings) as ready, _metrics_directory(processes), Supervisor(ready) as supervisor:
+        with loading(WEB):
+            pass
+        supervisor.start_web(processes, database_url=ready.database_url or "")
         return supervisor.watch() if supervisor.wait_for_answer() else 1
 
 
-def _serve(supervisor: Supervisor, settings: Settings, *, keep: Callable[[], bool] | None, demo: bool) -> int:
+def _serve(
+    supervisor: Supervisor, settings: Settings, *, keep: Callable[[], bool] | None, web_processes: int, demo: bool
+) -> int:
     words = first_words(settings, demo=demo)
     if words is not None:
         print_first_words(words)
     url = settings.database_url or ""
-    supervisor.tell(url)
+    supervisor.start_web(web_processes, database_url=url)
     if not supervisor.wait_for_answer():
         return 1
     print_ready(settings, is_first=words is not None)
@@ -196,10 +200,12 @@ def _serve(supervisor: Supervisor, settings: Settings, *, keep: Callable[[], boo
 
 
 @contextmanager
-def _metrics_directory(processes: int) -> Iterator[str]:
+def _metrics_directory(processes: int) -> Iterator[None]:
+    """Let several web processes count together; the library for metrics asks when it is loaded."""
     if processes == 1:
-        yield ""
+        yield
         return
     place = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="openslot-metrics-", dir=place) as directory:
-        yield os.fspath(directory)
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = directory
+        yield

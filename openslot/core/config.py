@@ -32,6 +32,7 @@ class Networks(tuple[Network, ...]):
 PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
 Token = Annotated[str, Meta(min_length=32, max_length=500, pattern=r"^[!-~]+$")]
 Seconds = Annotated[int, Meta(ge=1, le=3600)]
+Megabytes = Annotated[int, Meta(ge=16, le=1_000_000)]
 
 # Types that parse themselves from a text.
 PARSED = (Networks, SmtpUrl, MailFrom, Dollars, DollarsByName)
@@ -50,6 +51,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         bool, Meta(description="`DATABASE_URL` leads through a transaction pooler that keeps no prepared statements")
     ] = False
     database_connections: Annotated[int, Meta(ge=2, le=500, description="Connections of one process, at most")] = 10
+    database_cache_mb: Annotated[
+        Megabytes | None,
+        Meta(description="Memory for pages of the embedded database, in MB; none: an eighth of all memory, 64 to 128"),
+    ] = None
     database_wait_seconds: Annotated[
         int,
         Meta(

@@ -16,6 +16,15 @@ Waiter = asyncio.Future[asyncpg.Connection | None]
 # A firewall or proxy may silently drop a connection that was idle for this long.
 LONGEST_IDLE = 300.0
 CLOSE_WITHIN = 2.0
+# Each connection is a process of the server with 3 to 9 MB of its own, and a process on one core can't keep more than a
+# few of them busy. One more is opened when they are held by slow statements or locks: if none has come back for a
+# moment, or somebody has waited for this part of the time limit.
+FEW = 4
+MOMENT = 0.5
+LONG_WAIT = 0.4
+# A connection beyond the first ones that nobody has needed for this long is closed.
+SPARE_AFTER = 60.0
+ALWAYS_KEPT = 2
 
 
 class PoolTimeoutError(TimeoutError):
@@ -49,6 +58,9 @@ class ConnectionPool:
         self._in_use = 0
         self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
+        self._relieved_at = 0.0
+        """When somebody who waited last got a connection."""
+        self._sparing: asyncio.TimerHandle | None = None
 
     def acquire(self) -> "PooledConnection":
         """Lend a connection for the length of an `async with`."""
@@ -90,6 +102,8 @@ class ConnectionPool:
         self._all_back = asyncio.Event()
         if self._in_use:
             await self._all_back.wait()
+        if self._sparing is not None:
+            self._sparing.cancel()
         while self._idle:
             # A connection that can't be closed in time is aborted.
             with suppress(Exception):
@@ -107,7 +121,7 @@ class ConnectionPool:
                 self._in_use += 1
                 return connection
             connection.terminate()
-        if self._in_use < self._most:
+        if self._in_use < min(FEW, self._most):
             self._in_use += 1
         elif (handed := await self._wait()) is not None:
             return handed
@@ -129,6 +143,7 @@ class ConnectionPool:
         waiter: Waiter = loop.create_future()
         self._waiting.append(waiter)
         timer = loop.call_later(self._wait_seconds, self._refuse, waiter)
+        impatience = loop.call_later(MOMENT, self._grow, waiter, monotonic())
         try:
             return await waiter
         except (asyncio.CancelledError, PoolTimeoutError):
@@ -141,6 +156,20 @@ class ConnectionPool:
             raise
         finally:
             timer.cancel()
+            impatience.cancel()
+
+    def _grow(self, waiter: Waiter, since: float) -> None:
+        """Let one who waits open a connection, if there may be one more and those in use are held for long."""
+        if waiter.done() or self._in_use >= self._most:
+            return
+        now = monotonic()
+        if now - self._relieved_at < MOMENT and now - since < LONG_WAIT * self._wait_seconds:
+            asyncio.get_running_loop().call_later(MOMENT, self._grow, waiter, since)
+            return
+        self._in_use += 1
+        self._relieved_at = now
+        self._waiting.remove(waiter)
+        waiter.set_result(None)
 
     def _refuse(self, waiter: Waiter) -> None:
         if not waiter.done():
@@ -151,13 +180,28 @@ class ConnectionPool:
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
+                self._relieved_at = monotonic()
                 waiter.set_result(connection)
                 return
         self._in_use -= 1
         if connection is not None:
             self._idle.append((connection, monotonic()))
+            if len(self._idle) > ALWAYS_KEPT and self._sparing is None:
+                self._spare_later()
         if self._all_back is not None and not self._in_use:
             self._all_back.set()
+
+    def _spare_later(self) -> None:
+        unused_for = monotonic() - self._idle[0][1]
+        self._sparing = asyncio.get_running_loop().call_later(SPARE_AFTER - unused_for, self._spare)
+
+    def _spare(self) -> None:
+        """Close what nobody has needed for a while; the least recently used come first."""
+        self._sparing = None
+        while len(self._idle) > ALWAYS_KEPT and monotonic() - self._idle[0][1] >= SPARE_AFTER:
+            self._idle.pop(0)[0].terminate()
+        if len(self._idle) > ALWAYS_KEPT:
+            self._spare_later()
 
 
 class PooledConnection:

@@ -155,6 +155,14 @@ class Installation:
                 found.append(process.cmdline())
         return found
 
+    def names(self) -> set[str]:
+        """Tell what these processes are called, without those that end in the meantime."""
+        found = set()
+        for process in self.processes():
+            with suppress(psutil.Error):
+                found.add(process.name())
+        return found
+
     def postmaster(self) -> int:
         """Tell the embedded server's pid."""
         return int((self.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])

@@ -12,6 +12,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from openslot.cli.database import database
+from openslot.core.config import Settings
 from openslot.core.embedded import SYSTEM_USER, find_server, keep_server, postgres_program, start_server, stop_server
 from openslot.core.errors import StartupError
 from tests.cli.installation import Installation
@@ -52,6 +54,15 @@ async def test_a_second_opener_leaves_the_server_to_its_owner(home: Installation
     finally:
         stop_server(home.data_dir)
     home.wait_until_gone(within=0.5)
+
+
+async def test_an_operator_chooses_the_size_of_the_page_cache(home: Installation) -> None:
+    with database(Settings(data_dir=home.data_dir, database_cache_mb=24)) as ready:
+        connection = await asyncpg.connect(ready.database_url)
+        chosen = await connection.fetchval("show shared_buffers")
+        await connection.close()
+
+    assert chosen == "24MB"
 
 
 async def test_a_path_too_long_for_a_socket_and_full_of_odd_signs_works(

@@ -89,7 +89,7 @@ def test_what_is_killed_comes_back(home: Installation, seeded: dict[str, Any]) -
     home.wait_until_ready(within=20)
     for child in psutil.Process(serve.pid).children():
         with suppress(psutil.NoSuchProcess):
-            if "openslot.cli.child" in child.cmdline():
+            if child.name() in {"openslot-web", "openslot-worker"}:
                 child.kill()
     # The socket stays open while the web is away: a request waits and is not refused.
     assert me(home, seeded["apiKey"]) == 200
@@ -109,7 +109,7 @@ def test_killed_without_warning_the_next_start_takes_over_and_cleans_up(
     first.kill()
     ended(first)
     deadline = time.monotonic() + 30
-    while any("openslot.cli.child" in line for line in home.command_lines()):
+    while {"openslot-web", "openslot-worker"} & home.names():
         assert time.monotonic() < deadline
         time.sleep(0.05)
     second = home.start("serve")

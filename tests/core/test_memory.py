@@ -11,7 +11,7 @@ GIGABYTE = 1024**3
 
 @pytest.mark.parametrize(
     ("total", "megabytes"),
-    [(0, 64), (GIGABYTE // 4, 64), (GIGABYTE, 128), (4 * GIGABYTE, 512), (8 * GIGABYTE, 1024), (900 * GIGABYTE, 1024)],
+    [(0, 64), (GIGABYTE // 4, 64), (GIGABYTE * 3 // 4, 96), (GIGABYTE, 128), (900 * GIGABYTE, 128)],
 )
 def test_an_eighth_of_the_memory_within_bounds(total: int, megabytes: int) -> None:
     assert memory.page_cache_megabytes(total) == megabytes

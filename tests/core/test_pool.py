@@ -190,6 +190,57 @@ async def test_connection_that_was_idle_for_long_is_not_trusted(
     assert await pool.fetchval(BACKEND) != before
 
 
+async def test_connections_are_added_only_when_the_first_few_do_not_come_back(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "FEW", 2)
+    monkeypatch.setattr(pool_module, "MOMENT", 30.0)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=4, wait_seconds=60)
+    quick = await asyncio.gather(*(pool.fetchval(BACKEND) for _ in range(20)))
+    monkeypatch.setattr(pool_module, "MOMENT", 0.01)
+    async with pool.acquire(), pool.acquire():
+        slow = await asyncio.gather(*(pool.fetchval(f"{BACKEND} from pg_sleep(0.1)") for _ in range(6)))
+    await pool.close()
+
+    assert len(set(quick)) == 2
+    assert len(set(slow)) == 2
+    assert set(slow).isdisjoint(quick)
+
+
+async def test_who_waits_for_long_gets_a_connection_though_others_come_back(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "FEW", 1)
+    monkeypatch.setattr(pool_module, "MOMENT", 0.3)
+    monkeypatch.setattr(pool_module, "LONG_WAIT", 0.002)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=2, wait_seconds=60)
+    # One comes back every few milliseconds, but there are too many who wait for it.
+    backends = await asyncio.gather(*(pool.fetchval(f"{BACKEND} from pg_sleep(0.01)") for _ in range(150)))
+    await pool.close()
+
+    assert len(set(backends)) == 2
+
+
+async def test_connections_that_nobody_needs_any_more_are_closed(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "SPARE_AFTER", 0.05)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=4, wait_seconds=30)
+    # Taken and given back in this order, so that the last one is the most recently used.
+    taken = [await pool.take() for _ in range(4)]
+    backends = [await connection.fetchval(BACKEND) for connection in taken]
+    for connection in taken:
+        pool.give_back(connection, None)
+    async with asyncio.timeout(10):
+        while await count_backends(pool) > pool_module.ALWAYS_KEPT:
+            await asyncio.sleep(0.02)
+    async with pool.acquire() as one, pool.acquire() as other:
+        left = {await one.fetchval(BACKEND), await other.fetchval(BACKEND)}
+    await pool.close()
+
+    assert left == set(backends[-2:])
+
+
 async def test_connection_that_dies_at_work_is_replaced_for_who_waits(pool: ConnectionPool) -> None:
     async with pool.acquire(), pool.acquire() as dying:
         waiting = asyncio.create_task(pool.fetchval("select 7"))

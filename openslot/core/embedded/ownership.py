@@ -38,10 +38,10 @@ def start_server(data_dir: Path, *, options: Mapping[str, str] | None = None) ->
         return Server(url=url, owned=_take_over(directory, within=RELEASE_WITHIN))
 
 
-def keep_server(data_dir: Path, server: Server) -> Server:
+def keep_server(data_dir: Path, server: Server, *, options: Mapping[str, str] | None = None) -> Server:
     """Start the server again if it has stopped, and take it over if its owner is dead."""
     if find_server(data_dir) is None:
-        again = start_server(data_dir)
+        again = start_server(data_dir, options=options)
         return Server(url=again.url, owned=again.owned or server.owned)
     return server if server.owned else Server(url=server.url, owned=_take_over(pgdata(data_dir)))
 
@@ -69,6 +69,16 @@ def stop_server(data_dir: Path) -> None:
         child.wait(STOP_WITHIN)
     if file := _owned.pop(directory, None):
         file.close()
+
+
+def _leave_to_parent() -> None:
+    for file in _owned.values():
+        file.close()
+    _owned.clear()
+
+
+# A fork that kept the lock would own the server after this process's death.
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 @contextmanager

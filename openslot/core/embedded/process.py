@@ -75,6 +75,8 @@ def _spawn(directory: Path, options: Mapping[str, str], log: IO[bytes]) -> subpr
         "unix_socket_directories": f'"{socket_directory(directory)}"',
         "max_connections": "300",
         "shared_buffers": f"{page_cache_megabytes()}MB",
+        # For reading ahead; each connection that there may be has room for so many reads.
+        "io_max_concurrency": "8",
         **options,
     }
     flags = [part for name, value in chosen.items() for part in ("-c", f"{name}={value}")]

@@ -1,0 +1,75 @@
+"""Processes are forked from the supervisor: they share its memory, and nothing that could hold another one up."""
+
+import re
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psutil
+
+from openslot.core.embedded import has_owner
+from tests.cli.installation import Command, Installation, ended
+
+TRIES = 40
+
+
+def child_named(serve: Command, name: str) -> psutil.Process:
+    """Find the one child with this name."""
+    (found,) = (child for child in psutil.Process(serve.pid).children() if child.name() == name)
+    return found
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Wait for what a process does in its own time."""
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def size(pid: int, kind: str) -> int:
+    """Tell how many kilobytes of its memory are of this kind."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.findall(rf"^{kind}: +(\d+) kB$", rollup, re.MULTILINE)[0])
+
+
+def test_processes_share_memory_but_no_descriptor_that_keeps_another_one_going(
+    home: Installation, seeded: dict[str, Any]
+) -> None:
+    serve = home.start("serve")
+    home.wait_until_ready()
+    web, worker = child_named(serve, "openslot-web"), child_named(serve, "openslot-worker")
+    pids = [serve.pid, web.pid, worker.pid]
+    shared = sum(size(pid, "Pss_Anon") for pid in pids) / sum(size(pid, "Anonymous") for pid in pids)
+    # It can't close what it has: whatever the worker holds of the supervisor stays open.
+    worker.send_signal(signal.SIGSTOP)
+    serve.kill()
+    ended(serve)
+    wait_until(lambda: not web.is_running())
+    is_owned = has_owner(home.data_dir)
+    with socket.create_server(("127.0.0.1", home.port)):
+        worker.send_signal(signal.SIGCONT)
+    wait_until(lambda: not worker.is_running())
+
+    # Without a fork, no page of the heap is shared, and this is 1.
+    assert shared < 0.7
+    assert not is_owned
+
+
+def test_several_web_processes_count_together(database_url: str, empty: Installation) -> None:
+    empty.environment["DATABASE_URL"] = database_url
+    web = empty.start("web", "--workers", "2")
+    empty.wait_until_ready("/healthz")
+    statuses = {httpx2.get(f"{empty.base_url}/api/v1/me", timeout=60).status_code for _ in range(TRIES)}
+    metrics = httpx2.get(f"{empty.base_url}/metrics", timeout=60).text
+    web.terminate()
+    code, _, err = ended(web)
+
+    counted = re.findall(r'^openslot_request_seconds_count\{.*door="rest".*} ([\d.]+)$', metrics, re.MULTILINE)
+    assert statuses <= {401, 429}
+    assert sum(map(float, counted)) == TRIES
+    assert (code, err) == (0, "")
