@@ -1,6 +1,7 @@
 """Months of the asker's calendar: which days to read, and which of the starts belong to one."""
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
@@ -39,6 +40,15 @@ def days_after(setting: Setting, days: Days) -> Days | None:
     if later > last:
         return None
     return Days(later, end_month(begin_month(later, later=MONTHS_AHEAD - 1)))
+
+
+def split_months(days: Days) -> Iterator[Days]:
+    """Divide some days by their months."""
+    first = days.first
+    while first <= days.last:
+        last = min(end_month(first), days.last)
+        yield Days(first, last)
+        first = last + _DAY
 
 
 def pick_month(found: SlotContext, slots: Slots, *, month: date, zone: ZoneInfo, today: date) -> MonthOfSlots:
