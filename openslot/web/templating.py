@@ -42,7 +42,7 @@ class _Translator(NodeTransformer):
             case nodes.Call(node=nodes.Name(name="_" | "gettext"), args=[nodes.Const(value=text)]):
                 return _fill_in(self._catalog.gettext(text), node.kwargs)
             case nodes.Call(node=nodes.Name(name="_" | "gettext" | "static")):
-                raise TypeError(f"line {node.lineno}: what depends on more than the language can't be written in advance")
+                raise TypeError(f"line {node.lineno}: a translation or a static file must be one constant")
         return node
 
 

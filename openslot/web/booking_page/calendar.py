@@ -12,7 +12,7 @@ from openslot.availability.months import begin_month, end_month
 from openslot.core.zones import DAY, date_of, day_number, get_offsets, offset_at
 from openslot.i18n.languages import Locale
 from openslot.web.booking_page.clock import Hours, list_weekdays, say_month
-from openslot.web.booking_page.month_html import Run, SeatsLeft, write_cell, write_times
+from openslot.web.booking_page.month_html import Run, SeatsLeft, write_cell, write_times, write_weekdays
 
 WEEKS = 6
 
@@ -21,15 +21,17 @@ class ShownMonth(Struct, frozen=True, kw_only=True):
     """A month with all its open times."""
 
     title: str
-    weekdays: tuple[tuple[int, str, str], ...]
+    weekdays: Markup
+    """The cells of the calendar's head."""
     grid: Markup
     """The rows of the calendar's table."""
     times: Markup
     """The times of each day; empty where there are none."""
-    earlier: date | None
-    later: date | None
+    earlier: str
+    later: str
+    """The months before and after, such as `2026-04`; empty where there is nothing to see."""
     later_title: str
-    chosen: date
+    chosen: str
     """The day whose times are shown; the first of the month where there are none."""
 
 
@@ -42,13 +44,13 @@ def show_month(found: MonthOfSlots, *, locale: Locale, hours: Hours, on: date | 
     times = [write_times(day, each, locale, hours, seats=seats, is_chosen=day == chosen) for day, each in runs.items()]
     return ShownMonth(
         title=say_month(found.month, locale.formats),
-        weekdays=list_weekdays(locale.formats),
+        weekdays=write_weekdays(locale.formats),
         grid=_lay_grid(found, runs, chosen, locale),
         times=Markup("".join(times)),  # noqa: S704 - written with every value escaped
-        earlier=begin_month(found.month, later=-1) if found.has_earlier else None,
-        later=following if found.has_later else None,
+        earlier=f"{begin_month(found.month, later=-1):%Y-%m}" if found.has_earlier else "",
+        later=f"{following:%Y-%m}" if found.has_later else "",
         later_title=say_month(following, locale.formats),
-        chosen=chosen or found.month,
+        chosen=str(chosen or found.month),
     )
 
 

@@ -16,6 +16,7 @@ from openslot.http.limits import take
 from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.fields import write_fields
 from openslot.web.booking_page.for_assistants import write_offer
 from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
@@ -126,6 +127,7 @@ async def _show(
     found, options = picked.found, visit.options
     event_type = found.setting.event_type
     look = await find_look(visit.work, event_type.owner_id, colour=event_type.colour)
+    form = form or begin_form(event_type, options)
     return show(
         "booking/book.html",
         options,
@@ -143,6 +145,7 @@ async def _show(
         zone=show_zone(str(picked.zone), options, visit.work),
         guesses_zone=options.zone is None,
         hours=hours_of(options),
-        form=form or begin_form(event_type, options),
+        form=form,
+        fields=write_fields(form, event_type.questions, options.locale, picked),
         notices=notices,
     )

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import lru_cache
 
-from markupsafe import escape
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from openslot.core.zones import DAY, date_of
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.web.booking_page.clock import Hours, say_day, say_minute
+from openslot.web.booking_page.clock import Hours, list_weekdays, say_day, say_minute
 
 SeatsLeft = Mapping[int | None, int]
 """How many seats of a session are left, by its start; None stands for every start without a session."""
@@ -22,6 +22,13 @@ class Run(Struct, frozen=True):
 
     starts: Sequence[int]
     offset: int
+
+
+@lru_cache(maxsize=64)
+def write_weekdays(formats: str) -> Markup:
+    """Write the head of the grid."""
+    cell = Markup('<th scope="col" abbr="{}">{}</th>')
+    return Markup().join(cell.format(full, short) for _, short, full in list_weekdays(formats))
 
 
 @lru_cache(maxsize=4096)
