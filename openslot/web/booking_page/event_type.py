@@ -3,6 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.accounts.profiles import photo_path
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import ByPage
 from openslot.bookings import operations as bookings
@@ -24,7 +25,7 @@ from openslot.web.booking_page.options import Options, read_options, read_start,
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.preview import preview_event_type
 from openslot.web.booking_page.refusing import list_notices
-from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.visits import count_visit
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
@@ -52,10 +53,10 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     if options.start is None:
         picked = await pick_month(work, visit.which, options)
         _count(visit, request, picked)
-        return await _show(visit, picked)
+        return _show(visit, picked)
     picked = await pick_start(work, visit.which, options, options.start)
     _count(visit, request, picked)
-    return await _show(visit, picked, status=200 if picked.is_open else 409)
+    return _show(visit, picked, status=200 if picked.is_open else 409)
 
 
 @post("/{username}/{slug}", transaction="none")
@@ -109,14 +110,14 @@ async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) ->
     start, status = read_start(form["start"]), refusal.status
     if start is None:
         picked = await pick_month(visit.work, visit.which, visit.options)
-        return await _show(visit, picked, form=form, status=status)
+        return _show(visit, picked, form=form, status=status)
     options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
     picked = await pick_start(visit.work, visit.which, options, start, without=own)
-    shown = await _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
+    shown = _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **refusal.headers})
 
 
-async def _show(
+def _show(
     visit: Visit,
     picked: Picked,
     *,
@@ -126,13 +127,12 @@ async def _show(
 ) -> Response:
     found, options = picked.found, visit.options
     event_type = found.setting.event_type
-    look = await find_look(visit.work, event_type.owner_id, colour=event_type.colour)
     form = form or begin_form(event_type, options)
     return show(
         "booking/book.html",
         options,
-        colour=look.colour,
-        photo=look.photo,
+        colour=found.host_colour or event_type.colour,
+        photo=photo_path(found.host_photo),
         status=status,
         path=visit.path,
         host_name=found.host_name,
