@@ -24,7 +24,7 @@ from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_fo
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.preview import preview_event_type
-from openslot.web.booking_page.refusing import list_notices
+from openslot.web.booking_page.refusing import limit_views, list_notices
 from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.visits import count_visit
 from openslot.web.booking_page.zones import zones_page
@@ -42,6 +42,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 @get("/{username}/{slug}")
+@limit_views
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
     visit = _visit(work, request, username, slug)

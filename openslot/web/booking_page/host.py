@@ -9,11 +9,13 @@ from openslot.web.booking_page.for_assistants import write_host
 from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.preview import preview_host
+from openslot.web.booking_page.refusing import limit_views
 from openslot.web.booking_page.view import DEFAULT_COLOUR, initials, show
 from openslot.web.booking_page.visits import count_visit
 
 
 @get("/{username}")
+@limit_views
 async def show_host(work: Work, request: Request, username: str) -> Response:
     """Show a host's public event types."""
     if (wanted := choose_format(request)) is not Format.HTML:
