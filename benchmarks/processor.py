@@ -21,6 +21,7 @@ TURNS = 10
 CEILING_COUNT = 800
 # Turns in which another process had the caches are left out: the cheaper ones are averaged.
 KEPT_TURNS = 4
+HEAD = f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}"
 BACKENDS = """
 select pid from pg_stat_activity
 where backend_type = 'client backend' and pid <> pg_backend_pid() and (application_name = 'openslot') = $1"""
@@ -70,23 +71,25 @@ async def _measure_all(here: Stage, scenery: Scenery, top: Measured, own: Measur
     listed = operations(scenery)
     # A list takes a connection for each request, so that the service opens all that it may have.
     await own.take_turn(listed[1].requests, count=1_000)
-    own.backends = await _list_backends(here.url, of_service=True)
-    top.backends = await _list_backends(here.url, of_service=False)
-    print(f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}")
+    own.backends = await list_backends(here.url, of_service=True)
+    top.backends = await list_backends(here.url, of_service=False)
+    print(HEAD)
     for operation in (*listed, booking):
-        await _measure(operation, top, own)
+        await measure_cost(operation, top, own)
     for operation in moves(await list_made(here.url, scenery), wishes):
-        await _measure(operation, top, own)
+        await measure_cost(operation, top, own)
 
 
-async def _list_backends(url: str, *, of_service: bool) -> set[int]:
+async def list_backends(url: str, *, of_service: bool) -> set[int]:
+    """List the connections of the service, or else those of the ceiling."""
     connection = await asyncpg.connect(url)
     pids = {row["pid"] for row in await connection.fetch(BACKENDS, of_service)}
     await connection.close()
     return pids
 
 
-async def _measure(operation: Operation, top: Measured, own: Measured) -> None:
+async def measure_cost(operation: Operation, top: Measured, own: Measured) -> None:
+    """Measure an operation in turns with the ceiling, and print its row."""
     count = operation.count // 10
     await own.take_turn(operation.requests, count=count)
     tops, owns = [], []
