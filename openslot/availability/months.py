@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import find_window
 from openslot.availability.models import Days, MonthOfSlots, Setting, SlotContext, Slots
-from openslot.availability.slots import make_query, spans_of
-from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second
+from openslot.availability.slots import spans_of
+from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)
@@ -80,7 +80,7 @@ def nearest(slots: Slots, wanted: int, *, most: int) -> list[int]:
 
 def _window(setting: Setting) -> tuple[date, date]:
     """Tell the first and last day of the booking window; a day more, as the asker's calendar may be a day ahead."""
-    now = floor_second(setting.now)
-    first, last = find_window(make_query(setting, asked=(now, now + 1)))
+    today = local_day(get_zone(setting.schedule.zone), floor_second(setting.now))
+    first, last = find_window(setting, today)
     bounds = date(LAST_YEAR, 12, 31)
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY
