@@ -219,6 +219,15 @@ async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
     )
 
 
+async def owns_organization(db: Db, user_id: UUID) -> bool:
+    """Tell whether a user is an owner of any organization."""
+    found = await db.fetchval(
+        "select exists (select from memberships where user_id = $1 and role = 'owner')",
+        user_id,
+    )
+    return bool(found)
+
+
 async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> None:
     """Write a member's role."""
     await db.execute("update memberships set role = $2, updated_at = $3 where id = $1", member_id, role, now)

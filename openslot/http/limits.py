@@ -1,7 +1,8 @@
-"""Rate limits by address, for doors that require no key."""
+"""Rate limits by address, for doors that require no key, and by user, for acts that cost more than others."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from uuid import UUID
 
 from openslot.access import limits
 from openslot.access.limits import LimitVerdict
@@ -30,6 +31,11 @@ async def take(runtime: Runtime, limit: RateLimit, address: str) -> None:
     """Count one request of an address; for handlers that show a page when it is refused."""
     verdict = await runtime.batcher(_take_many).ask(CountedRequest(limit, address))
     verdict.check()
+
+
+async def take_own(runtime: Runtime, limit: RateLimit, user_id: UUID) -> None:
+    """Count one act of a signed-in user, whatever the address; it stays counted if the act is refused."""
+    await take(runtime, limit, str(user_id))
 
 
 async def _take_many(runtime: Runtime, requests: Sequence[CountedRequest]) -> list[LimitVerdict]:

@@ -11,6 +11,7 @@ from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts.csv_files import MOST_BYTES
 from openslot.core.work import Runtime
+from openslot.web.dashboard.contacts.import_upload import UPLOADS
 from tests.contacts.importing import read_people, run_imports
 from tests.web.contacts.conftest import Import, read_choices, upload
 
@@ -216,3 +217,16 @@ async def test_the_list_of_imports_shows_each_with_its_state(member: httpx2.Asyn
     assert "Finished" in text
     assert "Not started" in text
     assert "<b>" not in text
+
+
+async def test_uploads_are_limited_also_if_files_are_refused(member: httpx2.AsyncClient, runtime: Runtime) -> None:
+    files = {"file": ("empty.csv", b" ", "text/csv")}
+    await runtime.pool.execute(
+        """insert into rate_log (bucket, stamps, taken)
+        values ($1, array_fill((extract(epoch from clock_timestamp()) * 1000000)::bigint, array[$2::int]), 1)""",
+        f"{UPLOADS.name}:127.0.0.1",
+        UPLOADS.most - 1,
+    )
+    codes = [(await member.post("/contacts/import", files=files)).status_code for _ in range(2)]
+
+    assert codes == [400, 429]

@@ -2,18 +2,17 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.bookings.conftest import MovingClock, offer
 from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel, fail, listen, move, open_session
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
+from tests.web.looking import CHECKED, PHONE, check_pages, unfold
 from tests.webhooks.conftest import work_off
 
 
@@ -67,8 +66,7 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
         "/account",
     ):
         await page.goto(path)
-        for summary in await page.locator("details.curl > summary").all():
-            await summary.click()
+        await unfold(page, "details.curl")
         yield path
     await page.goto("/")
     await page.keyboard.press("Control+k")
@@ -81,32 +79,13 @@ async def visit(page: Page, busy: str) -> AsyncIterator[str]:
     yield "shortcuts"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    busy: str,
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: str
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, busy):
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, busy))
     # The browser reports the page that shows a wrong filter, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: str, direction: str
-) -> None:
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, busy):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

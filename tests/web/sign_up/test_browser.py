@@ -1,11 +1,10 @@
 """Signing up, new passwords and sessions in a real browser: the mails' links, a phone, no scripts, and for axe."""
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
@@ -13,8 +12,8 @@ from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_browser import open_page
+from tests.web.looking import CHECKED, check_pages
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
 
 EMAIL = "noor@haddad.example"
 
@@ -131,31 +130,11 @@ async def visit(page: Page, client: httpx2.AsyncClient, read_mail: ReadMail, use
     yield "reset"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    read_mail: ReadMail,
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
 ) -> None:
     await open_session(runtime, user)
-    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, client, read_mail, user):
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, client, read_mail, user))
     # The browser reports the pages that show a fault or a wrong link, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "403 (Forbidden)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail, direction: str
-) -> None:
-    await open_session(runtime, user)
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, client, read_mail, user):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
