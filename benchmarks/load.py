@@ -111,7 +111,8 @@ def send(method: str, path: str, key: str, body: object) -> bytes:
     return head.encode() + content
 
 
-def get(path: str, key: str = "") -> bytes:
-    """Write a GET request."""
+def get(path: str, key: str = "", *, address: str = "") -> bytes:
+    """Write a GET request, as a proxy passes it on if it has an address."""
     credential = f"Authorization: Bearer {key}\r\n" if key else ""
-    return f"GET {path} HTTP/1.1\r\nHost: bench\r\n{credential}\r\n".encode()
+    origin = f"X-Forwarded-For: {address}\r\n" if address else ""
+    return f"GET {path} HTTP/1.1\r\nHost: bench\r\n{credential}{origin}\r\n".encode()

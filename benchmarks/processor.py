@@ -21,6 +21,7 @@ TURNS = 10
 CEILING_COUNT = 800
 # Turns in which another process had the caches are left out: the cheaper ones are averaged.
 KEPT_TURNS = 4
+HEAD = f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}"
 BACKENDS = """
 select pid from pg_stat_activity
 where backend_type = 'client backend' and pid <> pg_backend_pid() and (application_name = 'openslot') = $1"""
@@ -73,14 +74,15 @@ def main() -> None:
 
 async def _measure_all(here: Stage, scenery: Scenery, top: Measured, own: Measured) -> None:
     booking, wishes = changes(scenery)
-    print(f"{'operation':<40}{'web':>8}{'database':>10}{'ceiling':>9}{'database':>10}{'times':>8}")
+    print(HEAD)
     for operation in (*operations(scenery), booking):
-        await _measure(operation, top, own)
+        await measure_cost(operation, top, own)
     for operation in moves(await list_made(here.url, scenery), wishes):
-        await _measure(operation, top, own)
+        await measure_cost(operation, top, own)
 
 
-async def _measure(operation: Operation, top: Measured, own: Measured) -> None:
+async def measure_cost(operation: Operation, top: Measured, own: Measured) -> None:
+    """Measure an operation in turns with the ceiling, and print its row."""
     count = operation.count // 10
     await own.take_turn(operation.requests, count=count)
     tops, owns = [], []

@@ -52,6 +52,7 @@ def running(command: list[str], port: int | None, stage: Stage) -> Iterator[int]
         "OPENSLOT_LIMIT_SCIM": "1000000",
         "OPENSLOT_LIMIT_AGENT": "1000000",
         "OPENSLOT_LOG_LEVEL": "error",
+        "OPENSLOT_TRUSTED_PROXIES": "127.0.0.1",
     }
     process = subprocess.Popen([sys.executable, "-m", *command], env=environment)
     try:

@@ -1,5 +1,7 @@
 """Sliding logs: never more than N accepted in any 60 seconds, across all processes and machines."""
 
+from collections import Counter
+from collections.abc import Sequence
 from math import ceil
 
 from msgspec import Struct
@@ -44,6 +46,14 @@ TAKE = f"""
 insert into rate_log as x (bucket, stamps, taken) values ($1, array[{NOW}], 1)
 on conflict (bucket) do update set {decide("$2")}
 returning {verdict_columns("$2")}, {NOW} as now"""
+
+# Rows are locked in the order of their names, so that two statements never wait for each other.
+TAKE_MANY = f"""
+insert into rate_log as x (bucket, stamps, taken)
+select bucket, array_fill({NOW}, array[places]), places
+from unnest($1::text[], $2::int[]) as asked (bucket, places) order by bucket
+on conflict (bucket) do update set {decide("$3")}
+returning bucket, {verdict_columns("$3")}, {NOW} as now"""
 
 # Logs are visited in the order of their names, because an index by time would have to be written at every request.
 FORGET = f"""
@@ -100,6 +110,18 @@ async def take(db: Db, bucket: str, limit: int) -> LimitVerdict:
     row = await db.fetchrow(TAKE, bucket, limit)
     assert row is not None  # noqa: S101 - an insert that returns
     return read_verdict(row, limit)
+
+
+async def take_many(db: Db, buckets: Sequence[str], limit: int) -> list[LimitVerdict]:
+    """Take a place for each of these, in their order; a bucket that is named twice is asked for two."""
+    wanted = {bucket: min(places, limit) for bucket, places in Counter(buckets).items()}
+    rows = {row["bucket"]: row for row in await db.fetch(TAKE_MANY, list(wanted), list(wanted.values()), limit)}
+    turns: Counter[str] = Counter()
+    verdicts = []
+    for bucket in buckets:
+        turns[bucket] += 1
+        verdicts.append(read_verdict(rows[bucket], limit, turn=turns[bucket]))
+    return verdicts
 
 
 async def forget_old_logs(db: Db, *, behind: str, limit: int) -> tuple[int, str | None]:

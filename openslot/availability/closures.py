@@ -21,6 +21,7 @@ from openslot.core.zones import (
     spans_of_days,
 )
 from openslot.event_types.models import BusinessDaysWindow, RangeWindow
+from openslot.schedules.models import Schedule
 
 Closed = tuple[int, int, int]
 """The first closed start, the first second after them, and which of the rule's causes it is."""
@@ -62,7 +63,7 @@ def close_holidays(query: SlotQuery) -> list[Closed]:
 
 def close_outside_window(query: SlotQuery) -> list[Closed]:
     """Close what starts before or after the booking window, in the host's zone."""
-    first, last = find_window(query)
+    first, last = find_window(query.setting, query.today)
     return [(start, end, 0) for start, end in invert(spans_of_days(query.offsets, first, last)) if start < end]
 
 
@@ -121,14 +122,14 @@ def close_busy(query: SlotQuery) -> list[Closed]:
     return _close_blocked(query, query.setting.taken.busy)
 
 
-def find_window(query: SlotQuery) -> tuple[int, int]:
-    """Tell the first and the last day number of the booking window."""
-    window = query.setting.event_type.booking_window
+def find_window(setting: Setting, today: int) -> tuple[int, int]:
+    """Tell the first and the last day number of the booking window, by the number of the host's day."""
+    window = setting.event_type.booking_window
     if isinstance(window, RangeWindow):
         return day_number(window.first), day_number(window.last)
     if isinstance(window, BusinessDaysWindow):
-        return query.today, _count_business_days(query, window.days)
-    return query.today, query.today + window.days
+        return today, _count_business_days(setting.schedule, today, window.days)
+    return today, today + window.days
 
 
 RULES: tuple[tuple[Code, Callable[[SlotQuery], list[Closed]]], ...] = (
@@ -166,10 +167,10 @@ def _cut(closed: Closed, sessions: list[int]) -> Iterator[Closed]:
         yield first, until, cause
 
 
-def _count_business_days(query: SlotQuery, days: int) -> int:
+def _count_business_days(schedule: Schedule, today: int, days: int) -> int:
     """Find the day so many business days after today: Monday to Friday, without the schedule's holidays."""
-    holidays = find_holidays(query.setting.schedule, query.today, query.today + days * 2 + 30)
-    day = query.today
+    holidays = find_holidays(schedule, today, today + days * 2 + 30)
+    day = today
     while days > 0:
         day += 1
         if (day + 3) % 7 < 5 and day not in holidays:

@@ -215,6 +215,10 @@ class SlotContext(Struct, frozen=True, kw_only=True):
     host_left_at: datetime | None
     """When the host last left an organization, and what was upcoming was cancelled."""
 
+    host_photo: str | None = None
+    host_colour: str | None = None
+    """The hash of the host's photo, and the colour of their brand; read where a page is named."""
+
 
 class MonthOfSlots(Struct, frozen=True, kw_only=True):
     """The open starts of one month of the asker's calendar."""

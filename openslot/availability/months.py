@@ -1,13 +1,14 @@
 """Months of the asker's calendar: which days to read, and which of the starts belong to one."""
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import find_window
 from openslot.availability.models import Days, MonthOfSlots, Setting, SlotContext, Slots
-from openslot.availability.slots import make_query, spans_of
-from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second
+from openslot.availability.slots import spans_of
+from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)
@@ -41,6 +42,15 @@ def days_after(setting: Setting, days: Days) -> Days | None:
     return Days(later, end_month(begin_month(later, later=MONTHS_AHEAD - 1)))
 
 
+def split_months(days: Days) -> Iterator[Days]:
+    """Divide some days by their months."""
+    first = days.first
+    while first <= days.last:
+        last = min(end_month(first), days.last)
+        yield Days(first, last)
+        first = last + _DAY
+
+
 def pick_month(found: SlotContext, slots: Slots, *, month: date, zone: ZoneInfo, today: date) -> MonthOfSlots:
     """Keep the starts of one month, and tell whether there are others around it."""
     spans = spans_of(Days(month, end_month(month)), zone)
@@ -70,7 +80,7 @@ def nearest(slots: Slots, wanted: int, *, most: int) -> list[int]:
 
 def _window(setting: Setting) -> tuple[date, date]:
     """Tell the first and last day of the booking window; a day more, as the asker's calendar may be a day ahead."""
-    now = floor_second(setting.now)
-    first, last = find_window(make_query(setting, asked=(now, now + 1)))
+    today = local_day(get_zone(setting.schedule.zone), floor_second(setting.now))
+    first, last = find_window(setting, today)
     bounds = date(LAST_YEAR, 12, 31)
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY

@@ -20,7 +20,15 @@ from openslot.availability.models import (
     StartExplained,
     WholeDayExplained,
 )
-from openslot.availability.months import begin_month, days_after, days_to_read, month_of, nearest, pick_month
+from openslot.availability.months import (
+    begin_month,
+    days_after,
+    days_to_read,
+    month_of,
+    nearest,
+    pick_month,
+    split_months,
+)
 from openslot.availability.slots import list_slots, spans_of
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
@@ -79,11 +87,11 @@ async def list_month(
     zone = zone or get_zone(found.host_zone)
     today = work.now.astimezone(zone).date()
     days = days_to_read(month, today=today)
-    slots = list_slots(found.setting, days, viewer=zone)
+    slots = _list_first_month(found, days, zone)
     later = days_after(found.setting, days) if month is None and not slots.starts else None
     if later is not None:
         found = await _find_around(work, which, later, without=without)
-        slots = list_slots(found.setting, later, viewer=zone)
+        slots = _list_first_month(found, later, zone)
     shown = month_of(slots.starts[0], zone) if month is None and slots.starts else begin_month(days.first)
     return pick_month(found, slots, month=shown, zone=zone, today=today)
 
@@ -131,6 +139,15 @@ async def explain_whole_day(
         starts=explain_starts(setting, on),
         asked=None if start is None else explain_start(setting, start),
     )
+
+
+def _list_first_month(found: SlotContext, days: Days, zone: ZoneInfo) -> Slots:
+    """List the starts of the first month among some days that has any."""
+    for month in split_months(days):
+        slots = list_slots(found.setting, month, viewer=zone)
+        if slots.starts:
+            break
+    return slots
 
 
 def _instant_of(on: date, local_time: time, zone: ZoneInfo) -> datetime:

@@ -101,7 +101,7 @@ def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _window(query: SlotQuery, _: int, start: int) -> Reason:
-    first, last = find_window(query)
+    first, last = find_window(query.setting, query.today)
     remedy = (
         Text("Move the booking window's first day")
         if local_day(query.zone, start) < first

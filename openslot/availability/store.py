@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from openslot.accounts.brand_store import BRAND
 from openslot.availability.models import (
     Busy,
     ByBooking,
@@ -79,6 +80,10 @@ cross join lateral (
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
+# A page also shows how its host looks.
+OF_PAGE = SETTING.replace("counted.*", "counted.*, u.photo as host_photo, b.colour as host_colour", 1).replace(
+    "join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1
+)
 # The same for an event type that is not saved, as if it were the only row of its table.
 DRAFTED = SETTING.replace("from event_types e", "from jsonb_populate_record(null::event_types, $5::text::jsonb) e", 1)
 
@@ -103,7 +108,7 @@ def _write_statement(which: EventTypeRef | Drafted) -> tuple[str, tuple[Any, ...
     if isinstance(which, Drafted):
         return f"{DRAFTED}s.owner_id = e.owner_id", (to_record(which.event_type),)
     condition, arguments = condition_of(which, first=5)
-    return SETTING + condition, arguments
+    return (OF_PAGE if isinstance(which, ByPage) else SETTING) + condition, arguments
 
 
 def condition_of(which: EventTypeRef, *, first: int) -> tuple[str, tuple[Any, ...]]:
@@ -159,4 +164,6 @@ def _to_context(row: Row, now: datetime) -> SlotContext:
         host_username=row["host_username"],
         host_zone=row["host_zone"],
         host_left_at=row["host_left_at"],
+        host_photo=row.get("host_photo"),
+        host_colour=row.get("host_colour"),
     )

@@ -154,6 +154,9 @@ class HostPage(Struct, frozen=True, kw_only=True):
     photo: str | None
     """The hash of the host's photo."""
 
+    colour: str | None
+    """Of the host's brand."""
+
     event_types: tuple[EventType, ...]
 
 

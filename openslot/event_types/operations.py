@@ -128,6 +128,7 @@ async def get_host_page(work: Work, username: str) -> HostPage:
         zone=head["host_zone"],
         welcome=head["welcome"],
         photo=head["photo"],
+        colour=head["brand_colour"],
         event_types=offered,
     )
 

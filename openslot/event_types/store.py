@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from openslot.accounts.brand_store import BRAND
 from openslot.core.db import Db, Row
 from openslot.event_types.models import BookingWindow, EventType, Limits, Location, Money, Question, SealedToken
 
@@ -84,8 +85,9 @@ async def find_host_page(db: Db, username: str) -> list[Row]:
     """Look a host's page up: the host beside every public event type, or one row without any."""
     return await db.fetch(
         f"""select u.id as host_id, u.name as host_name, u.username as host_username, u.zone as host_zone, u.welcome,
-            u.photo, {EVENT_TYPE_COLUMNS}
-        from users u left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
+            u.photo, b.colour as brand_colour, {EVENT_TYPE_COLUMNS}
+        from users u left join lateral ({BRAND}) b on true
+        left join event_types e on e.owner_id = u.id and e.active and e.private_token is null
         where lower(u.username) = lower($1) and u.disabled_at is null order by e.position, e.id limit 200""",
         username,
     )

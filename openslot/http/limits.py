@@ -1,13 +1,23 @@
 """Rate limits by address, for doors that require no key, and by user, for acts that cost more than others."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from openslot.access import limits
+from openslot.access.limits import LimitVerdict
 from openslot.core.work import Runtime
 from openslot.http.doors import Exchange
 from openslot.routing import RateLimit
 
 SAFE = frozenset({"GET", "HEAD"})
+
+
+class CountedRequest(NamedTuple):
+    """A request of an address, and the limit that it counts for."""
+
+    limit: RateLimit
+    address: str
 
 
 async def count(exchange: Exchange) -> None:
@@ -19,13 +29,24 @@ async def count(exchange: Exchange) -> None:
 
 async def take(runtime: Runtime, limit: RateLimit, address: str) -> None:
     """Count one request of an address; for handlers that show a page when it is refused."""
-    verdict = await limits.take(runtime.pool, f"{limit.name}:{address}", limit.most)
+    verdict = await runtime.batcher(_take_many).ask(CountedRequest(limit, address))
     verdict.check()
 
 
 async def take_own(runtime: Runtime, limit: RateLimit, user_id: UUID) -> None:
     """Count one act of a signed-in user, whatever the address; it stays counted if the act is refused."""
     await take(runtime, limit, str(user_id))
+
+
+async def _take_many(runtime: Runtime, requests: Sequence[CountedRequest]) -> list[LimitVerdict]:
+    """Count all waiting requests, with one statement for those that have the same limit."""
+    verdicts: dict[int, LimitVerdict] = {}
+    for most in {request.limit.most for request in requests}:
+        places = [place for place, request in enumerate(requests) if request.limit.most == most]
+        buckets = [f"{requests[place].limit.name}:{requests[place].address}" for place in places]
+        taken = await limits.take_many(runtime.pool, buckets, most)
+        verdicts.update(zip(places, taken, strict=True))
+    return [verdicts[place] for place in range(len(requests))]
 
 
 def limit_of(exchange: Exchange) -> RateLimit | None:

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from openslot.availability.models import Days, Slots
-from openslot.availability.months import begin_month, days_to_read, end_month, nearest
+from openslot.availability.months import begin_month, days_to_read, end_month, nearest, split_months
 
 TODAY = date(2026, 12, 20)
 
@@ -34,6 +34,21 @@ def test_a_month_is_read_from_today_at_the_earliest() -> None:
     assert days_to_read(date(2026, 12, 1), today=TODAY) == Days(TODAY, date(2026, 12, 31))
     assert days_to_read(date(2027, 3, 1), today=TODAY) == Days(date(2027, 3, 1), date(2027, 3, 31))
     assert days_to_read(date(2020, 3, 1), today=TODAY) == Days(TODAY, date(2026, 12, 31))
+
+
+def test_days_are_divided_by_their_months() -> None:
+    assert list(split_months(Days(TODAY, date(2027, 2, 3)))) == [
+        Days(TODAY, date(2026, 12, 31)),
+        Days(date(2027, 1, 1), date(2027, 1, 31)),
+        Days(date(2027, 2, 1), date(2027, 2, 3)),
+    ]
+    assert list(split_months(Days(TODAY, TODAY))) == [Days(TODAY, TODAY)]
+
+
+def test_the_last_month_that_is_known_ends() -> None:
+    last = Days(date(2200, 12, 1), date(2200, 12, 31))
+
+    assert list(split_months(Days(date(2200, 11, 1), last.last))) == [Days(date(2200, 11, 1), date(2200, 11, 30)), last]
 
 
 def test_the_nearest_starts_are_in_order_and_without_the_one_asked_for() -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.accounts.brand_store import BRAND
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.integrations.mail.models import KeptMail, MailKind, MailStatus, RecipientRole
@@ -15,18 +16,10 @@ COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, ho
 # The first of the two numbers of an advisory lock.
 RECIPIENTS, HOSTS = 21, 22
 
-HOST = """
+HOST = f"""
 select u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colour, b.logo_url,
     (select json_object_agg(c.topic, c.is_on) from notification_choices c where c.user_id = u.id) as choices
-from users u left join lateral (
-    select 0 as place, own.name, own.colour, own.logo_url from brands own where own.user_id = u.id
-    union all
-    select 1, coalesce(their.name, o.name), their.colour, their.logo_url
-    from memberships m join organizations o on o.id = m.organization_id
-    join brands their on their.organization_id = o.id
-    where m.user_id = u.id and m.active
-    order by place limit 1
-) b on true
+from users u left join lateral ({BRAND}) b on true
 where u.id = $1"""
 
 COUNT_PUBLIC = """

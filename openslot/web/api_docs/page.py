@@ -12,7 +12,8 @@ from openslot.http.describing import Operation
 from openslot.routing import Mount, Response, get
 from openslot.web.api_docs.prose import capitalize_first, paragraphs, sentences
 from openslot.web.api_docs.reference import Reference, make_reference
-from openslot.web.pages import page, templates
+from openslot.web.pages import page
+from openslot.web.templating import templates
 
 templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capitalize_first": capitalize_first}
 

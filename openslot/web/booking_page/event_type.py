@@ -3,6 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.accounts.profiles import photo_path
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import ByPage
 from openslot.bookings import operations as bookings
@@ -16,14 +17,15 @@ from openslot.http.limits import take
 from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
+from openslot.web.booking_page.fields import write_fields
 from openslot.web.booking_page.for_assistants import write_offer
 from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
 from openslot.web.booking_page.preview import preview_event_type
-from openslot.web.booking_page.refusing import list_notices
-from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone
+from openslot.web.booking_page.refusing import limit_views, list_notices
+from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.visits import count_visit
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
@@ -40,6 +42,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
 
 @get("/{username}/{slug}")
+@limit_views
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
     visit = _visit(work, request, username, slug)
@@ -51,10 +54,10 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
     if options.start is None:
         picked = await pick_month(work, visit.which, options)
         _count(visit, request, picked)
-        return await _show(visit, picked)
+        return _show(visit, picked)
     picked = await pick_start(work, visit.which, options, options.start)
     _count(visit, request, picked)
-    return await _show(visit, picked, status=200 if picked.is_open else 409)
+    return _show(visit, picked, status=200 if picked.is_open else 409)
 
 
 @post("/{username}/{slug}", transaction="none")
@@ -108,14 +111,14 @@ async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) ->
     start, status = read_start(form["start"]), refusal.status
     if start is None:
         picked = await pick_month(visit.work, visit.which, visit.options)
-        return await _show(visit, picked, form=form, status=status)
+        return _show(visit, picked, form=form, status=status)
     options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
     picked = await pick_start(visit.work, visit.which, options, start, without=own)
-    shown = await _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
+    shown = _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **refusal.headers})
 
 
-async def _show(
+def _show(
     visit: Visit,
     picked: Picked,
     *,
@@ -125,12 +128,12 @@ async def _show(
 ) -> Response:
     found, options = picked.found, visit.options
     event_type = found.setting.event_type
-    look = await find_look(visit.work, event_type.owner_id, colour=event_type.colour)
+    form = form or begin_form(event_type, options)
     return show(
         "booking/book.html",
         options,
-        colour=look.colour,
-        photo=look.photo,
+        colour=found.host_colour or event_type.colour,
+        photo=photo_path(found.host_photo),
         status=status,
         path=visit.path,
         host_name=found.host_name,
@@ -143,6 +146,7 @@ async def _show(
         zone=show_zone(str(picked.zone), options, visit.work),
         guesses_zone=options.zone is None,
         hours=hours_of(options),
-        form=form or begin_form(event_type, options),
+        form=form,
+        fields=write_fields(form, event_type.questions, options.locale, picked),
         notices=notices,
     )

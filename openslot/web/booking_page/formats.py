@@ -2,9 +2,11 @@
 
 import re
 from enum import Enum
+from functools import lru_cache
 
 from openslot.routing import Request
 
+LONGEST_HEADER = 1000
 WEIGHT = re.compile(r"[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
@@ -34,7 +36,12 @@ def choose_format(request: Request) -> Format:
     for each in FOR_ASSISTANTS:
         if request.path.endswith(each.suffix):
             return each
-    accepted = _read_accept(request.headers.get("accept", ""))
+    return _choose_accepted(request.headers.get("accept", "")[:LONGEST_HEADER])
+
+
+@lru_cache(maxsize=256)
+def _choose_accepted(header: str) -> Format:
+    accepted = _read_accept(header)
     return max(Format, key=lambda each: _rank(each, accepted))
 
 

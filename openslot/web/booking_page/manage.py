@@ -23,7 +23,7 @@ from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.forms import CancelForm, RescheduleForm, name_faults
 from openslot.web.booking_page.options import Options, read_options, read_start
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start, show_start
-from openslot.web.booking_page.refusing import list_notices
+from openslot.web.booking_page.refusing import limit_views, list_notices
 from openslot.web.booking_page.view import find_look, hours_of, initials, manage_path, show, show_zone
 from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
@@ -46,6 +46,7 @@ class Managed(Struct, frozen=True, kw_only=True):
 
 
 @get("/manage/{token}")
+@limit_views
 async def show_managed(work: Work, request: Request, token: str) -> Response:
     """Show a booking, and what can be done with it."""
     managed = await _open(work, request, token)
@@ -53,6 +54,7 @@ async def show_managed(work: Work, request: Request, token: str) -> Response:
 
 
 @get("/manage/{token}/reschedule")
+@limit_views
 async def show_reschedule(work: Work, request: Request, token: str) -> Response:
     """Show the times that a booking can be moved to, or the one that was chosen."""
     managed = await _open(work, request, token)
@@ -81,6 +83,7 @@ async def reschedule(work: Work, request: Request, token: str, form: Form[Resche
 
 
 @get("/manage/{token}/cancel")
+@limit_views
 async def ask_to_cancel(work: Work, request: Request, token: str) -> Response:
     """Ask whether to cancel a booking, and why."""
     return await _show_cancel(await _open(work, request, token), Form())

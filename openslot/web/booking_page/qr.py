@@ -10,6 +10,7 @@ from openslot.availability.models import ByPage
 from openslot.core.work import Work
 from openslot.routing import Request, Response, get
 from openslot.web.booking_page.options import read_options
+from openslot.web.booking_page.refusing import limit_views
 from openslot.web.pages import page
 
 SVG = "image/svg+xml"
@@ -18,6 +19,7 @@ SOURCE = {"utm_source": "qr"}
 
 
 @get("/{username}/{slug}/qr")
+@limit_views
 async def show_qr(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the code with what it leads to, ready to print."""
     options = read_options(request)
@@ -36,6 +38,7 @@ async def show_qr(work: Work, request: Request, username: str, slug: str) -> Res
 
 
 @get("/{username}/{slug}/qr.svg")
+@limit_views
 async def qr_image(work: Work, request: Request, username: str, slug: str) -> Response:
     """Send the code as an image that can be printed at any size."""
     token = read_options(request).token

@@ -1,10 +1,48 @@
-"""What a form says when it could not be carried out."""
+"""What a page says when it is not shown, and a form when it could not be carried out."""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from urllib.parse import urlencode
+
+from msgspec.structs import replace
 
 from openslot.core.errors import Refusal, TooMany
+from openslot.core.work import Work
+from openslot.http.limits import take
 from openslot.i18n import Text
+from openslot.routing import RateLimit, Request, Response
 from openslot.web import words
+from openslot.web.booking_page.options import read_options
+from openslot.web.booking_page.view import DEFAULT_COLOUR, show
 
 TOO_MANY = Text("Too many bookings were sent from your network. What you typed is still here.")
+
+VIEWS = RateLimit("page", 600)
+"""Pages that one address may open: many people may share it, and each turns through months."""
+
+Show = Callable[..., Awaitable[Response]]
+
+
+def limit_views(handler: Show) -> Show:
+    """Count a handler's pages by their visitor's address, and show when to come back to whoever opens too many."""
+
+    @wraps(handler)
+    async def show_within_limit(*, work: Work, request: Request, **values: str) -> Response:
+        try:
+            await take(work.runtime, VIEWS, request.address)
+        except TooMany as refusal:
+            return _show_too_many(request, refusal)
+        return await handler(work=work, request=request, **values)
+
+    return show_within_limit
+
+
+def _show_too_many(request: Request, refusal: TooMany) -> Response:
+    options = read_options(request)
+    again = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
+    wait = words.wait(refusal.retry_after)
+    shown = show("booking/too_many.html", options, colour=DEFAULT_COLOUR, status=429, again=again, wait=wait)
+    return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **refusal.headers})
 
 
 def list_notices(refusal: Refusal, is_open: bool) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """What every booking page is shown with: its look, its language and the headers that let others frame it."""
 
+from functools import cache
 from uuid import UUID
 
+from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -9,15 +11,26 @@ from openslot.accounts.profiles import photo_path
 from openslot.bookings.links import manage_token
 from openslot.core.work import Work
 from openslot.http.security import FRAMED_POLICY
+from openslot.i18n.languages import ENGLISH
 from openslot.integrations.mail.operations import find_host
 from openslot.routing import Response
 from openslot.web.booking_page.accents import accent_url
 from openslot.web.booking_page.clock import Hours, say_city, say_now, usual_hours
 from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
+from openslot.web.templating import get_template, templates
 
 DEFAULT_COLOUR = "#3155d9"
 FRAMED = FRAMED_POLICY.decode()
+
+
+@cache
+def icon(name: str) -> Markup:
+    """Draw an icon."""
+    return Markup(get_template("booking/icons.html", ENGLISH).render(name=name))  # noqa: S704 - a template escapes
+
+
+templates.globals["icon"] = icon
 
 
 class ShownZone(Struct, frozen=True, kw_only=True):

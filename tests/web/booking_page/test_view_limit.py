@@ -1,0 +1,74 @@
+"""How often one address may open booking pages: far more than people do; then a page says when to come back."""
+
+import asyncio
+from collections import Counter
+
+import httpx2
+import pytest
+
+from openslot.access import limits
+from openslot.core.work import Runtime
+from openslot.event_types.models import EventType
+from openslot.i18n.languages import LANGUAGES
+from openslot.web.booking_page.refusing import VIEWS
+from tests.web.booking_page.conftest import PAGE, TEN, book
+
+
+async def open_pages(runtime: Runtime, count: int, address: str = "127.0.0.1") -> None:
+    """Open so many pages, as far as the log knows."""
+    await limits.take_many(runtime.pool, [f"{VIEWS.name}:{address}"] * count, VIEWS.most)
+
+
+async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    managed = await book(client)
+    await open_pages(runtime, VIEWS.most)
+
+    paths = ("/mara", PAGE, f"{PAGE}?month=2026-04", f"{PAGE}?start={TEN}", f"{PAGE}?view=zones", f"{PAGE}/qr.svg")
+    for path in (*paths, f"{PAGE}/qr", managed, f"{managed}/reschedule", f"{managed}/cancel"):
+        answer = await client.get(path)
+
+        assert answer.status_code == 429, path
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+        assert "frame-ancestors *" in answer.headers["content-security-policy"]
+        assert "<h1>Too many requests</h1>" in answer.text
+        assert f'href="{path}"' in answer.text.replace("%3A", ":"), path
+
+
+@pytest.mark.parametrize("tag", LANGUAGES)
+async def test_the_reader_s_language_is_spoken(client: httpx2.AsyncClient, runtime: Runtime, tag: str) -> None:
+    await open_pages(runtime, VIEWS.most)
+    answer = await client.get(f"/mara?lang={tag}")
+
+    assert answer.status_code == 429
+    assert f'<html lang="{tag}"' in answer.text
+    assert ("A great many pages" in answer.text) == (tag == "en")
+
+
+async def test_the_last_page_within_the_limit_is_shown(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    await open_pages(runtime, VIEWS.most - 3)
+    answers = await asyncio.gather(*(client.get(PAGE) for _ in range(8)))
+
+    assert Counter(answer.status_code for answer in answers) == {200: 3, 429: 5}
+
+
+async def test_other_addresses_and_other_pages_are_not_concerned(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    await open_pages(runtime, VIEWS.most, "192.0.2.1")
+    assert (await client.get(PAGE)).status_code == 200
+
+    await open_pages(runtime, VIEWS.most)
+    assert (await client.get("/login")).status_code == 200
+    assert (await client.get("/api/public/mara")).status_code == 200
+
+
+async def test_nothing_is_read_for_a_page_that_is_refused(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    await open_pages(runtime, VIEWS.most)
+
+    assert (await client.get("/nobody/nothing")).status_code == 429
