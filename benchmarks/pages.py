@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import random
-import shutil
 
 import asyncpg
 import uvloop
@@ -16,6 +15,7 @@ from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.core.clock import system_clock
 from openslot.core.migrate import migrate
 from openslot.demo.large import make_large
+from tests.browsing import find_executable
 
 HOSTS, BOOKINGS = 1_000, 100_000
 # A phone of the middle class on a fair mobile network.
@@ -68,7 +68,7 @@ async def _set_up(here: Stage) -> list[str]:
 async def _print_largest_paint(url: str) -> None:
     """Open the page some times as a slow phone does, each time with nothing kept."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=find_executable(), args=["--no-sandbox"])
         seconds = []
         for _ in range(VISITS):
             context = await browser.new_context(viewport=PHONE, device_scale_factor=3, is_mobile=True)

@@ -10,7 +10,6 @@ import pytest
 from playwright.async_api import Browser
 
 from openslot.access import operations as access
-from openslot.access.passwords import hash_password
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
@@ -22,6 +21,7 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.browsing import open_browser
+from tests.cheap_passwords import CHEAP, hashing_cheaply
 from tests.databases import UNSAFE_AND_FAST, copy_data_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
 from tests.once import made_once
@@ -130,10 +130,17 @@ async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
         yield opened
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> Iterator[None]:
+    """Hash passwords at a cost that tests can afford."""
+    with hashing_cheaply():
+        yield
+
+
 @pytest.fixture(scope="session")
 def password_hash() -> str:
-    """The hash of everyone's password, made once because it is meant to be slow."""
-    return asyncio.run(hash_password(PASSWORD))
+    """The hash of everyone's password."""
+    return CHEAP.hash(PASSWORD)
 
 
 @pytest.fixture

@@ -2,18 +2,20 @@
 
 import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Literal
 
+from argon2 import PasswordHasher
 from msgspec import Struct
 
+from openslot.access import passwords
 from openslot.core.config import Settings, load_settings
 from openslot.core.db import Db
 from openslot.runtime import open_runtime
+from tests.forked import Forked, openslot
 from tests.shared_database import SharedDatabase, sharing_with_processes
 
 FREE = 1_000_000
@@ -68,7 +70,8 @@ FAULTS = {
 
 async def find_disorder(db: Db) -> dict[str, int]:
     """Count every kind of fault that bookings and claims may never have, and tell those that are there."""
-    found = {name: await db.fetchval(question) for name, question in FAULTS.items()}
+    questions = ", ".join(f'({question}) as "{name}"' for name, question in FAULTS.items())
+    (found,) = await db.fetch(f"select {questions}")
     return {name: count for name, count in found.items() if count}
 
 
@@ -109,14 +112,35 @@ def _web(settings: Settings, limits: dict[str, str]) -> Iterator[str]:
         **limits,
         "OPENSLOT_LOG_LEVEL": "error",
     }
-    command = [sys.executable, "-m", "openslot", "web"]
-    process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[1])
+    process = Forked(serve_web, environment=environment)
     try:
         _wait_for(port)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(30)
+
+
+class SlowHasher(PasswordHasher):
+    """Takes as long as the product's, so that two who use one password meet, but waits instead of computing."""
+
+    TAKES = 0.15
+
+    def hash(self, password: str | bytes, *, salt: bytes | None = None) -> str:
+        """Hash slowly."""
+        time.sleep(self.TAKES)
+        return super().hash(password, salt=salt)
+
+    def verify(self, hash: str | bytes, password: str | bytes) -> Literal[True]:  # noqa: A002 - argon2's name for it
+        """Verify slowly."""
+        time.sleep(self.TAKES)
+        return super().verify(hash, password)
+
+
+def serve_web() -> None:
+    """Serve as `openslot web` does."""
+    passwords._hasher = SlowHasher(time_cost=1, memory_cost=8, parallelism=1)
+    openslot("web")
 
 
 def _wait_for(port: int) -> None:

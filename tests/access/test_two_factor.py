@@ -30,8 +30,9 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.access.two_factor_scene import CHEAP, App, add_host, forget_steps, in_session, turn_on
+from tests.access.two_factor_scene import App, add_host, forget_steps, in_session, turn_on
 from tests.bookings.conftest import MovingClock
+from tests.cheap_passwords import CHEAP
 from tests.conftest import PASSWORD
 
 NEW = "a fresh long password"

@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from argon2 import PasswordHasher
 from msgspec import Struct
 
 from openslot.access import two_factor
@@ -13,10 +12,10 @@ from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
+from tests.cheap_passwords import CHEAP
 from tests.conftest import PASSWORD
 
 # Verified like any other, in less time.
-CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 class App(Struct, frozen=True):

@@ -2,23 +2,27 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from mcp import MCPError
-from mcp.client.client import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from openslot.agents.roster import ROSTER, with_implied
 from openslot.agents.tools import TOOLS
 from openslot.core.work import Runtime
 from tests.agents.agent import PATH, make_key
 
+if TYPE_CHECKING:
+    from mcp.client.client import Client
+
 
 @asynccontextmanager
-async def sdk_client(base_url: str, key: str, mode: Any) -> AsyncIterator[Client]:
+async def sdk_client(base_url: str, key: str, mode: Any) -> AsyncIterator["Client"]:
     """Connect the SDK's client with an agent's key."""
+    # Importing it takes a second: only the process that runs these tests should.
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
     headers = {"Authorization": f"Bearer {key}"}
     async with (
         httpx2.AsyncClient(headers=headers, verify=False) as http,
@@ -33,6 +37,8 @@ async def sdk_client(base_url: str, key: str, mode: Any) -> AsyncIterator[Client
 async def test_the_sdk_lists_and_calls_tools(
     client: httpx2.AsyncClient, runtime: Runtime, mode: str, version: str
 ) -> None:
+    from mcp import MCPError
+
     key = await make_key(runtime, "support")
     async with sdk_client(str(client.base_url).rstrip("/"), key, mode) as sdk:
         listed = await sdk.list_tools()

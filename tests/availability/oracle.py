@@ -4,6 +4,7 @@ from array import array
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from itertools import chain
 from zoneinfo import ZoneInfo
 
 DAY = 1440
@@ -51,16 +52,28 @@ class Opinion:
 @lru_cache(maxsize=20_000)
 def wall_clock(zone: str, day: int) -> "array[int]":
     """Read the zone's clock at every minute of a UTC day, as minutes since 1970 by that clock."""
-    clock, epoch = ZoneInfo(zone), EPOCH.toordinal()
-    shown = (datetime.fromtimestamp(second, clock) for second in range(day * 86_400, (day + 1) * 86_400, 60))
-    return array("i", ((each.toordinal() - epoch) * DAY + each.hour * 60 + each.minute for each in shown))
+    first, last = day * DAY, (day + 1) * DAY
+    begin, end = read_clock(zone, first), read_clock(zone, last)
+    # No zone changes its clocks there and back within a day.
+    if end - begin == DAY:
+        return array("i", range(begin, end))
+    return array("i", (read_clock(zone, minute) for minute in range(first, last)))
+
+
+def read_clock(zone: str, minute: int) -> int:
+    """Read the zone's clock at a minute since 1970 in UTC, as minutes since 1970 by that clock."""
+    shown = datetime.fromtimestamp(minute * 60, ZoneInfo(zone))
+    return (shown.toordinal() - EPOCH.toordinal()) * DAY + shown.hour * 60 + shown.minute
 
 
 @lru_cache(maxsize=200_000)
 def first_minute(zone: str, wall: int) -> int:
     """Find the first minute at which a zone's clock shows this time or a later one, no clock being 15 hours off."""
-    minutes = range(wall - 15 * 60, wall + 15 * 60)
-    return next(at for at in minutes if wall_clock(zone, at // DAY)[at % DAY] >= wall)
+    first, last = wall - 15 * 60, wall + 15 * 60
+    days = range(first // DAY, last // DAY + 1)
+    shown = chain.from_iterable(wall_clock(zone, day) for day in days)
+    minutes = zip(range(days[0] * DAY, last), shown, strict=False)
+    return next(at for at, clock in minutes if at >= first and clock >= wall)
 
 
 class Look:

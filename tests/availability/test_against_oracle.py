@@ -1,4 +1,4 @@
-"""The engine against the oracle, on questions drawn at random around changes of the clocks."""
+"""The engine against the oracle, on questions drawn at random around changes of the clocks; more with OPENSLOT_LONG."""
 
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

@@ -14,12 +14,18 @@ from openslot.accounts.models import User
 from openslot.backups.archive import Backup, read_backup
 from openslot.backups.create import count_rows, create_backup
 from openslot.backups.restore import Restored, restore_backup
-from openslot.core.config import Settings
+from openslot.core.config import Settings, load_settings
+from openslot.core.embedded import start_server, stop_server
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.jobs.worker import run_worker
+from openslot.runtime import open_runtime
 from tests.cli.installation import Installation, installed
 from tests.databases import database_at
 from tests.once import made_once
+
+# Reminders are planned for days ahead.
+LEFT = "select count(*) from effects where state not in ('done', 'skipped') and reaction <> 'mail.remind'"
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +39,22 @@ def _furnish(place: Path) -> None:
     with installed(place / "data") as installation:
         (place / "seeded.json").write_bytes(msgspec.json.encode(installation.told("seed")))
         installation.wait_until_gone()
+    server = start_server(place / "data")
+    asyncio.run(_work_off(server.url, place / "data"))
+    stop_server(place / "data")
+
+
+async def _work_off(url: str, data_dir: Path) -> None:
+    """Do what the demo has caused, once for all installations that are copied."""
+    settings = load_settings({"database_url": url, "data_dir": data_dir, "log_level": "error"}, environ={})
+    async with open_runtime(settings) as runtime:
+        stop = asyncio.Event()
+        working = asyncio.create_task(run_worker(runtime, stop))
+        async with asyncio.timeout(60):
+            while await runtime.pool.fetchval(LEFT):
+                await asyncio.sleep(0.1)
+        stop.set()
+        await working
 
 
 @pytest.fixture
@@ -64,6 +86,15 @@ async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncI
     await connection.execute(f"create database {name}")
     yield msgspec.structs.replace(settings, database_url=database_at(postgres, name), data_dir=tmp_path / "elsewhere")
     await connection.execute(f"drop database {name} with (force)")
+    await connection.close()
+
+
+async def begin_anew(settings: Settings, postgres: str, *, template: str = "template1") -> None:
+    """Empty a database, or make it that of a service that has started and was never used."""
+    name = (settings.database_url or "").partition("?")[0].rpartition("/")[2]
+    connection = await asyncpg.connect(postgres)
+    await connection.execute(f"drop database {name} with (force)")
+    await connection.execute(f"create database {name} template {template}")
     await connection.close()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile, mkdtemp
+from tempfile import TemporaryDirectory, TemporaryFile, mkdtemp
 from typing import Any
 
 import httpx2
@@ -22,6 +22,7 @@ import pytest
 from typer.testing import CliRunner
 
 from openslot.cli.commands import app
+from tests.forked import Forked, openslot
 
 READY_WITHIN = 60.0
 END_WITHIN = 50.0
@@ -91,7 +92,15 @@ class Installation:
 
     def run(self, *arguments: str, user: int | None = None) -> tuple[int, str, str]:
         """Run a command to its end; tell its code and what it said."""
-        return ended(self.start(*arguments, user=user))
+        if user is not None:
+            return ended(self.start(*arguments, user=user))
+        with TemporaryDirectory() as place:
+            out, err = Path(place, "out"), Path(place, "err")
+            process = Forked(openslot, *arguments, environment=self.environment, cwd="/", out=out, err=err)
+            try:
+                return process.wait(END_WITHIN), out.read_text(), err.read_text()
+            finally:
+                process.kill()
 
     def told(self, *arguments: str) -> Any:
         """Run a command for its JSON."""

@@ -18,11 +18,11 @@ from openslot.backups.restore import check_known
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, rotate_key_file
-from openslot.core.migrate import migrate
 from openslot.core.secrets import SealBroken, load_secrets
 from openslot.core.work import Runtime
-from tests.cli.conftest import restored, rows_of
+from tests.cli.conftest import begin_anew, restored, rows_of
 from tests.cli.installation import Installation, installed
+from tests.databases import TEMPLATE
 
 pytestmark = pytest.mark.own_database
 
@@ -132,8 +132,8 @@ async def test_a_backup_is_private_and_never_overwrites(settings: Settings, tmp_
         await create_backup(settings, target)
 
 
-async def test_an_unused_start_makes_room(backup: Backup, elsewhere: Settings) -> None:
-    await migrate(elsewhere.database_url or "")
+async def test_an_unused_start_makes_room(backup: Backup, elsewhere: Settings, postgres: str) -> None:
+    await begin_anew(elsewhere, postgres, template=TEMPLATE)
     await restored(elsewhere, backup)
     assert await rows_of(elsewhere) == backup.manifest.rows
 

@@ -14,9 +14,10 @@ from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.inventory import look_into
 from openslot.core.key_file import KEY_FILE
-from openslot.core.migrate import checksum, known_migrations, migrate
-from tests.cli.conftest import restored, rows_of
+from openslot.core.migrate import checksum, known_migrations
+from tests.cli.conftest import begin_anew, restored, rows_of
 from tests.cli.installation import Installation, ended, installed, interrupt
+from tests.databases import TEMPLATE
 
 pytestmark = pytest.mark.own_database
 
@@ -108,19 +109,9 @@ async def test_another_application_beside_an_unused_start_is_left_alone(
     elsewhere: Settings, backup: Backup, postgres: str
 ) -> None:
     for script, found in BESIDE_OURS.items():
-        await migrate(elsewhere.database_url or "")
+        await begin_anew(elsewhere, postgres, template=TEMPLATE)
         await execute(elsewhere, script)
         await check_refused(elsewhere, backup, f"The database holds what is not known to be Openslot's ({found}).")
-        await begin_anew(elsewhere, postgres)
-
-
-async def begin_anew(settings: Settings, postgres: str) -> None:
-    """Empty a database."""
-    name = (settings.database_url or "").partition("?")[0].rpartition("/")[2]
-    connection = await asyncpg.connect(postgres)
-    await connection.execute(f"drop database {name} with (force)")
-    await connection.execute(f"create database {name}")
-    await connection.close()
 
 
 async def test_what_a_host_or_an_extension_has_brought_is_no_hindrance_and_stays(
@@ -162,8 +153,10 @@ async def test_a_start_that_was_cut_off_in_its_migrations_makes_room(elsewhere: 
     assert await rows_of(elsewhere) == backup.manifest.rows
 
 
-async def test_what_another_program_has_restored_by_half_is_left_alone(elsewhere: Settings, backup: Backup) -> None:
-    await migrate(elsewhere.database_url or "")
+async def test_what_another_program_has_restored_by_half_is_left_alone(
+    elsewhere: Settings, backup: Backup, postgres: str
+) -> None:
+    await begin_anew(elsewhere, postgres, template=TEMPLATE)
     await execute(
         elsewhere, "insert into organizations values (gen_random_uuid(), 'A', 'a', 'FREE', null, now(), now())"
     )
@@ -182,8 +175,10 @@ async def test_a_database_where_somebody_lives_is_left_alone(settings: Settings,
     assert dumped(settings) == before
 
 
-async def test_nothing_is_dropped_that_another_has_built_on_ours(elsewhere: Settings, backup: Backup) -> None:
-    await migrate(elsewhere.database_url or "")
+async def test_nothing_is_dropped_that_another_has_built_on_ours(
+    elsewhere: Settings, backup: Backup, postgres: str
+) -> None:
+    await begin_anew(elsewhere, postgres, template=TEMPLATE)
     connection = await asyncpg.connect(elsewhere.database_url)
     ours = (await look_into(connection)).ours
     # Made in the moment between the look and the restore.

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -27,8 +26,12 @@ async def import_slowly(work: Work, effect: Effect) -> Outcome:
     return outcome
 
 
-async def main(url: str, data_dir: str) -> None:
+def run(url: str, data_dir: str) -> None:
     """Work until a signal comes."""
+    asyncio.run(_work(url, data_dir))
+
+
+async def _work(url: str, data_dir: str) -> None:
     settings = load_settings({"database_url": url, "data_dir": Path(data_dir), "log_level": "error"}, environ={})
     set_up_logging(settings)
     imports.BATCH = BATCH
@@ -38,7 +41,3 @@ async def main(url: str, data_dir: str) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with open_runtime(settings, wiring=replace(WIRING, reactions=(slow, *others))) as runtime:
         await run_worker(runtime, stop)
-
-
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))

@@ -1,9 +1,6 @@
 """Workers die in the middle of an import, and every line is still imported once."""
 
 import asyncio
-import subprocess
-import sys
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -12,25 +9,20 @@ from openslot.accounts.models import User
 from openslot.contacts.import_models import ImportState
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
+from tests.contacts import import_worker
 from tests.contacts.conftest import Events
 from tests.contacts.import_worker import BATCH
 from tests.contacts.importing import counts, read_import, read_people, start
 from tests.contacts.test_imports import many
+from tests.forked import Forked
 
 pytestmark = pytest.mark.own_database
 
 LINES, KILLS = 25 * BATCH, 2
 
 
-def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable,
-        "-m",
-        "tests.contacts.import_worker",
-        settings.database_url or "",
-        str(settings.data_dir),
-    ]
-    return subprocess.Popen(command, cwd=Path(__file__).parents[2])
+def start_worker(settings: Settings) -> Forked:
+    return Forked(import_worker.run, settings.database_url or "", str(settings.data_dir))
 
 
 async def test_an_import_ends_right_though_its_worker_is_killed(

@@ -7,6 +7,7 @@ import json
 import tracemalloc
 import zipfile
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +21,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime
-from openslot.exports import making, store
+from openslot.exports import making, store, writers, zipping
 from openslot.exports import operations as exports
 from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
 from openslot.exports.files import FILES, NOT_EXPORTED
@@ -176,20 +177,23 @@ async def test_nothing_of_another_user_is_in_the_file(
 async def test_memory_stays_small_however_much_there_is(
     runtime: Runtime, user: User, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    booking = await book(notes="x" * 1000)
-    await copy_booking(runtime, str(booking.id), 5_000)
-    monkeypatch.setattr("openslot.exports.zipping.PIECE", 64 * 1024)
+    booking = await book(notes="x")
+    await runtime.pool.execute("update bookings set notes = repeat('x', 20000)")
+    await copy_booking(runtime, str(booking.id), 400)
+    monkeypatch.setattr(zipping, "PIECE", 8 * 1024)
+    monkeypatch.setattr(writers, "read_batches", partial(writers.read_batches, size=20))
+    monkeypatch.setattr(writers, "EVENTS", 4)
     export_id = await request(runtime, user)
     tracemalloc.start()
     await make_export(runtime, export_id)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    # The bookings alone are 10 MB; a batch of 500 is 1 MB.
-    assert most < 8 * 1024 * 1024
+    # The bookings alone are 8 MB; a batch of 20 is 0.4 MB.
+    assert most < 4 * 1024 * 1024
     assert await runtime.pool.fetchval("select count(*) from data_export_pieces") > 3
     file = zipfile.ZipFile(io.BytesIO(await read(runtime, user, export_id)))
-    assert len(load(file, "bookings.json")) == 5_001
+    assert len(load(file, "bookings.json")) == 401
 
 
 async def test_one_at_a_time_and_three_a_day(runtime: Runtime, user: User, clock: MovingClock) -> None:

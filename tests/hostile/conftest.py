@@ -36,6 +36,11 @@ def server(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture
 def source() -> str:
     """Name an address that no other test comes from."""
+    return new_source()
+
+
+def new_source() -> str:
+    """Name an address that nobody has come from."""
     number = next(NUMBERS)
     return f"127.1.{number // 250}.{number % 250 + 1}"
 

@@ -88,10 +88,10 @@ def test_a_full_disk_is_survived(cramped: Installation, seeded: dict[str, Any]) 
     ) as client:
         kept = [add_contact(client, number) for number in range(5)]
         ballast = fill(cramped.data_dir.parent)
-        while_full = [add_contact(client, number) for number in range(5, 300)]
+        while_full = [add_contact(client, number) for number in range(5, 60)]
         asyncio.run(use_up_the_log(url))
         wait_until_told(serve, "the embedded database is down")
-        gone = [add_contact(client, 300), client.get("/api/v1/me")]
+        gone = [add_contact(client, 60), client.get("/api/v1/me")]
         ready = client.get("/readyz", timeout=2)
         code, told, _ = cramped.run("doctor", "--json")
         was_running = serve.poll() is None
@@ -101,7 +101,7 @@ def test_a_full_disk_is_survived(cramped: Installation, seeded: dict[str, Any]) 
             time.sleep(0.1)
         acknowledged = [answer.json()["id"] for answer in [*kept, *while_full] if answer.status_code < 300]
         found = [client.get(f"/api/v1/contacts/{contact_id}").status_code for contact_id in acknowledged]
-        again = add_contact(client, 301)
+        again = add_contact(client, 61)
     serve.terminate()
     ending, _, err = ended(serve)
 

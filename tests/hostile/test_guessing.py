@@ -8,7 +8,6 @@ from datetime import timedelta
 import httpx2
 import msgspec
 import pytest
-from argon2 import PasswordHasher
 
 from openslot.access import operations as access
 from openslot.access import password_store as store
@@ -24,6 +23,7 @@ from openslot.core.signing import Signer
 from openslot.core.work import Runtime
 from openslot.jobs.periodic import run_job
 from tests.access.test_statements import CountingPool
+from tests.cheap_passwords import CHEAP
 from tests.conftest import PASSWORD
 from tests.live import connect, serving
 from tests.web.conftest import read_csrf_token
@@ -36,7 +36,7 @@ SIGNER = Signer(("a key that signs" * 3, "one that did so before" * 3))
 @pytest.fixture(autouse=True)
 async def cheap(runtime: Runtime, user: User) -> None:
     """Make the host's password cheap to check, so that many tries take no time."""
-    cheap_hash = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    cheap_hash = CHEAP.hash(PASSWORD)
     await runtime.pool.execute("update users set password_hash = $2 where id = $1", user.id, cheap_hash)
 
 

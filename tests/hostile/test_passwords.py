@@ -9,7 +9,6 @@ from threading import Event
 
 import httpx2
 import pytest
-from argon2 import PasswordHasher
 
 from openslot.access import operations as access
 from openslot.access import password_store as store
@@ -27,12 +26,12 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
+from tests.cheap_passwords import CHEAP
 from tests.conftest import PASSWORD
 from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
 # Verified like any other, in less time.
-CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
 @pytest.fixture

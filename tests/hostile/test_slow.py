@@ -1,10 +1,12 @@
 """Clients that never come to an end: each part of a request has its time, and the connection ends with it."""
 
-import pytest
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
+from tests.hostile.conftest import new_source
 from tests.hostile.server import BODY_TIMEOUT, HEAD_TIMEOUT, Server
 from tests.hostile.test_endless import with_key
-from tests.hostile.wire import CHUNKED, HEAD, POST
+from tests.hostile.wire import CHUNKED, HEAD, POST, Answer
 
 TRICKLED = b"aaaaaaaaaa" * 100
 LATE_HEAD = (408, "timeout", f"The head must arrive within {HEAD_TIMEOUT} seconds")
@@ -32,28 +34,38 @@ SLOW = {
 }
 
 
-@pytest.mark.parametrize("what", HALF)
-def test_half_a_request_is_refused_when_its_time_is_over(server: Server, source: str, what: str) -> None:
-    start, expected = HALF[what]
-    with server.connect(source) as wire:
-        wire.send(with_key(start, server.key))
+Told = tuple[int, str, str]
+
+
+def at_once(server: Server, cases: dict[str, tuple[bytes, Told]], come: Callable[[bytes], Answer]) -> dict[str, Told]:
+    """Let all clients come at the same moment, each from a thread of its own; tell how each was refused."""
+    with ThreadPoolExecutor(len(cases)) as threads:
+        answers = threads.map(come, [start for start, _ in cases.values()])
         assert server.is_well()
-        answer = wire.read_to_the_end()
+        return {
+            what: (answer.status, answer.headers["x-error-code"], answer.json["error"])
+            for what, answer in zip(cases, answers, strict=True)
+            if answer.headers["connection"] == "close"
+        }
 
-    assert (answer.status, answer.headers["x-error-code"], answer.json["error"]) == expected
-    assert answer.headers["connection"] == "close"
+
+def test_half_a_request_is_refused_when_its_time_is_over(server: Server) -> None:
+    def come(start: bytes) -> Answer:
+        with server.connect(new_source()) as wire:
+            wire.send(with_key(start, server.key))
+            return wire.read_to_the_end()
+
+    assert at_once(server, HALF, come) == {what: expected for what, (_, expected) in HALF.items()}
 
 
-@pytest.mark.parametrize("what", SLOW)
-def test_a_byte_now_and_then_buys_no_time(server: Server, source: str, what: str) -> None:
-    start, expected = SLOW[what]
-    with server.connect(source) as wire:
-        wire.send(with_key(start, server.key))
-        sent = wire.trickle(TRICKLED, pause=0.05)
-        answer = wire.read_to_the_end()
+def test_a_byte_now_and_then_buys_no_time(server: Server) -> None:
+    def come(start: bytes) -> Answer:
+        with server.connect(new_source()) as wire:
+            wire.send(with_key(start, server.key))
+            assert wire.trickle(TRICKLED, pause=0.05) < len(TRICKLED)
+            return wire.read_to_the_end()
 
-    assert sent < len(TRICKLED)
-    assert (answer.status, answer.headers["x-error-code"], answer.json["error"]) == expected
+    assert at_once(server, SLOW, come) == {what: expected for what, (_, expected) in SLOW.items()}
     assert server.is_well()
 
 

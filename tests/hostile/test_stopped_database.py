@@ -19,12 +19,11 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
-from openslot.core.migrate import migrate
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.routing import post
 from openslot.runtime import open_runtime
-from tests.databases import UNSAFE_AND_FAST
+from tests.databases import TEMPLATE, UNSAFE_AND_FAST, copy_data_dir, database_at
 from tests.live import connect, serving
 
 READY_WITHIN = 2.0
@@ -32,11 +31,11 @@ UNAVAILABLE = {"error": "The service is not available right now"}
 
 
 @pytest.fixture
-def own_database(tmp_path: Path) -> Iterator[Settings]:
+def own_database(prepared_data_dir: Path, tmp_path: Path) -> Iterator[Settings]:
     """Lend a server that no other test uses, so that it can be stopped."""
-    server = start_server(tmp_path / "own", options=UNSAFE_AND_FAST)
-    asyncio.run(migrate(server.url))
-    yield load_settings({"database_url": server.url, "data_dir": tmp_path / "own", "log_level": "error"}, environ={})
+    copy_data_dir(prepared_data_dir, tmp_path / "own")
+    url = database_at(start_server(tmp_path / "own", options=UNSAFE_AND_FAST).url, TEMPLATE)
+    yield load_settings({"database_url": url, "data_dir": tmp_path / "own", "log_level": "error"}, environ={})
     stop_server(tmp_path / "own")
 
 

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from babel.messages.pofile import read_po
 
 from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import LANGUAGES
+from tests.once import made_once
 
 ROOT = Path(__file__).parents[2]
 TRANSLATED = sorted(LANGUAGES.keys() - {"en"})
@@ -22,11 +24,14 @@ TAG = re.compile(r"</?[a-z][^>]*>")
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
-    """Collect the texts as `make messages` does."""
-    path = tmp_path_factory.mktemp("messages") / "openslot.pot"
+    """Collect the texts as `make messages` does, once for all processes of the run."""
+    return read(made_once(tmp_path_factory, "messages", collect) / "openslot.pot")
+
+
+def collect(place: Path) -> None:
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run([ROOT / "scripts/messages", path], check=True, env={**os.environ, "PATH": tools})
-    return read(path)
+    command = [ROOT / "scripts/messages", place / "openslot.pot"]
+    subprocess.run(command, check=True, env={**os.environ, "PATH": tools})
 
 
 def read(path: Path, locale: str | None = None) -> Catalog:
@@ -34,6 +39,7 @@ def read(path: Path, locale: str | None = None) -> Catalog:
         return read_po(source, locale=locale)
 
 
+@cache
 def catalog(language: str) -> Catalog:
     return read(ROOT / f"openslot/i18n/locales/{language}/LC_MESSAGES/openslot.po", language)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from pathlib import Path
 
 from openslot.core.config import load_settings
@@ -26,15 +25,15 @@ async def write(work: Work, effect: Effect) -> Outcome:
     return Done(write=keep)
 
 
-async def main(url: str, data_dir: str) -> None:
+def run(url: str, data_dir: str) -> None:
     """Work until a signal comes."""
+    asyncio.run(_work(url, data_dir))
+
+
+async def _work(url: str, data_dir: str) -> None:
     settings = load_settings({"database_url": url, "data_dir": Path(data_dir), "log_level": "error"}, environ={})
     set_up_logging(settings)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     async with open_runtime(settings, wiring=wired(write, in_lanes=True)) as runtime:
         await run_worker(runtime, stop)
-
-
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))

@@ -2,9 +2,6 @@
 
 import asyncio
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import asyncpg
 
@@ -15,12 +12,13 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
+from tests.forked import Forked, openslot
 
 BLOCKED = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 UNDONE = "select count(*) from effects where state <> 'done'"
 
 
-def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
+def start_worker(settings: Settings) -> Forked:
     environment = {
         **os.environ,
         "DATABASE_URL": settings.database_url or "",
@@ -29,9 +27,7 @@ def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
         "OPENSLOT_DATABASE_WAIT_SECONDS": "1",
         "OPENSLOT_LOG_LEVEL": "error",
     }
-    return subprocess.Popen(
-        [sys.executable, "-m", "openslot", "worker"], env=environment, cwd=Path(__file__).parents[2]
-    )
+    return Forked(openslot, "worker", environment=environment)
 
 
 async def test_a_worker_waits_longer_for_a_connection_than_a_request(

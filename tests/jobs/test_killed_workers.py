@@ -3,10 +3,6 @@
 import asyncio
 import os
 import random
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +11,8 @@ from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
+from tests.forked import Forked
+from tests.jobs import probe_worker
 from tests.jobs.probes import Notebook, Poked, wired
 
 pytestmark = pytest.mark.own_database
@@ -25,9 +23,8 @@ if os.environ.get("OPENSLOT_LONG"):
     THINGS, NOTES, KILLS = 100, 10, 100
 
 
-def start_worker(settings: Settings) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tests.jobs.probe_worker", settings.database_url or "", str(settings.data_dir)]
-    return subprocess.Popen(command, cwd=Path(__file__).parents[2])
+def start_worker(settings: Settings) -> Forked:
+    return Forked(probe_worker.run, settings.database_url or "", str(settings.data_dir))
 
 
 async def record_notes(runtime: Runtime) -> None:
@@ -52,7 +49,7 @@ async def test_every_effect_happens_once_and_in_order_though_workers_are_killed(
             for _ in range(KILLS):
                 await asyncio.sleep(random.uniform(0.3, 1.0))
                 victim = random.choice(workers)
-                victim.send_signal(signal.SIGKILL)
+                victim.kill()
                 victim.wait()
                 workers[workers.index(victim)] = start_worker(settings)
             await recording

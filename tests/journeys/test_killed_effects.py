@@ -3,9 +3,6 @@
 import asyncio
 import os
 import random
-import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -31,17 +28,19 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.cli.installation import free_port
+from tests.forked import Forked, openslot
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.live import connect
 from tests.webhooks.receiver import answering, receiving
 
-BOOKINGS, KILLS = 24, 6
+BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
     BOOKINGS, KILLS = 1000, 60
 
 # The next reading of the calendar and the reminders are always planned.
 LEFT = "select count(*) from effects where state in ('waiting', 'queued', 'running') and event_id is not null"
 TOLD = "select id::text from events where type like 'booking.%'"
+PUBLIC = "select id::text from events where public is not null"
 MAILED = """
 select v.id::text, m.recipient from mail_messages m join effects e on e.id = m.id join events v on v.id = e.event_id
 where m.status = 'sent' and v.type like 'booking.%'"""
@@ -69,7 +68,7 @@ class Processes:
         self._settings = settings
         self._running = {kind: self._start(kind.split()[0]) for kind in ("web", "worker 1", "worker 2")}
 
-    def _start(self, command: str) -> subprocess.Popen[bytes]:
+    def _start(self, command: str) -> Forked:
         environment = {
             **os.environ,
             "DATABASE_URL": self._settings.database_url or "",
@@ -79,15 +78,14 @@ class Processes:
             "OPENSLOT_LIMIT_KEY": "1000000",
             "OPENSLOT_PORT": str(self.port),
         }
-        started = [sys.executable, "-m", "openslot", command]
-        return subprocess.Popen(started, env=environment, cwd=self._settings.data_dir)
+        return Forked(openslot, command, environment=environment, cwd=self._settings.data_dir)
 
     async def kill_now_and_then(self) -> None:
         """Kill one after the other without warning, and start it again."""
         for _ in range(KILLS):
-            await asyncio.sleep(random.uniform(1.0, 3.0))
+            await asyncio.sleep(random.uniform(0.5, 2.0))
             kind = random.choice(list(self._running))
-            self._running[kind].send_signal(signal.SIGKILL)
+            self._running[kind].kill()
             self._running[kind].wait()
             self._running[kind] = self._start(kind.split()[0])
 
@@ -191,6 +189,10 @@ async def test_what_a_booking_sets_in_motion_arrives(
     told = {row["id"] for row in await runtime.pool.fetch(TOLD)}
     assert len(told) == BOOKINGS + len(range(0, BOOKINGS, 3)) + len(range(0, BOOKINGS, 5))
     assert {got.json["id"] for got in receiver.got if got.json["type"].startswith("booking.")} == told
+    # Whatever arrives twice has the same id and the same bytes.
+    public = {row["id"] for row in await runtime.pool.fetch(PUBLIC)}
+    assert {got.id for got in receiver.got} == public
+    assert len({got.body for got in receiver.got}) == len(public)
     mailed = [(row["id"], row["recipient"] == user.email) for row in await runtime.pool.fetch(MAILED)]
     assert sorted(mailed) == sorted((event, is_host) for event in told for is_host in (True, False))
     confirmed = {f"{row['id']}.ics": row for row in await runtime.pool.fetch(CONFIRMED)}

@@ -5,12 +5,14 @@ import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import asyncpg
 import httpx2
 
 from openslot.core.embedded import find_server
-from tests.cli.installation import ended, installed, interrupt
+from tests.cli.conftest import LEFT, furnished, home, seeded  # noqa: F401 - fixtures
+from tests.cli.installation import Installation, ended, interrupt
 
 
 class Receiver(BaseHTTPRequestHandler):
@@ -35,30 +37,32 @@ class Receiver(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-async def test_what_was_at_work_when_everything_died_happens_after_the_next_start(tmp_path: Path) -> None:
+async def test_what_was_at_work_when_everything_died_happens_after_the_next_start(
+    home: Installation,  # noqa: F811
+    seeded: dict[str, Any],  # noqa: F811
+) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     Thread(target=server.serve_forever, daemon=True).start()
-    with installed(tmp_path / "data", OPENSLOT_OUTBOUND_ALLOW="127.0.0.0/8") as home:
-        seeded = await asyncio.to_thread(home.told, "seed")
-        home.start("serve")
-        await asyncio.to_thread(home.wait_until_ready)
-        await until_nothing_is_left_to_do(home.data_dir)
-        url = f"http://127.0.0.1:{server.server_port}/hook"
-        await asyncio.to_thread(home.told, "webhook", "add", "--user", seeded["user"]["email"], "--url", url)
-        key = {"Authorization": f"Bearer {seeded['apiKey']}"}
-        body = {"name": "Li", "email": "li@journey.example"}
-        assert httpx2.post(f"{home.base_url}/api/v1/contacts", json=body, headers=key).status_code == 201
-        assert await asyncio.to_thread(Receiver.began.wait, 30)
-        home.kill_all()
-        Receiver.killed.set()
+    home.environment["OPENSLOT_OUTBOUND_ALLOW"] = "127.0.0.0/8"
+    home.start("serve")
+    await asyncio.to_thread(home.wait_until_ready)
+    await until_nothing_is_left_to_do(home.data_dir)
+    url = f"http://127.0.0.1:{server.server_port}/hook"
+    await asyncio.to_thread(home.told, "webhook", "add", "--user", seeded["user"]["email"], "--url", url)
+    key = {"Authorization": f"Bearer {seeded['apiKey']}"}
+    body = {"name": "Li", "email": "li@journey.example"}
+    assert httpx2.post(f"{home.base_url}/api/v1/contacts", json=body, headers=key).status_code == 201
+    assert await asyncio.to_thread(Receiver.began.wait, 30)
+    home.kill_all()
+    Receiver.killed.set()
 
-        again = home.start("serve")
-        async with asyncio.timeout(60):
-            while not Receiver.arrived:
-                await asyncio.sleep(0.1)
-        interrupt(again)
-        assert (await asyncio.to_thread(ended, again))[0] == 0
-        await asyncio.to_thread(home.wait_until_gone)
+    again = home.start("serve")
+    async with asyncio.timeout(60):
+        while not Receiver.arrived:
+            await asyncio.sleep(0.1)
+    interrupt(again)
+    assert (await asyncio.to_thread(ended, again))[0] == 0
+    await asyncio.to_thread(home.wait_until_gone)
     server.shutdown()
     server.server_close()
     assert {kind for _, kind in Receiver.arrived} == {"contact.created"}
@@ -68,9 +72,7 @@ async def test_what_was_at_work_when_everything_died_happens_after_the_next_star
 async def until_nothing_is_left_to_do(data_dir: Path) -> None:
     """Wait until the worker has seen to everything that the demo has caused."""
     connection = await asyncpg.connect(find_server(data_dir))
-    # Reminders are planned for days ahead.
-    left = "select count(*) from effects where state not in ('done', 'skipped') and reaction <> 'mail.remind'"
     async with asyncio.timeout(60):
-        while await connection.fetchval(left):
+        while await connection.fetchval(LEFT):
             await asyncio.sleep(0.1)
     await connection.close()

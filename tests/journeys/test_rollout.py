@@ -2,13 +2,10 @@
 
 import asyncio
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -25,9 +22,10 @@ from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.bookings.test_races import check_order, iso, wish, workday
 from tests.cli.installation import free_port
+from tests.forked import Forked
 from tests.live import connect
 from tests.racing import FREE
-from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE
+from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
 from tests.webhooks.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.own_database
@@ -45,7 +43,7 @@ class Web(Struct, frozen=True, eq=False):
     """A web process and a client of it."""
 
     release: str
-    process: subprocess.Popen[bytes]
+    process: Forked
     client: httpx2.AsyncClient
 
 
@@ -56,7 +54,7 @@ class Rollout:
         self.settings = settings
         self.key = key
         self.webs: list[Web] = []
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.started: list[Forked] = []
         self.statuses: Counter[int] = Counter()
         self.accepted: Counter[str] = Counter()
         self.rounds = 0
@@ -78,7 +76,7 @@ class Rollout:
         await end(web.process)
         await web.client.aclose()
 
-    def start_worker(self, release: str) -> subprocess.Popen[bytes]:
+    def start_worker(self, release: str) -> Forked:
         """Start a worker."""
         return self._start(release, "worker")
 
@@ -93,7 +91,7 @@ class Rollout:
             await self._send("PATCH", f"{path}/reschedule", {"newStartTime": iso(start + timedelta(minutes=30))})
             if number % 3 == 0:
                 await self._send("POST", f"{path}/cancel", None)
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.3)
 
     async def more_rounds(self, count: int) -> None:
         """Wait until so many more have booked."""
@@ -107,7 +105,7 @@ class Rollout:
         for web in self.webs:
             await web.client.aclose()
 
-    def _start(self, release: str, kind: str, **more: str) -> subprocess.Popen[bytes]:
+    def _start(self, release: str, kind: str, **more: str) -> Forked:
         environment = {
             **os.environ,
             "DATABASE_URL": self.settings.database_url or "",
@@ -117,8 +115,7 @@ class Rollout:
             "OPENSLOT_LOG_LEVEL": "error",
             **more,
         }
-        command = [sys.executable, "-m", "tests.upgrades.release", release, kind]
-        process = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
+        process = Forked(run_release, release, kind, environment=environment)
         self.started.append(process)
         return process
 
@@ -131,7 +128,7 @@ class Rollout:
         return answer
 
 
-async def end(process: subprocess.Popen[bytes]) -> None:
+async def end(process: Forked) -> None:
     """Ask a process to end, and wait for it."""
     process.terminate()
     await asyncio.to_thread(process.wait, 60)
@@ -152,7 +149,7 @@ async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
             answer = condition()
             if answer if isinstance(answer, bool) else await answer:
                 return
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
 
 async def until_found(runtime: Runtime, sql: str, is_enough: Callable[[int], bool]) -> None:
@@ -217,7 +214,7 @@ async def test_a_release_is_rolled_out_while_people_book(
             assert [await is_ready(web) for web in rollout.webs] == [True, True, True]
             rollout.start_worker("new")
             await until_found(runtime, AT_WORK, lambda count: count == 3)
-            await rollout.more_rounds(20)
+            await rollout.more_rounds(10)
             for web in (old_web, again):
                 await rollout.stop_web(web)
             await rollout.more_rounds(5)

@@ -3,13 +3,15 @@
 import asyncio
 
 import httpx2
-from scim2_client.engines.httpx2 import SyncSCIMClient
-from scim2_tester import Status, check_server
 
 from tests.scim.conftest import BASE
 
 
 async def test_every_check_of_scim2_tester_succeeds(client: httpx2.AsyncClient, token: str) -> None:
+    # Importing them takes seconds: only the process that runs this test should.
+    from scim2_client.engines.httpx2 import SyncSCIMClient
+    from scim2_tester import Status, check_server
+
     def check() -> list[tuple[str, str | None, str | None]]:
         headers = {"Authorization": f"Bearer {token}"}
         with httpx2.Client(base_url=f"{client.base_url}{BASE}", headers=headers, timeout=60) as http:

@@ -1,9 +1,4 @@
-"""Processes of two releases: today's, and one that knows two migrations and a reaction more.
-
-`python -m tests.upgrades.release new worker` runs a worker of the newer one, as the command line would.
-"""
-
-import sys
+"""Processes of two releases: today's, and one that knows two migrations and a reaction more."""
 
 from msgspec import structs
 
@@ -69,11 +64,7 @@ RELEASES = {
 }
 
 
-def main(release: str, kind: str) -> None:
+def run_release(release: str, kind: str) -> None:
     """Run one process of a release until a signal comes."""
     wiring = RELEASES[release]
     run(lambda: serve_web(settings(), wiring) if kind == "web" else serve_worker(wiring))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

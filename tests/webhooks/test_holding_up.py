@@ -1,37 +1,24 @@
-"""Holding up: order per booking, a tarpit that delays nobody, and processes that are killed at any moment."""
+"""Holding up: order per booking, and a tarpit that delays nobody."""
 
 import asyncio
 import os
-import random
-import signal
-import socket
-import subprocess
-import sys
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
-from pathlib import Path
 
-import httpx2
 import pytest
 
-from openslot.access import operations as access
 from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.jobs.standings import AT_ONCE
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from tests.bookings.test_races import wish, workday
-from tests.live import connect
+from tests.bookings.test_races import workday
 from tests.webhooks.conftest import Add, Happen, live_through, until
-from tests.webhooks.receiver import Receiver, answering, receiving, tarpit
+from tests.webhooks.receiver import answering, receiving, tarpit
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 EVENTS, A_SECOND = (500, 20) if LONG else (60, 10)
-BOOKINGS, KILLS = (300, 40) if LONG else (30, 4)
 OTHERS_WITHIN = 5.0
 
 
@@ -102,98 +89,3 @@ async def test_a_tarpit_delays_nobody_else(runtime: Runtime, user: User, add: Ad
         assert 1 <= inside <= AT_ONCE
         for each in (one, other):
             assert len({got.id for got in each.got}) == len(each.got) == EVENTS
-
-
-class Process:
-    """A web or a worker that can be killed and comes back."""
-
-    def __init__(self, settings: Settings, *command: str, port: int = 0) -> None:
-        self.command = [sys.executable, "-m", "openslot", *command]
-        self.environment = {
-            **os.environ,
-            "DATABASE_URL": settings.database_url or "",
-            "OPENSLOT_DATA_DIR": str(settings.data_dir),
-            "OPENSLOT_PORT": str(port),
-            "OPENSLOT_OUTBOUND_ALLOW": "127.0.0.0/8",
-            "OPENSLOT_LIMIT_KEY": "1000000",
-            "OPENSLOT_LOG_LEVEL": "error",
-        }
-        self.start()
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(self.command, env=self.environment, cwd=Path(__file__).parents[2])
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-
-async def book_until_it_is_acknowledged(url: str, key: dict[str, str], number: int) -> str:
-    start = workday(number // 16) + timedelta(minutes=30 * (number % 16))
-    headers = {**key, "Idempotency-Key": f"kill-{number}"}
-    async with asyncio.timeout(240):
-        while True:
-            try:
-                async with connect(url, timeout=20) as client:
-                    answer = await client.post("/api/v1/bookings", json=wish("30min", start, number), headers=headers)
-                if answer.status_code == 200:
-                    return str(answer.json()["bookingId"])
-                assert answer.status_code in {409, 503}, answer.text
-            except httpx2.HTTPError:
-                pass
-            await asyncio.sleep(0.2)
-
-
-async def kill_at_random(processes: list[Process], done: asyncio.Event) -> int:
-    """Kill one after the other, and start it again, until all is booked and enough have died."""
-    kills = 0
-    while kills < KILLS or not done.is_set():
-        await asyncio.sleep(random.uniform(1.0, 4.0))
-        victim = random.choice(processes)
-        victim.kill()
-        victim.start()
-        kills += 1
-    return kills
-
-
-async def test_every_event_arrives_under_one_id_though_web_and_worker_are_killed(
-    runtime: Runtime, user: User, settings: Settings, receiver: Receiver, add: Add
-) -> None:
-    await add(receiver.url)
-    async with runtime.transaction(OPERATOR) as work:
-        made, _ = await access.create_api_key(work, user, name="kill")
-    key = {"Authorization": f"Bearer {made}"}
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    processes = [Process(settings, "web", port=port), Process(settings, "worker"), Process(settings, "worker")]
-    done = asyncio.Event()
-    killing = asyncio.create_task(kill_at_random(processes, done))
-    try:
-        places = asyncio.Semaphore(4)
-
-        async def book(number: int) -> str:
-            async with places:
-                return await book_until_it_is_acknowledged(f"http://127.0.0.1:{port}", key, number)
-
-        booked = await asyncio.gather(*(book(number) for number in range(BOOKINGS)))
-        done.set()
-        kills = await killing
-        events = await runtime.pool.fetch("select id, type, subject_id from events where public is not null")
-        expected = {str(row["id"]) for row in events}
-        await until(lambda: expected <= {got.id for got in receiver.got}, within=120)
-    finally:
-        killing.cancel()
-        for each in processes:
-            each.kill()
-
-    created = {str(row["subject_id"]) for row in events if row["type"] == "booking.created"}
-    ids: dict[str, set[str]] = {}
-    for got in receiver.got:
-        ids.setdefault(f"{got.json['type']} {got.json['data']['id']}", set()).add(got.id)
-    twice = sum(count - 1 for count in Counter(got.id for got in receiver.got).values())
-    print(f"{kills} kills, {len(events)} events, {twice} arrived more than once")  # noqa: T201
-    assert set(booked) == created
-    assert len(booked) == len(created) == BOOKINGS
-    assert len(ids) == len(events)
-    assert all(len(each) == 1 for each in ids.values())
-    assert len({got.body for got in receiver.got}) == len(events)

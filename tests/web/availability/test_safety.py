@@ -16,7 +16,8 @@ from openslot.web.dashboard.availability.routes import AVAILABILITY
 from openslot.web.dashboard.onboarding.routes import ONBOARDING
 from tests.web.availability.conftest import read_schedule
 from tests.web.dashboard.conftest import TEN, Book
-from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
+from tests.web.dashboard.test_safety import NOBODY
+from tests.web.hostile_text import CORPUS, Markup
 from tests.web.test_same_origin import FOREIGN
 
 DAY = "2026-03-20"
@@ -128,7 +129,7 @@ async def test_stored_text_and_typed_text_stay_text(
     for page in pages:
         if page.status_code == 303:
             continue
-        markup = _Markup()
+        markup = Markup()
         markup.feed(page.text)
         seen += "xss-probe" in page.text
 

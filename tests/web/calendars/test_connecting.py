@@ -12,7 +12,7 @@ from tests.integrations.calendars.conftest import open_starts
 from tests.integrations.calendars.feeds import publishing
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
 from tests.web.dashboard.conftest import ZONE
-from tests.web.dashboard.test_safety import CORPUS
+from tests.web.hostile_text import CORPUS
 
 CONNECT = "/settings/calendars/connect"
 EVENT = """BEGIN:VCALENDAR

@@ -21,7 +21,8 @@ from tests.bookings.conftest import MovingClock
 from tests.integrations.calendars.conftest import Connect, get
 from tests.integrations.calendars.radicale import PASSWORD, Radicale
 from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import CORPUS, NOBODY
+from tests.web.dashboard.test_safety import NOBODY
+from tests.web.hostile_text import CORPUS
 
 LIST = "/settings/calendars"
 

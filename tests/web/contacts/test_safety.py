@@ -17,7 +17,8 @@ from openslot.web.dashboard.conversations.routes import CONVERSATIONS
 from tests.contacts.importing import bring_in, start, upload
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
 from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
+from tests.web.dashboard.test_safety import NOBODY
+from tests.web.hostile_text import CORPUS, Markup
 from tests.web.test_same_origin import FOREIGN
 
 FILE = "Name,E-mail\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
@@ -125,7 +126,7 @@ async def test_stored_text_stays_text(
     pages += [await member.post(f"/conversations/{ids[2]}/reply", data={"content": text})]
     seen = 0
     for page in pages:
-        markup = _Markup()
+        markup = Markup()
         markup.feed(page.text)
         seen += "xss-probe" in page.text
 

@@ -1,7 +1,6 @@
 """No page shows another host's data, no form of another site is taken, and no stored text becomes markup."""
 
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from itertools import product
 from uuid import UUID
 
@@ -14,21 +13,11 @@ from openslot.routing import find_declaration
 from openslot.web.dashboard.routes import DASHBOARD
 from tests.bookings.conftest import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
+from tests.web.hostile_text import CORPUS, Markup
 from tests.web.test_same_origin import FOREIGN
 from tests.webhooks.conftest import work_off
 
 NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
-CORPUS = (
-    "<script>x()</script><xss-probe>",
-    '"><xss-probe onload=x()>',
-    "'><xss-probe onload=x()>",
-    "</title></textarea></option></select></pre><xss-probe>",
-    "{{ 7 * 19100003 }}{% raw %}<xss-probe>",
-    "javascript:x()//<xss-probe>",
-    "%(name)s %s {0} <xss-probe>",
-    "\u202e<xss-probe>\u2066",
-    "&lt;xss-probe&gt;<xss-probe>",
-)
 
 
 def paths(method: str, *, booking: object = NOBODY, effect: object = NOBODY) -> Iterator[str]:
@@ -105,23 +94,6 @@ async def test_another_hosts_booking_is_the_same_404_as_none(
     assert await runtime.pool.fetchval("select starts_at from bookings") == TEN
 
 
-class _Markup(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.attributes: set[str] = set()
-        self.scripts: list[str] = []
-        self.addresses: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        self.tags.add(tag)
-        self.attributes |= values.keys()
-        if tag == "script":
-            self.scripts.append(values.get("src", ""))
-        self.addresses += [values[name] for name in ("href", "action", "src") if name in values]
-
-
 @pytest.mark.parametrize("text", CORPUS)
 async def test_stored_text_stays_text(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, book: Book, text: str
@@ -149,7 +121,7 @@ async def test_stored_text_stays_text(
     for page in pages:
         if page.status_code == 303:
             continue
-        markup = _Markup()
+        markup = Markup()
         markup.feed(page.text)
         seen += "xss-probe" in page.text
 

@@ -11,8 +11,9 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.routing import find_declaration
 from openslot.web.dashboard.event_types.routes import EVENT_TYPE_PAGES
-from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
+from tests.web.dashboard.test_safety import NOBODY
 from tests.web.event_types.conftest import list_names, load, offer, read_fields
+from tests.web.hostile_text import CORPUS, Markup
 from tests.web.test_same_origin import FOREIGN
 
 
@@ -88,7 +89,7 @@ async def test_stored_text_stays_text(
     for page in pages:
         if page.status_code == 303:
             continue
-        markup = _Markup()
+        markup = Markup()
         markup.feed(page.text)
         seen += "xss-probe" in page.text
 

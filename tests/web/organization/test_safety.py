@@ -15,7 +15,7 @@ from openslot.core.work import Runtime
 from openslot.web.organization.routes import ORGANIZATION
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
-from tests.web.dashboard.test_safety import CORPUS
+from tests.web.hostile_text import CORPUS
 from tests.web.organization.conftest import Harbor, count_changes
 from tests.web.organization.driving import FORMS, fill, set_stage
 from tests.web.organization.test_statements import COSTS

@@ -14,8 +14,8 @@ from openslot.web.dashboard.profile.routes import PROFILE_PAGES
 from tests.access.test_statements import CountingPool
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
-from tests.web.dashboard.test_safety import CORPUS, _Markup
 from tests.web.dashboard.test_statements import count
+from tests.web.hostile_text import CORPUS, Markup
 from tests.web.profile.conftest import HERE, draw
 from tests.web.test_same_origin import FOREIGN
 
@@ -60,7 +60,7 @@ async def test_stored_text_stays_text(member: httpx2.AsyncClient, runtime: Runti
     pages += [await member.get(path) for path in (HERE, "/mara")]
     seen = 0
     for page in pages:
-        markup = _Markup()
+        markup = Markup()
         markup.feed(page.text)
         seen += "xss-probe" in page.text
 

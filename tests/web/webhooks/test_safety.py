@@ -17,8 +17,9 @@ from tests.access.test_statements import CountingPool
 from tests.bookings.conftest import MovingClock
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
-from tests.web.dashboard.test_safety import CORPUS, NOBODY, _Markup
+from tests.web.dashboard.test_safety import NOBODY
 from tests.web.dashboard.test_statements import count
+from tests.web.hostile_text import CORPUS, Markup
 from tests.web.test_same_origin import FOREIGN
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Add, Happen, work_off
@@ -140,7 +141,7 @@ async def test_stored_text_stays_text(
     pages += [await member.get(f"{path}/replay", params=sent), await member.post(f"{path}/replay", data=sent)]
     seen = 0
     for page in pages:
-        markup = _Markup()
+        markup = Markup()
         markup.feed(page.text)
         seen += "xss-probe" in page.text
 

@@ -11,7 +11,7 @@ from openslot.core.work import Runtime
 from tests.access.two_factor_scene import turn_on
 from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import ELEVEN, Book
-from tests.web.dashboard.test_safety import CORPUS
+from tests.web.hostile_text import CORPUS
 
 PAGE = "/settings/data/delete"
 
