@@ -41,6 +41,7 @@ from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.people.erasing import PEOPLE_JOBS
+from openslot.scim.deletion_mails import DELETION_REACTIONS
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
 from openslot.scim.reactions import SCIM_REACTIONS
@@ -74,6 +75,7 @@ REACTIONS = (
     *MAIL_REACTIONS,
     *CALENDAR_REACTIONS,
     *SCIM_REACTIONS,
+    *DELETION_REACTIONS,
     *AGENT_REACTIONS,
     *EXPORT_REACTIONS,
 )

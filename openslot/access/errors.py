@@ -5,12 +5,12 @@ from openslot.i18n import Text
 
 
 class WrongSignIn(Unauthorized):
-    """E-mail address or password is wrong, or the account is closed: nobody can tell which."""
+    """Email address or password is wrong, or the account is closed: nobody can tell which."""
 
     code = "wrong_sign_in"
 
     def __init__(self) -> None:
-        super().__init__(Text("The e-mail address or the password is wrong"))
+        super().__init__(Text("The email address or the password is wrong"))
 
 
 class WrongPassword(Invalid):

@@ -19,6 +19,7 @@ from openslot.access.models import Credential, SecondFactorNeeded, SignedIn
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.access.pending import hold_sign_in
 from openslot.access.tries import by_device, by_session, by_stranger, counted, forgive_strangers
+from openslot.access.two_factor import confirm_code
 from openslot.access.two_factor_store import is_on
 from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged
@@ -100,7 +101,7 @@ async def sign_in(
 ) -> SignedIn | SecondFactorNeeded:
     """Let a user in if the password of this account is right, or refuse without saying what is wrong.
 
-    The steps are the same whether or not the e-mail address is known. Tries from a known device of the account's owner
+    The steps are the same whether or not the email address is known. Tries from a known device of the account's owner
     are counted separately.
     """
     if len(email) > LONGEST_EMAIL or not is_line(email):
@@ -173,16 +174,19 @@ async def end_sessions(work: Work, user: User) -> None:
     await store.delete_sessions_of(work.db, user.id)
 
 
-async def change_password(work: Work, user: User, *, current: str, new: str, user_agent: str) -> SignedIn:
+async def change_password(
+    work: Work, user: User, *, current: str, new: str, code: str = "", user_agent: str
+) -> SignedIn:
     """Replace a password, end every session and begin a new one; of two concurrent changes one is refused.
 
-    No connection is held while a password is checked or hashed.
+    With a second factor, its code is needed too. No connection is held while a password is checked or hashed.
     """
     check_password(new)
     stored = await find_password_hash(work.db, user.id)
     async with counted(work, by_session(work.actor.credential_id)):
         if not await is_password(current, stored):
             raise WrongPassword
+    await confirm_code(work, user, code)
     password_hash = await hash_password(new)
     async with work.transaction():
         if not await accounts.replace_password(work, user, old=stored, new=password_hash):

@@ -40,6 +40,11 @@ async def get_state(work: Work, user: User) -> TwoFactorState:
     return await store.find_state(work.db, user.id)
 
 
+async def is_on(work: Work, user: User) -> bool:
+    """Tell whether a user's second factor is on."""
+    return await store.is_on(work.db, user.id)
+
+
 async def check_current_password(work: Work, user: User, password: str) -> None:
     """Refuse someone in the user's session who does not know the password."""
     async with counted(work, by_session(work.actor.credential_id)):

@@ -23,14 +23,12 @@ class OrganizationNotFound(NotFound):
 
 
 class EmailTaken(Conflict):
-    """Another account has this e-mail address."""
+    """Another account has this email address."""
 
     code = "email_taken"
 
     def __init__(self) -> None:
-        super().__init__(
-            Text("An account with this e-mail address already exists"), details={"email": Text("is taken")}
-        )
+        super().__init__(Text("An account with this email address already exists"), details={"email": Text("is taken")})
 
 
 class UsernameTaken(Conflict):
@@ -184,7 +182,7 @@ class SignUpClosed(Forbidden):
 
 
 class SignUpLinkInvalid(Forbidden):
-    """The link to verify an e-mail address is used, expired or wrong."""
+    """The link to verify an email address is used, expired or wrong."""
 
     code = "sign_up_link_invalid"
 
@@ -209,7 +207,8 @@ class OwnsOrganization(Conflict):
     def __init__(self, organization: str) -> None:
         super().__init__(
             Text(
-                "You own the organization %(name)s. Hand it over to another owner and leave it first", name=organization
+                "You own the organization %(name)s. Make someone else its owner and give up that role, or delete it",
+                name=organization,
             )
         )
 

@@ -53,7 +53,7 @@ class PlanChanged(UserEvent, frozen=True, kw_only=True):
 
 
 class UserChanged(UserEvent, frozen=True, kw_only=True):
-    """A user's name or e-mail address was changed."""
+    """A user's name or email address was changed."""
 
     type: ClassVar[str] = "user.changed"
     name: str
@@ -132,6 +132,26 @@ class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
     organization_id: UUID
 
 
+class OrganizationDeleted(Event, frozen=True, kw_only=True):
+    """An organization was deleted; its members keep their accounts."""
+
+    type: ClassVar[str] = "organization.deleted"
+    organization_id: UUID
+    name: str
+    slug: str
+    members: int
+    """How many there were, without those who had not accepted an invitation."""
+    domains: tuple[str, ...]
+    """The verified ones, which are free now."""
+    cancelled_bookings: int
+    """Upcoming bookings of members whose departure waited for a decision."""
+
+    @property
+    def subject(self) -> tuple[str, UUID | None]:
+        """The organization that was."""
+        return "organization", self.organization_id
+
+
 class SignUpRequested(Event, frozen=True, kw_only=True):
     """Somebody has sent the sign-up form; the mail with the link is to be sent."""
 
@@ -145,7 +165,7 @@ class SignUpRequested(Event, frozen=True, kw_only=True):
 
 
 class SignUpVerified(UserEvent, frozen=True, kw_only=True):
-    """Somebody has verified the e-mail address of a sign-up, and the account was opened."""
+    """Somebody has verified the email address of a sign-up, and the account was opened."""
 
     type: ClassVar[str] = "sign_up.verified"
     sign_up_id: UUID
@@ -199,6 +219,7 @@ ACCOUNT_EVENTS: tuple[type[Event], ...] = (
     MemberSuspended,
     MemberReinstated,
     DomainVerified,
+    OrganizationDeleted,
     InvitationCreated,
     InvitationAccepted,
     SignUpRequested,

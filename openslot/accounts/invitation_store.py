@@ -81,6 +81,11 @@ async def delete_invitation(db: Db, organization_id: UUID, user_id: UUID) -> Non
     await db.execute("delete from invitations where organization_id = $1 and user_id = $2", organization_id, user_id)
 
 
+async def delete_open_invitations(db: Db, user_id: UUID) -> None:
+    """Make every link of a user that was not used yet invalid, whichever organization has sent it."""
+    await db.execute("delete from invitations where user_id = $1 and used_at is null", user_id)
+
+
 async def count_invitations(db: Db, organization_id: UUID, *, since: datetime) -> int:
     """Count the invitations that an organization has sent since a given time."""
     count: int = await db.fetchval(

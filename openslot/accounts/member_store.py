@@ -13,6 +13,8 @@ from openslot.core.db import Db, Row
 
 Profile = dict[str, Any]
 
+OF_ORGANIZATION = "memberships_organization_id_fkey"
+
 MEMBER_COLUMNS = f"""{USER_COLUMNS}, m.id as member_id, m.organization_id, m.role, m.active,
 case when p.member_id is null then m.active else p.active end as said_active,
 coalesce(p.pending, false) as pending, p.profile, coalesce(p.version, 1) as version,
@@ -97,6 +99,17 @@ async def find_member(db: Db, organization_id: UUID, member_id: UUID, *, now: da
     row = await db.fetchrow(
         f"""select {MEMBER_COLUMNS} from {SOURCE}
         where m.organization_id = $1 and m.id = $2""",
+        organization_id,
+        member_id,
+    )
+    return to_member(row, now=now) if row else None
+
+
+async def find_member_for_change(db: Db, organization_id: UUID, member_id: UUID, *, now: datetime) -> Member | None:
+    """Look a member up and keep the organization from being deleted until the commit."""
+    row = await db.fetchrow(
+        f"""select {MEMBER_COLUMNS} from {SOURCE} join organizations o on o.id = m.organization_id
+        where m.organization_id = $1 and m.id = $2 for key share of o""",
         organization_id,
         member_id,
     )
@@ -217,6 +230,15 @@ async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
             user_id,
         )
     )
+
+
+async def owns_organization(db: Db, user_id: UUID) -> bool:
+    """Tell whether a user is an owner of any organization."""
+    found = await db.fetchval(
+        "select exists (select from memberships where user_id = $1 and role = 'owner')",
+        user_id,
+    )
+    return bool(found)
 
 
 async def update_role(db: Db, member_id: UUID, role: Role, *, now: datetime) -> None:

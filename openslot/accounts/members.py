@@ -9,7 +9,7 @@ from openslot.accounts import member_store as store
 from openslot.accounts import store as user_store
 from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.deletion_store import is_leaving
-from openslot.accounts.errors import AccountIsBeingDeleted, AlreadyMember, MemberNotFound
+from openslot.accounts.errors import AccountIsBeingDeleted, AlreadyMember, MemberNotFound, OrganizationNotFound
 from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.core.ids import new_id
@@ -59,6 +59,10 @@ async def _insert(
         await store.insert_membership(work.db, membership)
     except asyncpg.UniqueViolationError:
         raise AlreadyMember from None
+    except asyncpg.ForeignKeyViolationError as fault:
+        if fault.constraint_name != store.OF_ORGANIZATION:
+            raise
+        raise OrganizationNotFound from None
     await work.record(MemberAdded(user_id=user.id, email=user.email, organization_id=organization.id))
     return membership
 
@@ -75,7 +79,10 @@ async def get_member_for_change(work: Work, organization_id: UUID, member_id: UU
     """Read one member under the host's lock: what is decided from it holds until the commit."""
     if not await store.lock_member(work.db, organization_id, member_id):
         raise MemberNotFound
-    return await get_member(work, organization_id, member_id)
+    member = await store.find_member_for_change(work.db, organization_id, member_id, now=work.now)
+    if member is None:
+        raise MemberNotFound
+    return member
 
 
 async def find_managing_organization(work: Work, user: User) -> str | None:

@@ -231,7 +231,7 @@ class MemberFilter(Struct, frozen=True, kw_only=True):
     """Which members are wanted."""
 
     search: str = ""
-    """Part of a name or an e-mail address."""
+    """Part of a name or an email address."""
     role: str = ""
     state: str = ""
     """`active`, `invited` or `suspended`; empty: all."""

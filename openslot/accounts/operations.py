@@ -91,12 +91,12 @@ async def get_user(work: Work, user_id: UUID) -> User:
 
 
 async def find_user_by_email(work: Work, email: str) -> User | None:
-    """Read the user with this e-mail address, if there is one."""
+    """Read the user with this email address, if there is one."""
     return await store.find_user_by_email(work.db, email.strip(), now=work.now)
 
 
 async def get_user_by_email(work: Work, email: str) -> User:
-    """Read the user with this e-mail address."""
+    """Read the user with this email address."""
     user = await find_user_by_email(work, email)
     if user is None:
         raise UserNotFound
@@ -194,7 +194,7 @@ async def rename(work: Work, user: User, name: str) -> None:
 
 
 async def change_email(work: Work, user: User, email: str) -> None:
-    """Give a user another e-mail address."""
+    """Give a user another email address."""
     try:
         await store.update_email(work.db, user.id, email, now=work.now)
     except asyncpg.UniqueViolationError:

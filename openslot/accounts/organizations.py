@@ -175,7 +175,7 @@ async def check_proof(claim: Domain, resolver: TxtResolver) -> None:
     names = [name.format(domain=claim.domain) for name in PROOF_NAMES]
     if not any([claim.proof in await resolver.list_txt(name) for name in names]):
         raise DomainNotProved(
-            Text("No TXT record of %(name)s is %(record)s", name=record_name(claim), record=claim.proof)
+            Text("%(name)s has no TXT record with the value %(record)s", name=record_name(claim), record=claim.proof)
         )
 
 

@@ -1,4 +1,4 @@
-"""All SQL of sign-ups that wait for their e-mail address to be verified."""
+"""All SQL of sign-ups that wait for their email address to be verified."""
 
 from datetime import datetime
 from uuid import UUID

@@ -58,13 +58,13 @@ async def find_user(db: Db, user_id: UUID, *, now: datetime) -> User | None:
 
 
 async def find_user_by_email(db: Db, email: str, *, now: datetime) -> User | None:
-    """Look a user up by e-mail address, in any letter case."""
+    """Look a user up by email address, in any letter case."""
     row = await db.fetchrow(f"select {USER_COLUMNS} from users u where lower(u.email) = lower($1)", email)
     return to_user(row, now=now) if row else None
 
 
 async def find_sign_in(db: Db, email: str, *, now: datetime) -> tuple[User | None, str | None]:
-    """Look a user and the password's hash up by e-mail address, in any letter case."""
+    """Look a user and the password's hash up by email address, in any letter case."""
     row = await db.fetchrow(
         f"select {USER_COLUMNS}, u.password_hash from users u where lower(u.email) = lower($1)", email
     )
@@ -146,7 +146,7 @@ async def count_users(db: Db) -> tuple[int, int]:
 
 
 async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID | None:
-    """Write a new user; None where the username is taken, and a unique violation where the e-mail address is."""
+    """Write a new user; None where the username is taken, and a unique violation where the email address is."""
     made: UUID | None = await db.fetchval(
         """insert into users
         (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at, welcome_step)
@@ -232,7 +232,7 @@ async def update_name(db: Db, user_id: UUID, name: str, *, now: datetime) -> Non
 
 
 async def update_email(db: Db, user_id: UUID, email: str, *, now: datetime) -> None:
-    """Write a user's e-mail address; a unique violation where another account has it."""
+    """Write a user's email address; a unique violation where another account has it."""
     await db.execute("update users set email = $2, updated_at = $3 where id = $1", user_id, email, now)
 
 

@@ -1,4 +1,4 @@
-"""An agent's e-mail as a letter in the product's layout; HTML that an agent wrote is reduced to what is safe."""
+"""An agent's email as a letter in the product's layout; HTML that an agent wrote is reduced to what is safe."""
 
 from html import escape
 
@@ -31,7 +31,7 @@ class EmailContent(Struct, frozen=True, kw_only=True):
 def write_letter(
     email: AgentEmail, content: EmailContent, *, sender: str | None, unsubscribe_url: str | None
 ) -> Letter:
-    """Write an agent's e-mail as a letter."""
+    """Write an agent's email as a letter."""
     name = sender or PRODUCT
     footer = (
         Text("This email was sent to the administrators of %(name)s by an automated assistant.", name=name)

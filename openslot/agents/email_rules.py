@@ -1,4 +1,4 @@
-"""Decisions about agents' e-mail: which categories an agent may send, and how many in a day and in an hour."""
+"""Decisions about agents' email: which categories an agent may send, and how many in a day and in an hour."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -12,7 +12,7 @@ HOUR = timedelta(hours=1)
 
 
 class EmailLimits(NamedTuple):
-    """How many e-mails an agent may send."""
+    """How many emails an agent may send."""
 
     day: int
     hour: int
@@ -26,13 +26,13 @@ def check_category(agent: Agent, category: EmailCategory) -> None:
     allowed = ROSTER[agent.slug].categories
     if category not in allowed:
         names = ", ".join(sorted(allowed))
-        raise not_allowed("category", f"This agent may not send {category} e-mail. It may send: {names}")
+        raise not_allowed("category", f"This agent may not send {category} email. It may send: {names}")
     if agent.autonomy_level is Level.L0 and category is not EmailCategory.INTERNAL:
-        raise not_allowed("level", "This agent is at level L0 and may only send internal e-mail")
+        raise not_allowed("level", "This agent is at level L0 and may only send internal email")
 
 
 def check_limits(level: Level, sent_at: Sequence[datetime], *, now: datetime) -> None:
-    """Refuse one more e-mail on this UTC day or within 60 minutes than the level allows."""
+    """Refuse one more email on this UTC day or within 60 minutes than the level allows."""
     limits, midnight = LIMITS[level], day_start(now)
     today = sum(moment >= midnight for moment in sent_at)
     recent = sorted(moment for moment in sent_at if moment > now - HOUR)
@@ -49,18 +49,18 @@ def day_start(now: datetime) -> datetime:
 
 
 def counted_since(now: datetime) -> datetime:
-    """Return the time from which on e-mails count for one of the limits."""
+    """Return the time from which on emails count for one of the limits."""
     return min(day_start(now), now - HOUR)
 
 
 def not_allowed(cause: str, message: str) -> EmailNotAllowed:
-    """Refuse an e-mail, and name the cause."""
+    """Refuse an email, and name the cause."""
     return EmailNotAllowed(message, data={"cause": cause})
 
 
 def _too_many(limit: str, most: int, wait: timedelta) -> EmailLimitReached:
     seconds = max(1, -(-wait // timedelta(seconds=1)))
     return EmailLimitReached(
-        f"This agent has sent {most} e-mails in this {limit}, which is its limit. Try again in {seconds} seconds",
+        f"This agent has sent {most} emails in this {limit}, which is its limit. Try again in {seconds} seconds",
         data={"limit": limit, "max": most, "retryAfterSeconds": seconds},
     )

@@ -1,4 +1,4 @@
-"""All SQL of agents' e-mails and of those who do not want marketing mail."""
+"""All SQL of agents' emails and of those who do not want marketing mail."""
 
 from datetime import datetime
 from typing import Any
@@ -31,7 +31,7 @@ from effects e where m.id = any(array(
 
 
 class AgentEmail(Struct, frozen=True, kw_only=True):
-    """An e-mail of an agent as the log has it."""
+    """An email of an agent as the log has it."""
 
     id: UUID
     at: datetime
@@ -54,7 +54,7 @@ async def lock_sender(db: Db, agent: str) -> None:
 
 
 async def list_sent(db: Db, agent: str, *, since: datetime) -> list[datetime]:
-    """List when an agent has sent e-mails."""
+    """List when an agent has sent emails."""
     rows = await db.fetch("select at from agent_emails where agent = $1 and at >= $2 order by at", agent, since)
     return [row["at"] for row in rows]
 
@@ -102,7 +102,7 @@ async def opt_out(db: Db, recipient_id: UUID, *, now: datetime) -> bool:
 
 
 async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
-    """Write an e-mail that is on its way into the log."""
+    """Write an email that is on its way into the log."""
     await db.execute(
         """insert into agent_emails (id, at, agent, category, recipient, subject, opt_out_checked, cost_micros,
             audit_id, marketing_recipient_id, content) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)""",
@@ -121,7 +121,7 @@ async def insert(db: Db, email: AgentEmail, content: bytes) -> None:
 
 
 async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
-    """Find the effect that sends an e-mail."""
+    """Find the effect that sends an email."""
     effect_id: UUID = await db.fetchval(
         """select e.id from events v join effects e on e.event_id = v.id
         where v.subject_id = $1 and e.reaction = $2""",
@@ -132,14 +132,14 @@ async def find_effect(db: Db, email_id: UUID, *, reaction: str) -> UUID:
 
 
 async def keep_effect(db: Db, email_id: UUID, effect_id: UUID, message_id: str) -> None:
-    """Write which effect sends an e-mail, and its Message-ID."""
+    """Write which effect sends an email, and its Message-ID."""
     await db.execute(
         "update agent_emails set effect_id = $2, message_id = $3 where id = $1", email_id, effect_id, message_id
     )
 
 
 async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, str | None] | None:
-    """Look an e-mail up, with its sealed content and the language of its recipient, if that is a user."""
+    """Look an email up, with its sealed content and the language of its recipient, if that is a user."""
     row = await db.fetchrow(
         f"""select {COLUMNS}, content,
             (select locale from users u where lower(u.email) = lower(recipient)) as locale
@@ -150,24 +150,24 @@ async def find_email(db: Db, email_id: UUID) -> tuple[AgentEmail, bytes | None, 
 
 
 async def finish(db: Db, email_id: UUID) -> None:
-    """Write that an e-mail was sent, and erase its content."""
+    """Write that an email was sent, and erase its content."""
     await db.execute("update agent_emails set status = 'sent', error = null, content = null where id = $1", email_id)
 
 
 async def fail(db: Db, email_id: UUID, error: str) -> None:
-    """Write that an e-mail was not sent; its content is kept, so that an operator can retry it."""
+    """Write that an email was not sent; its content is kept, so that an operator can retry it."""
     await db.execute(
         "update agent_emails set status = 'failed', error = $2 where id = $1 and status <> 'sent'", email_id, error
     )
 
 
 async def fail_abandoned(db: Db, *, limit: int) -> int:
-    """Mark e-mails as failed whose effects are dead."""
+    """Mark emails as failed whose effects are dead."""
     return count_of(await db.execute(ABANDONED, limit))
 
 
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    """List e-mails, newest first."""
+    """List emails, newest first."""
     rows = await db.fetch(
         f"""select {COLUMNS} from agent_emails where ($1::text is null or agent = $1)
         order by at desc, id desc limit $2""",
@@ -178,7 +178,7 @@ async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEma
 
 
 async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
-    """Remove the oldest e-mails from the log."""
+    """Remove the oldest emails from the log."""
     tag = await db.execute(
         """delete from agent_emails where id = any(array(
             select id from agent_emails where at < $1 order by at limit $2))""",
@@ -189,6 +189,6 @@ async def delete_old(db: Db, *, before: datetime, limit: int) -> int:
 
 
 def to_email(row: Row) -> AgentEmail:
-    """Make an e-mail of a row that has `COLUMNS`."""
+    """Make an email of a row that has `COLUMNS`."""
     fields: dict[str, Any] = {name: row[name] for name in AgentEmail.__struct_fields__}
     return AgentEmail(**{**fields, "category": EmailCategory(fields["category"])})

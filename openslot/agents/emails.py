@@ -1,4 +1,4 @@
-"""E-mail by agents: checked, counted under a lock, logged, and sent by an effect of the same transaction."""
+"""Email by agents: checked, counted under a lock, logged, and sent by an effect of the same transaction."""
 
 from uuid import UUID
 
@@ -20,7 +20,7 @@ CONTENT = "agent email"
 
 
 class EmailWanted(Struct, frozen=True, kw_only=True):
-    """An e-mail that an agent wants to send."""
+    """An email that an agent wants to send."""
 
     category: EmailCategory
     to: str
@@ -29,7 +29,7 @@ class EmailWanted(Struct, frozen=True, kw_only=True):
 
 
 async def check_email(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
-    """Refuse an e-mail that the agent may not send now; nothing is locked, so `send_email` checks again."""
+    """Refuse an email that the agent may not send now; nothing is locked, so `send_email` checks again."""
     agent = call.caller.agent
     await _check_recipient(work, call, wanted)
     if wanted.category is EmailCategory.MARKETING and await store.is_opted_out(work.db, wanted.to):
@@ -39,7 +39,7 @@ async def check_email(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
 
 
 async def send_email(work: Work, call: ToolCall, wanted: EmailWanted) -> AgentEmail:
-    """Send an e-mail when this transaction is committed."""
+    """Send an email when this transaction is committed."""
     agent = call.caller.agent
     await _check_recipient(work, call, wanted)
     await store.lock_sender(work.db, agent.slug)
@@ -68,7 +68,7 @@ async def send_email(work: Work, call: ToolCall, wanted: EmailWanted) -> AgentEm
 
 
 async def find_email(work: Work, email_id: UUID) -> tuple[AgentEmail, EmailContent | None, str | None] | None:
-    """Look up an e-mail with its content, unless that is erased, and its reader's language, if it is known."""
+    """Look up an email with its content, unless that is erased, and its reader's language, if it is known."""
     found = await store.find_email(work.db, email_id)
     if found is None:
         return None
@@ -85,18 +85,18 @@ async def is_unwanted(work: Work, email: AgentEmail) -> bool:
 
 
 async def list_emails(work: Work, *, agent: str | None, limit: int) -> list[AgentEmail]:
-    """List the e-mails that agents have sent, newest first."""
+    """List the emails that agents have sent, newest first."""
     return await store.list_emails(work.db, agent=agent, limit=limit)
 
 
 async def _check_recipient(work: Work, call: ToolCall, wanted: EmailWanted) -> None:
     rules.check_category(call.caller.agent, wanted.category)
     if wanted.category is EmailCategory.INTERNAL and not await store.is_administrator(work.db, wanted.to):
-        raise rules.not_allowed("recipient", "Internal e-mail may only go to an administrator of this installation")
+        raise rules.not_allowed("recipient", "Internal email may only go to an administrator of this installation")
     if wanted.category is EmailCategory.MARKETING and not work.runtime.settings.postal_address:
         raise rules.not_allowed(
             "postal_address",
-            "Marketing e-mail needs the operator's postal address. Set OPENSLOT_POSTAL_ADDRESS",
+            "Marketing email needs the operator's postal address. Set OPENSLOT_POSTAL_ADDRESS",
         )
 
 
@@ -108,4 +108,4 @@ async def _get_marketing_recipient(work: Work, address: str) -> UUID:
 
 
 def _opted_out() -> Exception:
-    return rules.not_allowed("opted_out", "The recipient has unsubscribed from marketing e-mail")
+    return rules.not_allowed("opted_out", "The recipient has unsubscribed from marketing email")

@@ -82,7 +82,7 @@ class BudgetExceeded(GateRefusal):
 
 
 class EmailLimitReached(GateRefusal):
-    """The agent has sent as many e-mails as it may in this hour or on this day."""
+    """The agent has sent as many emails as it may in this hour or on this day."""
 
     code = "rate_limited"
     rpc_code = -32015
@@ -90,7 +90,7 @@ class EmailLimitReached(GateRefusal):
 
 
 class EmailNotAllowed(GateRefusal):
-    """The agent may not send this e-mail: its category, its level, or a recipient who opted out."""
+    """The agent may not send this email: its category, its level, or a recipient who opted out."""
 
     code = "email_not_allowed"
     rpc_code = -32016

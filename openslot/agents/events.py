@@ -50,7 +50,7 @@ class ApprovalDecided(Event, frozen=True, kw_only=True):
 
 
 class AgentEmailQueued(Event, frozen=True, kw_only=True):
-    """An agent has sent an e-mail; it is on its way."""
+    """An agent has sent an email; it is on its way."""
 
     type: ClassVar[str] = "agent_email.queued"
     email_id: UUID
@@ -59,7 +59,7 @@ class AgentEmailQueued(Event, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> tuple[str, UUID | None]:
-        """The e-mail."""
+        """The email."""
         return "agent_email", self.email_id
 
 

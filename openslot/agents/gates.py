@@ -43,7 +43,7 @@ def check_scope(tool: Tool, caller: Caller) -> None:
 
 
 def check_level(tool: Tool, caller: Caller) -> None:
-    """Refuse what an agent at level L0 may not do: everything that writes, except e-mail, which has its own rules."""
+    """Refuse what an agent at level L0 may not do: everything that writes, except email, which has its own rules."""
     if caller.agent.autonomy_level >= Level.L1 or tool.tier is Tier.T1 or tool.name == SEND_EMAIL:
         return
     raise AutonomyTooLow(

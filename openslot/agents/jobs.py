@@ -25,7 +25,7 @@ async def expire_approvals(work: Work) -> str:
 
 
 async def tidy_agents(work: Work) -> str:
-    """Erase the results of approved calls after a day, remove old approvals, and keep the log of e-mails in order."""
+    """Erase the results of approved calls after a day, remove old approvals, and keep the log of emails in order."""
     before = work.now - RESULTS_KEPT
     erased = await repeat(lambda limit: approval_store.erase_results(work.db, before=before, limit=limit))
     old = work.now - approvals.KEPT
@@ -33,7 +33,7 @@ async def tidy_agents(work: Work) -> str:
     failed = await email_store.fail_abandoned(work.db, limit=LOOKED_AT)
     oldest = work.now - timedelta(days=work.runtime.settings.keep_mail_days)
     emails = await repeat(lambda limit: email_store.delete_old(work.db, before=oldest, limit=limit))
-    return f"{erased} results erased, {removed} approvals and {emails} e-mails removed, {failed} e-mails given up"
+    return f"{erased} results erased, {removed} approvals and {emails} emails removed, {failed} emails given up"
 
 
 AGENT_JOBS = (

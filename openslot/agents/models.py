@@ -26,7 +26,7 @@ class Level(IntEnum):
 
 
 class EmailCategory(StrEnum):
-    """What an e-mail of an agent is for."""
+    """What an email of an agent is for."""
 
     SUPPORT = "support"
     TRANSACTIONAL = "transactional"

@@ -1,4 +1,4 @@
-"""What happens because agents did something: their e-mails are sent, and the team chat is told."""
+"""What happens because agents did something: their emails are sent, and the team chat is told."""
 
 from openslot.agents import email_store, emails
 from openslot.agents.chat import TELL_CHAT
@@ -19,13 +19,13 @@ OPTED_OUT = "the recipient has unsubscribed"
 
 
 async def send_email(work: Work, effect: Effect) -> Outcome:
-    """Send an agent's e-mail; a marketing mail whose reader has unsubscribed meanwhile is not sent."""
+    """Send an agent's email; a marketing mail whose reader has unsubscribed meanwhile is not sent."""
     found = await emails.find_email(work, effect.event(AgentEmailQueued).email_id)
     if found is None:
-        return Skipped("the e-mail is no longer kept")
+        return Skipped("the email is no longer kept")
     email, content, locale = found
     if content is None:
-        return Skipped("the e-mail was sent before")
+        return Skipped("the email was sent before")
     if await emails.is_unwanted(work, email):
         await email_store.fail(work.db, email.id, f"not sent: {OPTED_OUT}")
         return await leave_unsent(work, effect, OPTED_OUT)

@@ -70,7 +70,7 @@ def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
     return Reason(
         Code.OFF_GRID,
         Text(
-            "Between two starts: they are %(minutes)s min apart, counted from %(moment)s",
+            "Start times are %(minutes)s min apart, counted from %(moment)s",
             minutes=step // 60,
             moment=_moment(query.zone, anchor),
         ),
@@ -156,7 +156,7 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
     when = _span(query.zone, span)
     # Each sentence is written out, so that `make messages` finds it.
     if claim.kind == "hold":
-        sentence = Text("Taken by a hold, %(span)s with its buffers", span=when)
+        sentence = Text("Held by someone who is booking, %(span)s with its buffers", span=when)
         remedy = Text("Wait until that hold ends, or shorten the buffers")
     elif claim.kind == "session":
         sentence = Text("Taken by a session, %(span)s with its buffers", span=when)
@@ -171,7 +171,7 @@ def _busy(query: SlotQuery, cause: int, _: int) -> Reason:
     busy = query.setting.taken.busy[cause]
     if busy.is_unread:
         remedy = Text(
-            "Reconnect %(source)s, stop counting it as busy, or trust its last known times for longer",
+            "Reconnect %(source)s, stop counting it as busy, or use its last known times for longer",
             source=busy.source,
         )
         return Reason(Code.BUSY, Text("%(source)s has not been read for too long", source=busy.source), remedy)

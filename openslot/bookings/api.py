@@ -54,7 +54,7 @@ async def list_bookings(
 
 @get(summary="Get a booking")
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
-    """Get one of your bookings with its event type, contact and e-mails."""
+    """Get one of your bookings with its event type, contact and emails."""
     booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
     shown = show_entry(booking, manage_url=manage_url(work.runtime, booking_id))
     return DetailedBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])

@@ -33,7 +33,7 @@ ENTRY_COLUMNS = ", ".join(
 BELONGINGS = f"""
 join lateral (select {", ".join(EVENT_TYPE_FIELDS)} from event_types where id = b.event_type_id offset 0) e on true
 left join lateral (select {", ".join(CONTACT_FIELDS)} from contacts where id = b.contact_id offset 0) c on true"""
-# E-mails that are under way or planned for later are not listed.
+# Emails that are under way or planned for later are not listed.
 EMAILS = """
 select coalesce(json_agg(m), '[]') from (
     select id, kind, recipient, subject, status, sent_at, error from mail_messages
@@ -90,7 +90,7 @@ def _to_entry(values: tuple[Any, ...], event_types: dict[UUID, EventTypeSummary]
 
 
 async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
-    """Look up a booking as lists show it, with the e-mails that were sent or have failed, in order."""
+    """Look up a booking as lists show it, with the emails that were sent or have failed, in order."""
     row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
     return (to_entries([row])[0], _emails.decode(row["emails"])) if row else None
 

@@ -142,7 +142,7 @@ class Host(Struct, frozen=True, kw_only=True):
 
 
 class EmailEntry(Struct, frozen=True, kw_only=True):
-    """An e-mail about a booking that was sent or has failed for good."""
+    """An email about a booking that was sent or has failed for good."""
 
     id: UUID
     kind: str
@@ -174,7 +174,7 @@ class AgendaFilter(Struct, frozen=True, kw_only=True):
 
     view: AgendaView = AgendaView.UPCOMING
     search: str = ""
-    """Part of an invitee's name or e-mail address."""
+    """Part of an invitee's name or email address."""
     slug: str = ""
     """The event type; empty: all."""
     span: Span = Span()

@@ -134,7 +134,7 @@ async def get_with_host(work: Work, ref: BookingRef) -> tuple[BookingDetails, Ho
 
 
 async def get_with_emails(work: Work, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]]:
-    """Read a booking as lists show it, with the e-mails about it that were sent or have failed for good."""
+    """Read a booking as lists show it, with the emails about it that were sent or have failed for good."""
     found = await entry_store.find_with_emails(work.db, ref)
     if found is None:
         raise BookingNotFound

@@ -36,7 +36,7 @@ GivenAnswers = Annotated[
 ]
 Guests = Annotated[
     list[EmailAddress],
-    Meta(max_length=10, description="E-mail addresses of guests to notify", examples=[["li@okafor.example"]]),
+    Meta(max_length=10, description="Email addresses of guests to notify", examples=[["li@okafor.example"]]),
 ]
 
 
@@ -49,7 +49,7 @@ class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     invitee_timezone: Zone
     invitee_locale: Annotated[
         LanguageTag | None,
-        Meta(description="The language of e-mails to the invitee and the guests; by default the host's"),
+        Meta(description="The language of emails to the invitee and the guests; by default the host's"),
     ] = None
     notes: Annotated[Prose | None, Meta(examples=["Pricing for a team of 12"])] = None
     answers: GivenAnswers = {}
@@ -126,7 +126,7 @@ class BookingFilter(StrEnum):
 
 
 class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An e-mail about a booking that was sent or could not be delivered."""
+    """An email about a booking that was sent or could not be delivered."""
 
     id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ec1"])]
     kind: Annotated[
@@ -170,7 +170,7 @@ class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
 
 
 class DetailedBooking(ShownBooking, frozen=True, kw_only=True, rename="camel"):
-    """A booking with the e-mails about it."""
+    """A booking with the emails about it."""
 
     email_logs: list[EmailLog]
 
@@ -279,7 +279,7 @@ def show_entry(entry: BookingEntry, *, manage_url: str) -> ShownBooking:
 
 
 def show_email(email: EmailEntry) -> EmailLog:
-    """Write an e-mail about a booking."""
+    """Write an email about a booking."""
     return EmailLog(
         id=str(email.id),
         kind=email.kind,

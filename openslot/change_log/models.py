@@ -48,6 +48,7 @@ class ChangeAction(StrEnum):
     USER_SIGNED_OUT = "user.signed_out"
     ADMINISTRATOR_CHANGED = "user.administrator_changed"
     ORGANIZATION_PLAN_CHANGED = "organization.plan_changed"
+    ORGANIZATION_DELETED = "organization.deleted"
     AGENT_LEVEL_CHANGED = "agent.level_changed"
     AGENT_SCOPES_CHANGED = "agent.scopes_changed"
     AGENT_KEY_CREATED = "agent_key.created"

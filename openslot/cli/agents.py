@@ -33,7 +33,7 @@ def list_agents(as_json: AsJson = False) -> None:
         (agent.slug, agent.autonomy_level.name, agent.email_level.name, agent.active_keys, len(agent.scopes))
         for agent in found
     ]
-    print_table(("Agent", "Autonomy", "E-mail", "Active keys", "Scopes"), rows, nothing="No agents.")
+    print_table(("Agent", "Autonomy", "Email", "Active keys", "Scopes"), rows, nothing="No agents.")
 
 
 @app.command("show")
@@ -57,7 +57,7 @@ def set_level(
     level: Annotated[str, typer.Argument(help="L0: reads only; L1: acts within its scopes")],
     as_json: AsJson = False,
 ) -> None:
-    """Change how far an agent acts on its own."""
+    """Change how much an agent may do on its own."""
 
     async def do(work: Work) -> AgentSetup:
         await operations.set_level(work, slug, _read_level(level))
@@ -70,7 +70,7 @@ def set_level(
 def set_scopes(
     slug: Slug,
     scopes: Annotated[list[str] | None, typer.Argument(help="The scopes, such as flags:write")] = None,
-    default: Annotated[bool, typer.Option("--default", help="Those that an installation begins with")] = False,
+    default: Annotated[bool, typer.Option("--default", help="The scopes of a new installation")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Change which tools an agent may call, also with the keys that it has."""

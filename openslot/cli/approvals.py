@@ -31,7 +31,7 @@ def list_approvals(as_json: AsJson = False) -> None:
         (each.id, each.requester, each.tool, msgspec.json.encode(each.arguments).decode(), each.expires_at)
         for each in found
     ]
-    print_table(("Id", "Requester", "Tool", "Arguments", "Expires"), rows, nothing="Nothing waits.")
+    print_table(("Id", "Requester", "Tool", "Arguments", "Expires"), rows, nothing="No departure is waiting.")
 
 
 @app.command("approve")
@@ -57,11 +57,11 @@ def reject(approval_id: ApprovalId, as_json: AsJson = False) -> None:
 
 
 def list_emails(
-    agent: Annotated[str | None, typer.Option(help="One agent alone, by its name")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only this agent, by its name")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List the e-mails that agents have sent, newest first."""
+    """List the emails that agents have sent, newest first."""
 
     async def do(work: Work) -> list[AgentEmail]:
         return await emails.list_emails(work, agent=agent, limit=limit)
@@ -71,7 +71,7 @@ def list_emails(
         print_json({"emails": [_shown_email(each) for each in found]})
         return
     rows = [(each.at, each.agent, each.category, each.recipient, each.subject, each.status) for each in found]
-    print_table(("Time", "Agent", "Category", "To", "Subject", "Status"), rows, nothing="No e-mails.")
+    print_table(("Time", "Agent", "Category", "To", "Subject", "Status"), rows, nothing="No emails.")
 
 
 def _decide(approval_id: str, decision: Decision) -> Verdict:

@@ -20,9 +20,9 @@ app = typer.Typer(help="The audit trail of the agents.", no_args_is_help=True, a
 @app.command("list")
 def list_records(
     *,
-    agent: Annotated[str | None, typer.Option(help="One agent alone")] = None,
-    tool: Annotated[str | None, typer.Option(help="One tool alone")] = None,
-    status: Annotated[str | None, typer.Option(help="One status alone, such as denied_scope")] = None,
+    agent: Annotated[str | None, typer.Option(help="Only this agent")] = None,
+    tool: Annotated[str | None, typer.Option(help="Only this tool")] = None,
+    status: Annotated[str | None, typer.Option(help="Only this status, such as denied_scope")] = None,
     page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,

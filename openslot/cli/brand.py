@@ -1,4 +1,4 @@
-"""brand …: the name, colour and logo on mail."""
+"""brand …: the name, colour and logo on emails."""
 
 from typing import Annotated
 
@@ -13,9 +13,9 @@ from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 
-app = typer.Typer(help="The name, colour and logo on mail.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="The name, colour and logo on emails.", no_args_is_help=True, add_completion=False)
 
-OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by e-mail address")]
+OfUser = Annotated[str | None, typer.Option("--user", help="A user's, by email address")]
 OfOrganization = Annotated[str | None, typer.Option("--organization", help="An organization's, by its slug")]
 
 
@@ -42,7 +42,7 @@ def set_brand(
     user: OfUser = None,
     organization: OfOrganization = None,
     *,
-    name: Annotated[str | None, typer.Option(help="At the top of mail; empty: the host's or organization's")] = None,
+    name: Annotated[str | None, typer.Option(help="At the top of emails; empty: the host's or organization's")] = None,
     colour: Annotated[str | None, typer.Option(help="Such as #3155d9; empty: the event type's")] = None,
     logo: Annotated[str | None, typer.Option(help="An https:// link to an image; empty: the name instead")] = None,
     as_json: AsJson = False,

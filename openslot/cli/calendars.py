@@ -36,8 +36,8 @@ AT_ONCE = 10
 app = typer.Typer(help="Calendars.", no_args_is_help=True, add_completion=False)
 
 ConnectionId = Annotated[str, typer.Argument(help="The connection's id, as `calendar list` shows it")]
-Whose = Annotated[str, typer.Option("--user", help="Whose, by e-mail address")]
-AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user's, by e-mail address")]
+Whose = Annotated[str, typer.Option("--user", help="Whose, by email address")]
+AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user's, by email address")]
 
 
 class ShownCalendar(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -81,12 +81,12 @@ class ShownMissing(Struct, frozen=True, kw_only=True, rename="camel"):
 def connect_calendar(
     *,
     user: Whose,
-    caldav: Annotated[str | None, typer.Option(help="A CalDAV server: a URL, a host name or an e-mail address")] = None,
+    caldav: Annotated[str | None, typer.Option(help="A CalDAV server: a URL, a host name or an email address")] = None,
     username: Annotated[str | None, typer.Option(help="The user name at the CalDAV server")] = None,
     password_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input")
     ] = False,
-    ics: Annotated[str | None, typer.Option(help="The URL of an ICS feed, to be read alone")] = None,
+    ics: Annotated[str | None, typer.Option(help="The URL of an ICS feed, which is only read")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Connect a calendar and read it for the first time."""
@@ -125,7 +125,7 @@ def set_connection(
     ] = None,
     when_unreadable: Annotated[
         str | None,
-        typer.Option("--when-unreadable", help="trust:HOURS to trust what was last read for so long, or close"),
+        typer.Option("--when-unreadable", help="trust:HOURS to use the last known times for so long, or close"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -154,7 +154,7 @@ def sync_connections(user: AnyoneIfNone = None, as_json: AsJson = False) -> None
 
 @app.command("disconnect")
 def disconnect_calendar(connection_id: ConnectionId, as_json: AsJson = False) -> None:
-    """Forget a connection; what was written into its calendars stays there."""
+    """Delete a connection; what was written into its calendars stays there."""
     with_work(lambda work: calendars.disconnect(work, ConnectionRef(parse_id(connection_id))))
     if as_json:
         print_json({"disconnected": connection_id})
@@ -164,7 +164,7 @@ def disconnect_calendar(connection_id: ConnectionId, as_json: AsJson = False) ->
 
 @app.command("missing")
 def list_missing(user: Whose, as_json: AsJson = False) -> None:
-    """List bookings whose events vanished from the calendar together, so that nothing was cancelled."""
+    """List bookings whose events disappeared from the calendar together, so that nothing was cancelled."""
 
     async def do(work: Work) -> list[MissingEvent]:
         return await missing_events.list_missing(work, await accounts.get_user_by_email(work, user))
@@ -196,7 +196,7 @@ def decide_missing(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Cancel bookings whose events have vanished, or write the events again."""
+    """Cancel bookings whose events have disappeared, or write the events again."""
     chosen = [parse_id(each) for each in booking] if booking else None
 
     async def do(work: Work) -> int:
@@ -213,10 +213,10 @@ def decide_missing(
 @app.command("feed")
 def renew_feed(
     user: Whose,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Let the link lead nowhere")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the link")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a secret link to a user's bookings for calendar programs and print it once; an older one ends."""
+    """Make a secret link to a user's bookings for calendar programs and print it once; an older one stops working."""
 
     async def do(work: Work) -> str | None:
         owner = await accounts.get_user_by_email(work, user)

@@ -72,7 +72,7 @@ def verify_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
 
 @app.command("remove")
 def remove_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
-    """Give a domain up; the organization no longer manages accounts because of it."""
+    """Remove a domain; the organization no longer manages accounts because of it."""
 
     async def do(work: Work) -> None:
         await organizations.remove_domain(work, await organizations.get_organization(work, slug), domain)

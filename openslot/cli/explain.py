@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command()
 def explain(
-    user: Annotated[str, typer.Option(help="The host's e-mail address")],
+    user: Annotated[str, typer.Option(help="The host's email address")],
     event_type: Annotated[str, typer.Option(help="The event type's slug")],
     when: Annotated[str, typer.Argument(help="A date or a start time; without an offset, in the host's time zone")],
     as_json: AsJson = False,

@@ -18,7 +18,7 @@ from openslot.core.work import Work
 
 app = typer.Typer(help="API keys, SCIM tokens and agent keys.", no_args_is_help=True, add_completion=False)
 
-ForUser = Annotated[str | None, typer.Option("--user", help="E-mail address of the user who owns the API key")]
+ForUser = Annotated[str | None, typer.Option("--user", help="Email address of the user who owns the API key")]
 ForOrganization = Annotated[str | None, typer.Option("--organization", help="Slug of the organization with the token")]
 ForAgent = Annotated[str | None, typer.Option("--agent", help="Name of the agent that owns the key")]
 

@@ -1,4 +1,4 @@
-"""mail …: what was sent, the embedded mailbox, and when people are reminded."""
+"""mail …: emails that were sent, the embedded mailbox, and when people are reminded."""
 
 import sys
 from datetime import datetime
@@ -23,7 +23,7 @@ from openslot.event_types.models import EventType
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
 
-app = typer.Typer(help="Mail: what was sent, and the embedded mailbox.", no_args_is_help=True, add_completion=False)
+app = typer.Typer(help="Emails that were sent, and the embedded mailbox.", no_args_is_help=True, add_completion=False)
 
 NOT_KEPT = "Only its entry in the log is kept: the message went to the SMTP server, or was not sent"
 
@@ -61,28 +61,28 @@ class ShownReminders(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("list")
 def list_mail(
-    to: Annotated[str | None, typer.Option("--to", help="Only mail to this address")] = None,
-    booking: Annotated[str | None, typer.Option("--booking", help="Only mail about this booking, by its id")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Only emails to this address")] = None,
+    booking: Annotated[str | None, typer.Option("--booking", help="Only emails about this booking, by its id")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000)] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List mail, newest first."""
+    """List emails, newest first."""
     booking_id = parse_id(booking) if booking else None
     found = with_work(lambda work: mail.list_mail(work, recipient=to, booking_id=booking_id, limit=limit))
     if as_json:
         print_json({"mail": [shown(each) for each in found]})
         return
-    rows = [(each.id, each.created_at, each.status, each.recipient, each.subject, each.error) for each in found]
-    print_table(("Id", "At", "Status", "To", "Subject", "Error"), rows, nothing="No mail yet.")
+    rows = [(each.id, each.created_at, _status(each), each.recipient, each.subject, each.error) for each in found]
+    print_table(("Id", "At", "Status", "To", "Subject", "Error"), rows, nothing="No emails yet.")
 
 
 @app.command("show")
 def show_mail(
-    mail_id: Annotated[str, typer.Argument(help="The mail's id, as `mail list` shows it")],
+    mail_id: Annotated[str, typer.Argument(help="The email's id, as `mail list` shows it")],
     raw: Annotated[bool, typer.Option("--raw", help="Write the message as it is, with headers and all parts")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show one mail of the embedded mailbox."""
+    """Show one email of the embedded mailbox."""
     found, content = with_work(lambda work: mail.get_mail(work, parse_id(mail_id)))
     if raw:
         if content is None:
@@ -99,15 +99,20 @@ def show_mail(
         )
         print_json(opened)
         return
-    for label, value in (("To", found.recipient), ("Subject", found.subject), ("Status", found.status)):
+    for label, value in (("To", found.recipient), ("Subject", found.subject), ("Status", _status(found))):
         console.print(f"{label}: {value}")
     console.print(f"Error: {found.error}\n" if found.error else "")
     console.print(find_part(message, "text/plain") or f"{NOT_KEPT}.")
 
 
+def _status(found: KeptMail) -> str:
+    """Say whether a mail went to somebody."""
+    return "stored, not sent" if found.is_stored else found.status
+
+
 @app.command("reminders")
 def choose_reminders(
-    user: Annotated[str, typer.Option("--user", help="Whose meetings, by e-mail address")],
+    user: Annotated[str, typer.Option("--user", help="Whose meetings, by email address")],
     *,
     event_type: Annotated[str | None, typer.Option("--event-type", help="Only this event type's, by its slug")] = None,
     minutes: Annotated[str | None, typer.Option(help="Minutes before the meeting, by commas, such as 1440,60")] = None,

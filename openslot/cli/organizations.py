@@ -7,6 +7,7 @@ import typer
 
 from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
+from openslot.accounts.events import OrganizationDeleted
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
@@ -17,6 +18,7 @@ from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.people import operations as people
+from openslot.scim import deletions
 
 app = typer.Typer(help="Organizations, their members and domains.", no_args_is_help=True, add_completion=False)
 member_app = typer.Typer(help="Members of an organization.", no_args_is_help=True, add_completion=False)
@@ -24,17 +26,17 @@ app.add_typer(member_app, name="member")
 app.add_typer(domains, name="domain")
 
 Slug = Annotated[str, typer.Argument(help="The organization's slug")]
-Email = Annotated[str, typer.Argument(help="The member's e-mail address")]
+Email = Annotated[str, typer.Argument(help="The member's email address")]
 
 
 @app.command("add")
 def add_organization(
     name: Annotated[str, typer.Argument(help="The organization's name")],
-    slug: Annotated[str, typer.Option(help="Names it in commands")],
+    slug: Annotated[str, typer.Option(help="Short name for commands")],
     plan: Annotated[Plan, typer.Option(case_sensitive=False)] = Plan.FREE,
     as_json: AsJson = False,
 ) -> None:
-    """Found an organization."""
+    """Create an organization."""
     made = with_work(lambda work: organizations.add_organization(work, name=name, slug=slug, plan=plan))
     _show(made, as_json=as_json)
 
@@ -58,7 +60,7 @@ def list_organizations(as_json: AsJson = False) -> None:
 def change_plan(
     slug: Slug,
     plan: Annotated[Plan, typer.Argument(case_sensitive=False)],
-    until: Annotated[datetime | None, typer.Option(help="The plan lapses at this UTC time")] = None,
+    until: Annotated[datetime | None, typer.Option(help="When the plan ends, in UTC")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Change an organization's plan, which its members share."""
@@ -78,11 +80,11 @@ def change_settings(
         bool | None, typer.Option("--keep-bookings/--cancel-bookings", help="What happens when a member is suspended")
     ] = None,
     departure_share: Annotated[
-        int | None, typer.Option(min=0, max=100, help="Per cent of members who may leave within an hour")
+        int | None, typer.Option(min=0, max=100, help="Percentage of members who may leave within an hour")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show or change what an organization has chosen for leavers."""
+    """Show or change what happens when members leave."""
 
     async def do(work: Work) -> Organization:
         found = await organizations.get_organization(work, slug)
@@ -95,6 +97,29 @@ def change_settings(
     _show(with_work(do), as_json=as_json)
 
 
+@app.command("delete")
+def delete_organization(
+    slug: Slug,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete an organization: its members keep their accounts and bookings; tokens and invitations stop working."""
+    if not yes:
+        typer.confirm(f"Delete the organization {slug}? This can't be undone.", abort=True, err=True)
+
+    async def do(work: Work) -> OrganizationDeleted:
+        found = await organizations.get_organization(work, slug)
+        deleted = await deletions.delete_as_operator(work, found)
+        await deletions.log_deletion(work, ChangeAuthor(name="operator"), deleted, plan=found.plan)
+        return deleted
+
+    deleted = with_work(do)
+    if as_json:
+        print_json({"deleted": slug, "members": deleted.members, "cancelledBookings": deleted.cancelled_bookings})
+        return
+    console.print(f"{slug} was deleted. Its {deleted.members} members keep their accounts.")
+
+
 @member_app.command("add")
 def add_member(
     slug: Slug,
@@ -102,7 +127,7 @@ def add_member(
     role: Annotated[Role, typer.Option(case_sensitive=False)] = Role.MEMBER,
     as_json: AsJson = False,
 ) -> None:
-    """Take an account into an organization."""
+    """Add an account to an organization."""
 
     async def do(work: Work) -> Member:
         found = await organizations.get_organization(work, slug)
@@ -135,12 +160,12 @@ def list_members(
         print_json({"members": [_shown_member(member) for member in found]})
         return
     rows = [(m.user.email, m.user.name, m.role, m.active, m.pending, m.is_managed) for m in found]
-    print_table(("E-mail", "Name", "Role", "Active", "Pending", "Managed"), rows, nothing="No members.")
+    print_table(("Email", "Name", "Role", "Active", "Pending", "Managed"), rows, nothing="No members.")
 
 
 @member_app.command("remove")
 def remove_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
-    """Take a member out: upcoming bookings are cancelled, sessions end, the account stays."""
+    """Remove a member: upcoming bookings are cancelled, sessions end, the account stays."""
 
     async def do(work: Work) -> None:
         found = await organizations.get_organization(work, slug)
@@ -189,7 +214,7 @@ def set_role(
 
 @member_app.command("invite")
 def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
-    """Make a new invitation and print its link; an earlier one is no longer good."""
+    """Make a new invitation and print its link; earlier ones stop working."""
 
     async def do(work: Work) -> str:
         found = await organizations.get_organization(work, slug)
@@ -203,7 +228,7 @@ def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
     if as_json:
         print_json({"email": email, "url": link})
         return
-    console.print(f"Good for {invitations.LASTS.days} days and once: {link}", soft_wrap=True)
+    console.print(f"Valid once, for {invitations.LASTS.days} days: {link}", soft_wrap=True)
 
 
 def _show(organization: Organization, *, as_json: bool) -> None:

@@ -22,14 +22,14 @@ from openslot.scim.requests import list_requests
 app = typer.Typer(help="Provisioning by identity providers.", no_args_is_help=True, add_completion=False)
 
 Slug = Annotated[str, typer.Argument(help="The organization's slug")]
-Emails = Annotated[list[str] | None, typer.Argument(help="E-mail addresses of leavers")]
+Emails = Annotated[list[str] | None, typer.Argument(help="Email addresses of leavers")]
 All = Annotated[bool, typer.Option("--all", help="Everyone who waits")]
 
 
 @app.command("log")
 def show_log(
     slug: Slug,
-    token: Annotated[str | None, typer.Option(help="One token alone, by its id as in `key list`")] = None,
+    token: Annotated[str | None, typer.Option(help="Only this token, by its id as in `key list`")] = None,
     page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
@@ -54,7 +54,7 @@ def show_log(
 
 @app.command("preview")
 def preview(slug: Slug, emails: Emails = None, as_json: AsJson = False) -> None:
-    """Tell what would be cancelled if these members, or all, were suspended or removed now."""
+    """Show what would be cancelled if these members, or all, were suspended or removed now."""
 
     async def do(work: Work) -> list[Preview]:
         return await departures.preview(work, await organizations.get_organization(work, slug), emails or [])
@@ -75,7 +75,7 @@ def preview(slug: Slug, emails: Emails = None, as_json: AsJson = False) -> None:
         print_json({"members": shown})
         return
     rows = [(p.email, p.name, p.upcoming, _outcome(p)) for p in found]
-    print_table(("E-mail", "Name", "Upcoming bookings", "They would"), rows, nothing="No active members found.")
+    print_table(("Email", "Name", "Upcoming bookings", "They would"), rows, nothing="No active members found.")
 
 
 @app.command("held")
@@ -100,12 +100,12 @@ def list_held(slug: Slug, as_json: AsJson = False) -> None:
         print_json({"held": shown})
         return
     rows = [(h.email, h.name, h.held_at, "removed" if h.removed else "suspended", h.upcoming) for h in found]
-    print_table(("E-mail", "Name", "Since", "Was", "Upcoming bookings"), rows, nothing="Nothing waits.")
+    print_table(("Email", "Name", "Since", "Was", "Upcoming bookings"), rows, nothing="No departure is waiting.")
 
 
 @app.command("approve")
 def approve(slug: Slug, emails: Emails = None, everyone: All = False, as_json: AsJson = False) -> None:
-    """Let departures happen: the leavers' upcoming bookings are cancelled."""
+    """Approve departures: the leavers' upcoming bookings are cancelled."""
 
     async def decide(work: Work, organization: Organization, held: HeldDeparture) -> None:
         await departures.approve(work, organization, held)
@@ -115,7 +115,7 @@ def approve(slug: Slug, emails: Emails = None, everyone: All = False, as_json: A
 
 @app.command("reject")
 def reject(slug: Slug, emails: Emails = None, everyone: All = False, as_json: AsJson = False) -> None:
-    """Undo departures: the members are back, and their bookings stand."""
+    """Reject departures: the members are back, and their bookings stay."""
     _decide(slug, emails or [], departures.reject, everyone=everyone, word="rejected", as_json=as_json)
 
 
@@ -129,7 +129,7 @@ def _decide(
     as_json: bool,
 ) -> None:
     if bool(emails) == everyone:
-        raise Invalid("Name leavers by e-mail address, or use --all")
+        raise Invalid("Name leavers by email address, or use --all")
 
     async def do(work: Work) -> list[str]:
         organization = await organizations.get_organization(work, slug)

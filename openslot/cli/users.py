@@ -24,7 +24,7 @@ from openslot.people import operations as people
 
 app = typer.Typer(help="Accounts.", no_args_is_help=True, add_completion=False)
 
-Email = Annotated[str, typer.Argument(help="The user's e-mail address")]
+Email = Annotated[str, typer.Argument(help="The user's email address")]
 
 
 class ShownUser(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -55,7 +55,7 @@ class DeletionRow(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("list")
 def list_users(
-    search: Annotated[str | None, typer.Option(help="Part of a name or e-mail address")] = None,
+    search: Annotated[str | None, typer.Option(help="Part of a name or email address")] = None,
     page: Annotated[int, typer.Option(min=1, max=1_000_000)] = 1,
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
@@ -66,7 +66,7 @@ def list_users(
         print_json({"users": [shown(user) for user in found], "total": total})
         return
     rows = [(u.email, u.name, u.username, u.effective_plan, u.is_admin, u.disabled_at is not None) for u in found]
-    columns = ("E-mail", "Name", "Username", "Plan", "Admin", "Disabled")
+    columns = ("Email", "Name", "Username", "Plan", "Admin", "Disabled")
     none = "No accounts found." if search else "No accounts yet. Make one: openslot user add EMAIL --name NAME"
     print_table(columns, rows, nothing=f"Page {page} is empty; there are {total} accounts." if total else none)
 
@@ -180,7 +180,7 @@ def delete_user(
 
 @app.command("deletions")
 def list_deletions(as_json: AsJson = False) -> None:
-    """List the accounts that are being deleted, and what is waited for."""
+    """List the accounts that are being deleted, and what each waits for."""
     found = [
         DeletionRow(
             user_id=each.deletion.user_id,
@@ -229,7 +229,7 @@ def reset_two_factor(email: Email, as_json: AsJson = False) -> None:
         print_json({"email": email, "wasOn": was_on})
         return
     console.print(
-        f"Two-factor authentication is off for {email}; the user was told by e-mail."
+        f"Two-factor authentication is off for {email}; the user was told by email."
         if was_on
         else f"Two-factor authentication was not on for {email}."
     )

@@ -57,7 +57,7 @@ class ShownAttempt(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @app.command("add")
 def add_endpoint(
-    user: Annotated[str, typer.Option("--user", help="E-mail address of the user whose events are sent")],
+    user: Annotated[str, typer.Option("--user", help="Email address of the user whose events are sent")],
     url: Annotated[str, typer.Option("--url", help="URL that receives the events")],
     event: Events = None,
     description: Annotated[str | None, typer.Option(help="Description of the endpoint")] = None,
@@ -74,7 +74,7 @@ def add_endpoint(
 
 @app.command("list")
 def list_endpoints(
-    user: Annotated[str | None, typer.Option("--user", help="Only endpoints of this user, by e-mail address")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="Only endpoints of this user, by email address")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List endpoints with their state, oldest first."""

@@ -23,7 +23,7 @@ from openslot.routing.paging import Limit, Listing, Page, paginate
 
 Search = Annotated[
     str,
-    Meta(description="Part of the name, e-mail address or company, case-insensitive", pattern=LINE, max_length=254),
+    Meta(description="Part of the name, email address or company, case-insensitive", pattern=LINE, max_length=254),
     Query(),
 ]
 
@@ -39,7 +39,7 @@ async def list_contacts(
 
 @post(summary="Create a contact", status=201)
 async def create_contact(work: Work, user: User, data: ContactWanted) -> DetailedContact:
-    """Create a contact. The e-mail address must be unique among your contacts."""
+    """Create a contact. The email address must be unique among your contacts."""
     return show_detailed(KnownContact(await operations.add_contact(work, user, data)))
 
 
@@ -58,6 +58,6 @@ async def update_contact(work: Work, user: User, contact_id: UUID, data: Contact
 
 @delete(summary="Delete a contact")
 async def delete_contact(work: Work, user: User, contact_id: UUID) -> Success:
-    """Delete a contact permanently. Bookings keep the invitee's name and e-mail address."""
+    """Delete a contact permanently. Bookings keep the invitee's name and email address."""
     await operations.delete_contact(work, user, contact_id)
     return Success()

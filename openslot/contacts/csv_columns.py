@@ -16,7 +16,7 @@ COLUMN_NAMES = {
     Field.NAME: Text("Name"),
     Field.FIRST_NAME: Text("First name"),
     Field.LAST_NAME: Text("Last name"),
-    Field.EMAIL: Text("E-mail address"),
+    Field.EMAIL: Text("Email address"),
     Field.PHONE: Text("Phone number"),
     Field.COMPANY: Text("Company"),
     Field.NOTES: Text("Notes"),

@@ -2,8 +2,8 @@
 
 import codecs
 import csv
+import re
 from collections.abc import Iterator
-from io import StringIO
 from itertools import islice
 
 from openslot.contacts.import_models import ContactFile, ImportLine, LineFault
@@ -13,6 +13,15 @@ from openslot.i18n import PluralText, Text
 MOST_BYTES = 5 * 1024 * 1024
 MOST_LINES = 20_000
 MOST_COLUMNS = 100
+# What a file of this size holds is a multiple of it in memory: each cell is a text of its own.
+MOST_CELLS = 500_000
+# More than an open quotation mark can swallow before its line is given up.
+MOST_DELIMITERS = 200_000
+# Lines of a cell and empty ones are rows too; each costs time.
+MOST_ROWS = 10 * MOST_LINES
+# As much of the first line as is looked at for the delimiter.
+MOST_SNIFFED = 10_000
+ROW = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 UTF8, UTF16, WINDOWS = "utf-8", "utf-16", "windows-1252"
 DELIMITERS = (",", ";", "\t")
 # Excel writes this line for itself; it names the delimiter and is not part of the table.
@@ -25,6 +34,7 @@ TOO_MANY_LINES = Text("must have at most %(count)s lines. Split it into several 
 TOO_MANY_COLUMNS = PluralText(
     "must have at most %(count)s column", "must have at most %(count)s columns", count=MOST_COLUMNS
 )
+TOO_MANY_CELLS = Text("must have at most %(count)s filled cells. Split it into several files", count=f"{MOST_CELLS:,}")
 WORKBOOK = Text("is a workbook. Save it as CSV in your spreadsheet program, and choose that file")
 NOT_TEXT = Text("is not a CSV file")
 
@@ -37,7 +47,7 @@ def read_file(body: bytes) -> ContactFile:
     hint, text = _split_hint(text)
     delimiter = hint or _find_delimiter(text)
     # One more for the names of the columns, and one that shows that there are too many.
-    lines = list(islice(_read_lines(text, delimiter), MOST_LINES + 2))
+    lines = list(islice(_check_cells(_read_lines(text, delimiter)), MOST_LINES + 2))
     return _split_header(lines, encoding, delimiter, skipped=1 if hint else 0)
 
 
@@ -81,8 +91,13 @@ def _split_hint(text: str) -> tuple[str, str]:
 
 def _find_delimiter(text: str) -> str:
     """Choose the delimiter that divides the first line into the most values."""
-    first = next((row for row in StringIO(text, newline="") if row.strip()), "")
+    first = next((row for row in _split_rows(text) if row.strip()), "")[:MOST_SNIFFED]
     return max(DELIMITERS, key=lambda delimiter: _count_values(first, delimiter))
+
+
+def _split_rows(text: str) -> Iterator[str]:
+    """Split a text at every kind of line break, row by row and without a copy of the whole."""
+    return (found[0] for found in ROW.finditer(text))
 
 
 def _count_values(row: str, delimiter: str) -> int:
@@ -95,16 +110,25 @@ def _count_values(row: str, delimiter: str) -> int:
 def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
     """Read line by line with the number at which each begins; empty ones are left out."""
     taken: list[str] = []
+    delimiters = 0
 
     def take() -> Iterator[str]:
-        for row in StringIO(text, newline=""):
+        nonlocal delimiters
+        for place, row in enumerate(_split_rows(text)):
+            if place >= MOST_ROWS:
+                raise _refuse(TOO_MANY_LINES)
             taken.append(row)
+            # Counted before the reader makes a cell of each.
+            delimiters += row.count(delimiter)
+            if delimiters > MOST_DELIMITERS:
+                raise _refuse(TOO_MANY_COLUMNS)
             yield row
 
     reader = csv.reader(take(), delimiter=delimiter, strict=True)
     while True:
         number = reader.line_num + 1
         taken.clear()
+        delimiters = 0
         try:
             cells = next(reader)
         except StopIteration:
@@ -114,7 +138,26 @@ def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
             yield ImportLine(number=number, cells=(raw,), fault=LineFault.UNREADABLE)
             continue
         if any(cell.strip() for cell in cells):
-            yield ImportLine(number=number, cells=tuple(_one_break(cell) for cell in cells))
+            yield _make_line(number, cells)
+
+
+def _make_line(number: int, cells: list[str]) -> ImportLine:
+    """Make a line of its values; of too many, only the first are kept. Empty ones at the end do not count."""
+    count = len(cells)
+    while count > MOST_COLUMNS and not cells[count - 1].strip():
+        count -= 1
+    kept = tuple(_one_break(cell) for cell in cells[: min(count, MOST_COLUMNS + 1)])
+    return ImportLine(number=number, cells=kept, fault=LineFault.COLUMNS if count > MOST_COLUMNS else None)
+
+
+def _check_cells(lines: Iterator[ImportLine]) -> Iterator[ImportLine]:
+    """Refuse a file as soon as more cells are filled than one may have."""
+    filled = 0
+    for line in lines:
+        filled += sum(map(bool, line.cells))
+        if filled > MOST_CELLS:
+            raise _refuse(TOO_MANY_CELLS)
+        yield line
 
 
 def _one_break(text: str) -> str:

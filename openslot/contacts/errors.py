@@ -14,12 +14,12 @@ class ContactNotFound(NotFound):
 
 
 class ContactEmailTaken(Conflict):
-    """The owner has another contact with this e-mail address, in whatever letter case."""
+    """The owner has another contact with this email address, in whatever letter case."""
 
     code = "contact_email_taken"
 
     def __init__(self) -> None:
-        super().__init__(Text("Another of your contacts has this e-mail address"), details={"email": Text("is taken")})
+        super().__init__(Text("Another of your contacts has this email address"), details={"email": Text("is taken")})
 
 
 class ImportNotFound(NotFound):

@@ -9,7 +9,7 @@ from openslot.core.events import Event
 
 
 class ContactCreated(Event, frozen=True, kw_only=True):
-    """A contact was created, with an e-mail address that none of the owner's contacts had."""
+    """A contact was created, with an email address that none of the owner's contacts had."""
 
     type: ClassVar[str] = "contact.created"
     contact: Contact
@@ -30,7 +30,7 @@ class ContactCreated(Event, frozen=True, kw_only=True):
 
 
 class ContactChanged(Event, frozen=True, kw_only=True):
-    """A contact's name, e-mail address, phone number, company, notes or tags were changed."""
+    """A contact's name, email address, phone number, company, notes or tags were changed."""
 
     type: ClassVar[str] = "contact.changed"
     contact: Contact

@@ -36,7 +36,7 @@ class LineFault(StrEnum):
     FIELDS = "fields"
     """A value is not valid."""
     DUPLICATE = "duplicate"
-    """An earlier line has the same e-mail address."""
+    """An earlier line has the same email address."""
 
 
 class Field(StrEnum):
@@ -59,7 +59,7 @@ class ImportLine(Struct, frozen=True, kw_only=True):
     cells: tuple[str, ...]
     fault: LineFault | None = None
     first_line: int | None = None
-    """The line that has the same e-mail address."""
+    """The line that has the same email address."""
 
 
 class ContactFile(Struct, frozen=True, kw_only=True):

@@ -83,7 +83,7 @@ def find_mapping_fault(columns: tuple[str, ...], header: tuple[str, ...]) -> Tex
     if len(set(chosen)) < len(chosen):
         return Text("Choose each field for one column only")
     if Field.EMAIL not in chosen:
-        return Text("Choose the column with the e-mail address")
+        return Text("Choose the column with the email address")
     if not {Field.NAME, Field.FIRST_NAME, Field.LAST_NAME} & set(chosen):
         return Text("Choose the column with the name")
     return None

@@ -28,7 +28,7 @@ async def add_contact(work: Work, owner: User, wanted: ContactWanted) -> Contact
 
 
 async def find_or_add(work: Work, *, owner_id: UUID, name: str, email: str, phone: str | None = None) -> Contact:
-    """Find the contact with an e-mail address, or add them and stage the fact that they are new.
+    """Find the contact with an email address, or add them and stage the fact that they are new.
 
     Name and address are checked by the caller; an invalid phone number is left out. For a known contact, only a missing
     phone number is filled in.
@@ -81,7 +81,7 @@ async def find_by_phone(work: Work, owner_id: UUID, phone: str) -> Contact | Non
 async def list_contacts(
     work: Work, owner: User, *, search: str = "", page: int = 1, limit: int = 20
 ) -> tuple[list[CountedContact], int]:
-    """Read one page of an owner's contacts whose name, e-mail address or company has a text in it, newest first."""
+    """Read one page of an owner's contacts whose name, email address or company has a text in it, newest first."""
     return await store.list_contacts(work.db, owner.id, search=search, limit=limit, offset=(page - 1) * limit)
 
 
@@ -120,7 +120,7 @@ async def change_contact(work: Work, owner: User, contact_id: UUID, changes: Con
 
 
 async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
-    """Forget a contact for good; bookings keep the invitee's name and e-mail address."""
+    """Forget a contact for good; bookings keep the invitee's name and email address."""
     if not await store.delete_contact(work.db, owner.id, contact_id):
         raise ContactNotFound
 

@@ -95,7 +95,7 @@ async def lock_contact(db: Db, owner_id: UUID, contact_id: UUID) -> Contact | No
 
 
 async def find_by_email(db: Db, owner_id: UUID, email: str) -> Contact | None:
-    """Look up who has an e-mail address, and keep them from being deleted until the commit: a booking may name them."""
+    """Look up who has an email address, and keep them from being deleted until the commit: a booking may name them."""
     row = await db.fetchrow(
         f"select {CONTACT_COLUMNS} from contacts c where c.owner_id = $1 and lower(c.email) = lower($2) for key share",
         owner_id,
@@ -142,7 +142,7 @@ async def list_contacts(
 
 
 async def insert_contact(db: Db, contact: Contact) -> bool:
-    """Write a new contact; False where the owner has one with its e-mail address."""
+    """Write a new contact; False where the owner has one with its email address."""
     return await db.fetchval(INSERT, *_columns(contact), contact.created_at) is not None
 
 

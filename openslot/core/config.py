@@ -113,7 +113,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     agent_budget_global: Annotated[
         Dollars, Meta(description="Dollars that all agents together may spend on one UTC day")
     ] = Dollars(50_000_000)
-    agent_email_cost: Annotated[Dollars, Meta(description="Dollars that an agent's e-mail costs")] = Dollars(1_000)
+    agent_email_cost: Annotated[Dollars, Meta(description="Dollars that an agent's email costs")] = Dollars(1_000)
     agent_image_cost: Annotated[Dollars, Meta(description="Dollars that an agent's image costs")] = Dollars(40_000)
     agent_approval_by_person: Annotated[
         bool, Meta(description="Only a person may approve agents' calls of tier T3; the Orchestrator may only reject")

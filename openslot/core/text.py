@@ -22,7 +22,7 @@ Prose = Annotated[str, Meta(pattern=PROSE, max_length=5000)]
 Reason = Annotated[str, Meta(pattern=PROSE, max_length=500)]
 
 PROSE_SHAPE = re.compile(PROSE)
-NOT_AN_ADDRESS = Text("is not a valid e-mail address")
+NOT_AN_ADDRESS = Text("is not a valid email address")
 NOT_ALLOWED = Text("has characters that are not allowed")
 EMPTY = Text("must not be empty")
 NOT_A_LANGUAGE = Text("must be a language tag such as de or pt-BR")
@@ -49,7 +49,7 @@ def at_most_characters(count: int) -> Text:
 # An address is parsed when it is checked and again when it is used; parsing its domain is expensive.
 @lru_cache(maxsize=1000)
 def parse_email(text: str) -> str:
-    """Normalise an e-mail address, or raise a `ValueError` that says what is wrong with it."""
+    """Normalise an email address, or raise a `ValueError` that says what is wrong with it."""
     if len(text) > 254 or not is_line(text):
         raise ValueError(NOT_AN_ADDRESS)
     try:
@@ -106,7 +106,7 @@ class LanguageTag(CheckedText):
 
 
 class EmailAddress(CheckedText):
-    """An e-mail address that could exist."""
+    """An email address that could exist."""
 
     __slots__ = ()
 

@@ -33,7 +33,7 @@ CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetin
 FILES = (
     ExportFile(
         name="account.json",
-        about="Your account: name, e-mail address, username, plan, time zone and language.",
+        about="Your account: name, email address, username, plan, time zone and language.",
         tables=("users",),
         write=as_object(queries.ACCOUNT),
     ),
@@ -177,7 +177,7 @@ FILES = (
     ),
     ExportFile(
         name="emails.json",
-        about="E-mails about you and your bookings that Openslot has sent; their text where it was kept.",
+        about="Emails about you and your bookings that Openslot has sent; their text where it was kept.",
         tables=("mail_messages",),
         write=write_emails,
     ),

@@ -1,4 +1,6 @@
-"""Rate limits by address, for doors that require no key."""
+"""Rate limits by address, for doors that require no key, and by user, for acts that cost more than others."""
+
+from uuid import UUID
 
 from openslot.access import limits
 from openslot.core.work import Runtime
@@ -19,6 +21,11 @@ async def take(runtime: Runtime, limit: RateLimit, address: str) -> None:
     """Count one request of an address; for handlers that show a page when it is refused."""
     verdict = await limits.take(runtime.pool, f"{limit.name}:{address}", limit.most)
     verdict.check()
+
+
+async def take_own(runtime: Runtime, limit: RateLimit, user_id: UUID) -> None:
+    """Count one act of a signed-in user, whatever the address; it stays counted if the act is refused."""
+    await take(runtime, limit, str(user_id))
 
 
 def limit_of(exchange: Exchange) -> RateLimit | None:

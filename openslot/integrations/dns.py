@@ -32,7 +32,7 @@ class DnsResolver:
         except NOTHING:
             return []
         except exception.DNSException:
-            raise Unavailable(Text("The DNS did not answer for %(name)s. Try again later", name=name)) from None
+            raise Unavailable(Text("DNS did not answer for %(name)s. Try again later", name=name)) from None
         # One record may consist of several strings, which are joined without a separator.
         return [b"".join(record.strings).decode("latin-1") for record in found if isinstance(record, TXT)]
 

@@ -10,6 +10,7 @@ from openslot.access.passwords import check_password, hash_password
 from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
 from openslot.accounts.administration import Administration, check_may_grant
+from openslot.accounts.errors import InvitationInvalid
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Invitation, ListedMember, Member, Organization, Role, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
@@ -101,10 +102,12 @@ async def reinstate_member(work: Work, organization: Organization, member: Membe
 
 
 async def accept_invitation(work: Work, invitation: Invitation, *, password_hash: str | None) -> None:
-    """Use up an invitation: the account gets its password, if it has none, and its owner joins."""
+    """Use up an invitation: the account gets its password, if it still has none, and its owner joins."""
     await invitations.use_invitation(work, invitation)
-    if password_hash is not None:
-        await accounts.set_password(work, invitation.user, password_hash)
+    if password_hash is not None and not await accounts.replace_password(
+        work, invitation.user, old=None, new=password_hash
+    ):
+        raise InvitationInvalid
 
 
 async def disable_user(work: Work, user: User, *, reason: str | None = None) -> int:

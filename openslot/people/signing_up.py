@@ -1,4 +1,4 @@
-"""Opening the account of somebody who has signed up and verified the e-mail address."""
+"""Opening the account of somebody who has signed up and verified the email address."""
 
 from openslot.access import operations as access
 from openslot.access.errors import WrongPassword

@@ -57,7 +57,7 @@ class OverrideExists(Conflict):
     code = "override_exists"
 
     def __init__(self, on: date) -> None:
-        super().__init__(Text("%(day)s has other hours already. Change or remove them first", day=on))
+        super().__init__(Text("%(day)s already has different hours. Change or remove them first", day=on))
 
 
 class OverrideNotFound(NotFound):

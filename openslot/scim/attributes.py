@@ -87,7 +87,7 @@ COMMON = (SCHEMAS, ID, EXTERNAL_ID, META)
 USER = (
     Attribute(
         name="userName",
-        description="Names the user in the organization, often the e-mail address",
+        description="Names the user in the organization, often the email address",
         required=True,
         uniqueness="server",
     ),
@@ -110,11 +110,11 @@ USER = (
     Attribute(name="active", kind="boolean", description="Whether the user may sign in and be booked"),
     Attribute(
         name="emails",
-        description="E-mail addresses; the primary one, else the one of type work, is the account's",
+        description="Email addresses; the primary one, else the one of type work, is the account's",
         kind="complex",
         multi_valued=True,
         required=True,
-        parts=_parts_of_values("e-mail address", "work", "home", "other", required=True),
+        parts=_parts_of_values("email address", "work", "home", "other", required=True),
     ),
     Attribute(
         name="phoneNumbers",

@@ -147,6 +147,14 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
     return len(await bookings.cancel_upcoming(work, user, reason=reason))
 
 
+async def approve_all(work: Work, organization: Organization) -> int:
+    """Finish all departures that wait, and return how many bookings were cancelled."""
+    acting = on_behalf(work, organization)
+    # Always in the same order, so that two decisions at the same time can't deadlock.
+    held = sorted(await list_held(work, organization), key=lambda each: each.user_id)
+    return sum([await approve(acting, organization, each) for each in held])
+
+
 async def reject(work: Work, organization: Organization, held: HeldDeparture) -> None:
     """Undo a departure: the member is restored as before, and every booking is kept."""
     await lock_host(work.db, held.user_id)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
+from openslot.accounts.addresses import change_address
 from openslot.accounts.errors import AlreadyMember, EmailTaken, MemberNotFound
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Member, Organization, User, UserWanted
@@ -123,13 +124,14 @@ async def _reach_account(
     email = get_email(wanted)
     if email.lower() == member.user.email.lower() or email.lower() == get_email(current).lower():
         return
-    # Whoever chooses the address can have the password replaced: no organization gets the platform in this way.
-    if member.user.is_admin or not await has_domain_of(work.db, organization.id, email):
+    if not await has_domain_of(work.db, organization.id, email):
         return
     try:
-        await accounts.change_email(work, await accounts.get_user(work, member.user.id), email)
+        is_changed = await change_address(work, organization, await accounts.get_user(work, member.user.id), email)
     except EmailTaken:
         raise NotUnique(f"Another account has the address {email}") from None
+    if is_changed:
+        await _invite(work, organization, await members.get_member(work, organization.id, member.id))
 
 
 async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool) -> None:

@@ -102,7 +102,7 @@ def with_one_primary(values: list[Resource]) -> list[Resource]:
 
 
 def check_user(resource: Resource) -> Resource:
-    """Refuse a user without a name or an e-mail address."""
+    """Refuse a user without a name or an email address."""
     if not resource.get("userName", "").strip():
         raise InvalidValue("userName is required")
     get_email(resource)
@@ -118,8 +118,8 @@ def get_email(resource: Resource) -> str:
         return parse_email(chosen.strip())
     except ValueError:
         if emails:
-            raise InvalidValue(f"emails: {chosen[:100]} is not a valid e-mail address") from None
-        raise InvalidValue("emails is required where userName is not an e-mail address") from None
+            raise InvalidValue(f"emails: {chosen[:100]} is not a valid email address") from None
+        raise InvalidValue("emails is required where userName is not an email address") from None
 
 
 def get_name(resource: Resource) -> str:

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from openslot.accounts.host_lock import LOCK_HOST
 from openslot.accounts.member_store import SOURCE
 from openslot.accounts.models import Member
 from openslot.core.db import Db, Row, count_of
@@ -164,6 +165,17 @@ async def count_departures(db: Db, organization_id: UUID, *, since: datetime) ->
     )
     assert row is not None  # noqa: S101 - a select of aggregates
     return row["departed"], row["active"] + row["departed"]
+
+
+async def lock_held_hosts(db: Db, organization_id: UUID) -> None:
+    """Wait for the locks of the hosts whose departures wait, always in the same order."""
+    await db.execute(
+        f"""select {LOCK_HOST} from (
+            select u.no from held_departures h join users u on u.id = h.user_id where h.organization_id = $1
+            order by u.no offset 0
+        ) u""",
+        organization_id,
+    )
 
 
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:

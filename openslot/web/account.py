@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from openslot.access import operations as access
+from openslot.access import two_factor
 from openslot.access.errors import PasswordChanged
 from openslot.access.keys import CredentialKind
 from openslot.accounts import operations as accounts
@@ -29,10 +30,11 @@ NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
 
 
 class PasswordForm(Struct, frozen=True, kw_only=True):
-    """The current password and the new one."""
+    """The current password and the new one, and a code if two-factor authentication is on."""
 
     current: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Enter a new password"))]
+    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
 
 
 @get("/account")
@@ -49,7 +51,7 @@ async def change_password(request: Request, work: Work, user: User, form: Form[P
     sent = form.get()
     try:
         signed_in = await access.change_password(
-            work, user, current=sent.current, new=sent.password, user_agent=browser_of(request)
+            work, user, current=sent.current, new=sent.password, code=sent.code, user_agent=browser_of(request)
         )
     except (Invalid, PasswordChanged) as refusal:
         wrong = form.with_faults(refusal.faults)
@@ -81,6 +83,7 @@ async def account_page(
         expiries=EXPIRIES,
         key_form=key_form or Form(),
         password_form=password_form or Form(),
+        needs_code=await two_factor.is_on(work, user),
         new_key=new_key,
         first_request=curl(work, user, "/me", key=new_key[1]) if new_key else None,
     )

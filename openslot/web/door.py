@@ -37,7 +37,7 @@ ADVICE = {
     "not_found": Text("Check the address, or go back to the previous page."),
     "host_not_found": NO_PAGE,
     "event_type_not_found": NO_PAGE,
-    "booking_not_found": Text("This link does not lead to a booking. Check the link in your e-mail."),
+    "booking_not_found": Text("This link does not lead to a booking. Check the link in your email."),
     "method_not_allowed": Text("Go back to the previous page and try again."),
     "too_large": Text("What you sent is too large. Nothing was changed."),
     "unsupported_media": Text("Go back to the previous page and try again."),

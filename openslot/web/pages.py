@@ -15,7 +15,7 @@ from openslot.routing import Cookie, Request, Response
 from openslot.web.assets import static_url
 from openslot.web.csrf import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, list_places
-from openslot.web.zone_names import zone_name, zones_by_region
+from openslot.web.zone_names import former_names, zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
 # Personal pages must not be cached, not even by the browser.
@@ -71,7 +71,12 @@ templates = Environment(
 )
 templates.policies["ext.i18n.trimmed"] = True
 templates.install_gettext_callables(_gettext, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-templates.globals |= {"static": static_url, "zone_name": zone_name, "zones_by_region": zones_by_region}
+templates.globals |= {
+    "static": static_url,
+    "former_names": former_names,
+    "zone_name": zone_name,
+    "zones_by_region": zones_by_region,
+}
 templates.globals |= {"shortcuts": SHORTCUTS}
 templates.globals["csrf_field"] = _csrf_field
 templates.filters |= {"localized": _localize, "sentence": _sentence}

@@ -24,7 +24,7 @@ class SetupForm(Struct, frozen=True, kw_only=True):
     """The owner of the first account."""
 
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
     timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
 

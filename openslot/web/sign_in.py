@@ -26,7 +26,7 @@ LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
 class SignInForm(Struct, frozen=True, kw_only=True):
     """The credentials, and the page to open next."""
 
-    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter your e-mail address"))]
+    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter your email address"))]
     password: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your password"))]
     next: str = ""
 

@@ -1,6 +1,7 @@
 """Time zones as people look for them: by region and city, in the page's language."""
 
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import groupby
 from zoneinfo import available_timezones
 
@@ -36,7 +37,7 @@ class Region(Struct, frozen=True):
 @lru_cache(maxsize=16)
 def zones_by_region(locale: Locale) -> tuple[Region, ...]:
     """List the zones that people use, by region, both sorted by the reader's alphabet."""
-    names = sorted(name for name in available_timezones() if name.partition("/")[0] in REGIONS)
+    names = sorted(name for name in _current_names() if name.partition("/")[0] in REGIONS)
     regions = (
         Region(
             str(localize(REGIONS[region], locale)),
@@ -47,9 +48,32 @@ def zones_by_region(locale: Locale) -> tuple[Region, ...]:
     return tuple(sorted(regions, key=lambda region: region.name))
 
 
+@cache
+def former_names() -> dict[str, tuple[str, ...]]:
+    """Return the outdated names of each zone that has some: browsers and older data still use them."""
+    current, former = _current_names(), dict[str, list[str]]()
+    for line in _read("tzdata.zi"):
+        kind, _, names = line.partition(" ")
+        zone, _, link = names.partition(" ")
+        if kind == "L" and zone in current and link not in current:
+            former.setdefault(zone, []).append(link)
+    return {zone: tuple(sorted(links)) for zone, links in former.items()}
+
+
 def zone_name(zone: str) -> str:
     """Write a zone's name with spaces between its words."""
     return zone.replace("_", " ")
+
+
+@cache
+def _current_names() -> frozenset[str]:
+    """Name the zones that the table of countries has: at least one for each, under its current name."""
+    named = {line.split("\t")[2] for line in _read("zone.tab") if not line.startswith("#")}
+    return frozenset(named & available_timezones())
+
+
+def _read(name: str) -> list[str]:
+    return files("tzdata.zoneinfo").joinpath(name).read_text("utf-8").splitlines()
 
 
 def _city(zone: str, locale: Locale) -> str:

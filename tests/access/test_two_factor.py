@@ -440,7 +440,12 @@ async def test_a_change_of_the_password_keeps_it_on_and_the_session_open(
     signed_in = await second_step(runtime, await first_step(runtime, host), phone.code(runtime))
     session_id = await runtime.pool.fetchval("select id from sessions")
     changed = await access.change_password(
-        in_session(runtime, host, session_id), host, current=PASSWORD, new=NEW, user_agent=""
+        in_session(runtime, host, session_id),
+        host,
+        current=PASSWORD,
+        new=NEW,
+        code=phone.recovery_codes[0],
+        user_agent="",
     )
 
     assert changed.session != signed_in.session

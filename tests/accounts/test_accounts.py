@@ -147,7 +147,7 @@ def test_every_fault_of_an_account_is_named_at_once() -> None:
         check_user(UserWanted(email="nobody", name="two\nlines", username="admin", zone="Mars/Base"))
 
     assert refused.value.details == {
-        "email": "is not a valid e-mail address",
+        "email": "is not a valid email address",
         "name": "must be 1 to 200 characters on one line",
         "username": "is reserved",
         "timezone": "is not a time zone; use a name such as Europe/Berlin",

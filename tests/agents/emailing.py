@@ -1,4 +1,4 @@
-"""Sends e-mail as the gates let agents do, and reads the log of it."""
+"""Sends email as the gates let agents do, and reads the log of it."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ async def send_now(runtime: Runtime, call: ToolCall, arguments: Any) -> Any:
 
 
 async def refusal(runtime: Runtime, call: ToolCall, category: str, **changes: object) -> str:
-    """Tell why both the early check and the tool itself refuse an e-mail."""
+    """Tell why both the early check and the tool itself refuse an email."""
     arguments = read_arguments(send_email, {"category": category, **LETTER, **changes, "confirm": True})
     assert send_email.check is not None
     with pytest.raises(EmailNotAllowed) as early:

@@ -43,7 +43,7 @@ DOMAINS = {
     "Events": 3,
     "Budget": 2,
     "Codebase": 4,
-    "E-mail": 1,
+    "Email": 1,
     "Images": 1,
 }
 LATER = {"Analytics", "Infrastructure", "Codebase", "Images"}
@@ -172,9 +172,9 @@ TABLE = tuple(
         ("Codebase", "read_file", "codebase:read", "T1", "path startLine? endLine?", ".r.rrr...r"),
         ("Codebase", "list_directory", "codebase:read", "T1", "path?", ".r.rrr...r"),
         ("Codebase", "get_history", "codebase:read", "T1", "path? limit?", ".r.rrr...r"),
-        # An agent at L0 may send internal e-mail, which is what the test sends.
+        # An agent at L0 may send internal email, which is what the test sends.
         (
-            "E-mail",
+            "Email",
             "send_email",
             "email:write",
             "T2",

@@ -9,7 +9,7 @@ from openslot.agents.roster import READ_SCOPES, ROSTER, SCOPES, WRITE_SCOPES, wi
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 
-# Autonomy level, e-mail level and categories, written by hand from the specification.
+# Autonomy level, email level and categories, written by hand from the specification.
 SPECIFIED = {
     "support": (1, 1, {"support", "transactional", "internal"}),
     "cto": (1, 0, {"transactional", "internal"}),

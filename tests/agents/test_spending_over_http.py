@@ -1,4 +1,4 @@
-"""Budgets and e-mail as an agent meets them at the tool server."""
+"""Budgets and email as an agent meets them at the tool server."""
 
 import asyncio
 from typing import Any

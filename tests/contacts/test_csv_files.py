@@ -1,10 +1,20 @@
 """Files as programs write them: encodings, delimiters, quotation marks, and what is refused."""
 
+import tracemalloc
+
 import pytest
 
 from openslot.contacts.csv_cells import read_cell, write_cell
 from openslot.contacts.csv_columns import COLUMN_NAMES, guess_columns
-from openslot.contacts.csv_files import MOST_BYTES, MOST_COLUMNS, MOST_LINES, read_file
+from openslot.contacts.csv_files import (
+    MOST_BYTES,
+    MOST_CELLS,
+    MOST_COLUMNS,
+    MOST_DELIMITERS,
+    MOST_LINES,
+    MOST_ROWS,
+    read_file,
+)
 from openslot.contacts.import_models import Field, LineFault
 from openslot.core.errors import Invalid
 from openslot.i18n.languages import LANGUAGES, Locale
@@ -112,12 +122,57 @@ def test_as_many_lines_as_are_allowed_are_read() -> None:
 
 
 def test_a_hostile_file_costs_no_more_than_its_size() -> None:
-    # Work that grows with the square of the size would take hours already at this one.
-    size = MOST_BYTES // 5
     with pytest.raises(Invalid):
-        read_file(b"\n" * size)
-    assert read_file(b"a\n" + b"," * size + b"x").lines[0].fault is LineFault.COLUMNS
-    assert read_file(b'a\n"' + b"\n" * size).lines[0].fault is LineFault.UNREADABLE
+        read_file(b"\n" * (MOST_BYTES // 5))
+    assert read_file(b"a\n" + b"," * MOST_DELIMITERS + b"x").lines[0].fault is LineFault.COLUMNS
+    assert read_file(b'a\n"' + b"\n" * (MOST_ROWS - 2)).lines[0].fault is LineFault.UNREADABLE
+
+
+HOSTILE = {
+    "delimiters in one line": b"," * (MOST_BYTES - 1) + b"x",
+    "delimiters below the names": b"a,b\n" + b"," * (MOST_BYTES - 10) + b"x",
+    "delimiters in a line of many rows": b"a,b\n" + (b'"\n"' + b"," * 5_000) * (MOST_BYTES // 5_010),
+    "lines of short cells": b"a,b\n" + (b"ab," * 90 + b"\n") * (MOST_BYTES // 280),
+    "empty rows": b"a,b\n" + b"\n" * (MOST_BYTES - 10) + b"x",
+    "short cells in one wide line": b"a,b\n" + b"ab," * (MOST_BYTES // 3 - 10),
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
+def test_a_file_of_delimiters_and_short_cells_is_refused_before_it_fills_the_memory(body: bytes) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(Invalid):
+            read_file(body)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 40 * 1024 * 1024
+
+
+def test_many_filled_cells_are_refused_and_empty_ones_are_not() -> None:
+    filled = b"a,b\n" + (b"ab," * 90 + b"\n") * (MOST_CELLS // 90 + 1)
+    with pytest.raises(Invalid) as refusal:
+        read_file(filled)
+    outlook = b"Name" + b",x" * 90 + b"\n" + (b"Ann" + b"," * 90 + b"\n") * MOST_LINES
+
+    assert refusal.value.details == {"file": "must have at most 500,000 filled cells. Split it into several files"}
+    assert len(read_file(outlook).lines) == MOST_LINES
+
+
+def test_an_open_quotation_mark_spoils_only_what_it_swallows() -> None:
+    file = read_file(b'Name,E-mail\n"Ann,ann@x.example\n' + b"Bob,bob@x.example,,,\n" * 10_000)
+
+    assert file.lines[0].fault is LineFault.UNREADABLE
+    assert file.lines[-1].cells[:2] == ("Bob", "bob@x.example")
+
+
+def test_of_a_line_with_too_many_values_only_the_beginning_is_kept() -> None:
+    line = read_file(b"a,b\n" + b"x," * 1000 + b"x\nann,bob" + b"," * 1000).lines
+
+    assert (line[0].fault, len(line[0].cells)) == (LineFault.COLUMNS, MOST_COLUMNS + 1)
+    assert (line[1].fault, line[1].cells) == (None, ("ann", "bob"))
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ async def test_a_known_address_is_refused_in_any_letter_case(rest: Rest, add: Ad
 
     assert again.status_code == 409
     assert again.json() == {
-        "error": "Another of your contacts has this e-mail address",
+        "error": "Another of your contacts has this email address",
         "details": {"email": "is taken"},
     }
     assert again.headers["x-error-code"] == "contact_email_taken"

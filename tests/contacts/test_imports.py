@@ -32,7 +32,7 @@ from tests.contacts.importing import (
 )
 
 FILE = (
-    "Name,E-mail,Phone,Company,Notes,Tags\n"
+    "Name,Email,Phone,Company,Notes,Tags\n"
     'Ann Lee,ann@lee.example,+49 30 123456,Lee & Co,"Two\nlines","vip, ""a, b"""\n'
     "Bo Ray,Bo@Ray.example,0049 30 654321,,,\n"
 )
@@ -42,7 +42,7 @@ def many(count: int, *, start: int = 0) -> str:
     """Write a file of so many people."""
 
     def rows() -> Iterator[str]:
-        yield "Name,E-mail"
+        yield "Name,Email"
         for n in range(start, start + count):
             yield f"Person {n},person{n}@many.example"
 
@@ -73,7 +73,7 @@ async def test_a_file_becomes_contacts(runtime: Runtime, user: User, events: Eve
 async def test_the_same_file_again_changes_nothing(runtime: Runtime, user: User, events: Events) -> None:
     await bring_in(runtime, user, FILE)
     before = await read_people(runtime, user)
-    again = await bring_in(runtime, user, FILE.upper().replace("NAME,E-MAIL,PHONE,COMPANY", "Name,E-mail,-,-"), SKIP)
+    again = await bring_in(runtime, user, FILE.upper().replace("NAME,E-MAIL,PHONE,COMPANY", "Name,Email,-,-"), SKIP)
     same = await bring_in(runtime, user, FILE)
     louder = await bring_in(runtime, user, FILE.replace("ann@lee.example", "ANN@Lee.example"))
 
@@ -84,7 +84,7 @@ async def test_the_same_file_again_changes_nothing(runtime: Runtime, user: User,
 
 async def test_known_people_are_updated_or_skipped(runtime: Runtime, user: User, add: Add, events: Events) -> None:
     await add(name="Noor", email="Noor@Haddad.example", company="Old", notes="Keep me")
-    text = "Name,E-mail,Company,Notes\nNoor Haddad,noor@haddad.EXAMPLE,New,\n"
+    text = "Name,Email,Company,Notes\nNoor Haddad,noor@haddad.EXAMPLE,New,\n"
     skipped = await bring_in(runtime, user, text, SKIP)
     name = (await read_people(runtime, user))["Noor@Haddad.example"]["name"]
     updated = await bring_in(runtime, user, text)
@@ -99,7 +99,7 @@ async def test_known_people_are_updated_or_skipped(runtime: Runtime, user: User,
 
 async def test_every_bad_line_is_kept_with_its_number_and_fault(runtime: Runtime, user: User) -> None:
     text = (
-        "Name,E-mail,Phone\n"
+        "Name,Email,Phone\n"
         ",nobody@x.example,\n"
         "Ann,not an address,\n"
         "Bo,bo@x.example,12345\n"
@@ -198,7 +198,7 @@ async def test_two_files_with_the_same_people_at_once_add_nobody_twice(
 async def test_a_contact_that_somebody_adds_meanwhile_is_updated_instead(
     runtime: Runtime, user: User, events: Events
 ) -> None:
-    await start(runtime, user, "Name,E-mail,Company\nAnn Lee,ann@lee.example,Lee\nBo,bo@x.example,\n")
+    await start(runtime, user, "Name,Email,Company\nAnn Lee,ann@lee.example,Lee\nBo,bo@x.example,\n")
     async with runtime.transaction(OPERATOR) as work:
         await contacts.add_contact(work, user, ContactWanted(name=Name("Ann"), email=EmailAddress("ANN@lee.example")))
         running = asyncio.create_task(run_imports(runtime))
@@ -242,7 +242,7 @@ async def test_an_import_is_started_once_and_with_columns_that_make_sense(runtim
         (): "Choose what each column holds",
         ("name", "nonsense"): "Choose what each column holds",
         ("email", "email"): "Choose each field for one column only",
-        ("name", ""): "Choose the column with the e-mail address",
+        ("name", ""): "Choose the column with the email address",
         ("", "email"): "Choose the column with the name",
     }
     for columns, fault in wrong.items():

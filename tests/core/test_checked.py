@@ -32,11 +32,11 @@ TAKEN: tuple[tuple[type[CheckedText], str, str], ...] = (
     (Moment, "2026-03-16", "2026-03-16"),
 )
 REFUSED: tuple[tuple[type[CheckedText], str, str], ...] = (
-    (EmailAddress, "", "is not a valid e-mail address"),
-    (EmailAddress, "jonas", "is not a valid e-mail address"),
-    (EmailAddress, "jonas@okafor", "is not a valid e-mail address"),
-    (EmailAddress, "a" * 250 + "@b.example", "is not a valid e-mail address"),
-    (EmailAddress, "a\nb@c.example", "is not a valid e-mail address"),
+    (EmailAddress, "", "is not a valid email address"),
+    (EmailAddress, "jonas", "is not a valid email address"),
+    (EmailAddress, "jonas@okafor", "is not a valid email address"),
+    (EmailAddress, "a" * 250 + "@b.example", "is not a valid email address"),
+    (EmailAddress, "a\nb@c.example", "is not a valid email address"),
     (Zone, "", "is not a time zone; use a name such as Europe/Berlin"),
     (Zone, "Mars/Base", "is not a time zone; use a name such as Europe/Berlin"),
     (Zone, "Europe/Berlin\0", "is not a time zone; use a name such as Europe/Berlin"),

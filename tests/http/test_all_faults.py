@@ -11,7 +11,7 @@ from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
 __all__ = ["book", "client", "clock", "meeting", "runtime"]
 
 ZONE = "is not a time zone; use a name such as Europe/Berlin"
-EMAIL = "is not a valid e-mail address"
+EMAIL = "is not a valid email address"
 DATE = "must be a date, such as 2026-03-16"
 MOMENT = "must be a date or a date-time, such as 2026-03-16 or 2026-03-16T09:00:00Z"
 INVITEE = {

@@ -147,7 +147,7 @@ def test_every_fault_stands_at_its_field_in_the_words_of_the_api() -> None:
     assert form.sent is None
     assert form.faults == {
         "name": "Enter a name",
-        "email": "is not a valid e-mail address",
+        "email": "is not a valid email address",
         "zone": "is not a time zone; use a name such as Europe/Berlin",
         "seats": "must be an integer",
         "on": "must be a date, such as 2026-03-16",

@@ -45,10 +45,16 @@ WITHOUT = {
     "/api/admin/agent-mcp",
     # These ask a calendar's server.
     "/settings/calendars/connect",
+    "/settings/webhooks/{endpoint_id}/test",
+    "/settings/webhooks/{endpoint_id}/deliveries/{delivery_id}/resend",
     "/settings/calendars/connect/feed",
     "/settings/calendars/{connection_id}/test",
     "/settings/calendars/{connection_id}/password",
     "/settings/data/delete",
+    "/settings/data/delete/link",
+    # These check a password.
+    "/organization/delete",
+    "/admin/organizations/{slug}/delete",
 }
 
 

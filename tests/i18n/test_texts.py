@@ -58,7 +58,7 @@ def test_a_refusal_is_english_for_programs_and_translated_for_people() -> None:
 
     assert msgspec.json.encode([refusal.message, refusal.details, str(refusal)])
     assert (refusal.message, refusal.details) == (
-        "An account with this e-mail address already exists",
+        "An account with this email address already exists",
         {"email": "is taken"},
     )
     assert localize(refusal.faults["email"], GERMAN) == "ist bereits vergeben"

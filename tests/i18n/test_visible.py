@@ -92,9 +92,9 @@ def test_markup_without_words_of_its_own_passes(source: str) -> None:
     ("source", "found"),
     [
         ('{{ "Account" if user else _("Sign in") }}', ["Account"]),
-        ('{{ line(form, "email", "E-mail address", type="email") }}', ["E-mail address"]),
+        ('{{ line(form, "email", "Email address", type="email") }}', ["Email address"]),
         ('{% set title = {404: "Page not found"} %}', ["Page not found"]),
-        ('{{ line(form, "email", _("E-mail address"), autocomplete="current-password") }}', []),
+        ('{{ line(form, "email", _("Email address"), autocomplete="current-password") }}', []),
         ('{{ ngettext("%(num)s day", "%(num)s days", 3) }}{% include "layout/App.html" %}', []),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_preview_the_log_and_what_waits_are_shown(cli: Cli, user: User) -> Non
     assert cli("scim", "preview", "harbor", "nobody@x.example") == "No active members found.\n"
     assert "be cancelled" in cli("scim", "preview", "harbor")
     assert cli("scim", "held", "harbor", "--json") == {"held": []}
-    assert cli("scim", "held", "harbor") == "Nothing waits.\n"
+    assert cli("scim", "held", "harbor") == "No departure is waiting.\n"
     assert cli("scim", "approve", "harbor", "--all", "--json") == {"approved": []}
     assert cli("scim", "log", "harbor", "--json") == {"requests": []}
     with pytest.raises(Refusal, match="No departure"):

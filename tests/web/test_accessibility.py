@@ -1,15 +1,11 @@
 """Every page, light and dark: no fault for axe, nothing wider than a phone, nothing too small for a finger."""
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal
 
 import httpx2
-import pytest
-from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Page, ViewportSize
+from playwright.async_api import Browser, Page
 
 from openslot.access import operations as access
-from openslot.access.passwords import hash_password
 from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_url, invite
 from openslot.accounts.models import UserWanted
@@ -18,21 +14,11 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.conftest import PASSWORD
-
-PHONE = ViewportSize(width=390, height=844)
-WIDE = ViewportSize(width=1280, height=800)
-TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, textarea, summary')]
-  .filter(one => one.checkVisibility() && getComputedStyle(one).display !== 'inline' && !one.matches('.skip'))
-  .filter(one => { const box = one.getBoundingClientRect(); return box.width < 24 || box.height < 24; })
-  .map(one => one.outerHTML)"""
-AXE = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
-AXE_ON_COLORS = {"runOnly": ["color-contrast", "link-in-text-block"], "resultTypes": ["violations"]}
-# The same page in the dark differs by its colors alone.
-SCHEMES: dict[Literal["light", "dark"], dict[str, Any]] = {"light": AXE, "dark": AXE_ON_COLORS}
-OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
+from tests.web.looking import CHECKED, check_pages
+from tests.web.test_browser import open_page
 
 
-async def visit(page: Page, runtime: Runtime) -> AsyncIterator[str]:
+async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterator[str]:
     """Go through every page and every state of it that looks different."""
     async with runtime.transaction(OPERATOR) as work:
         token = await access.create_setup_link(work)
@@ -41,7 +27,7 @@ async def visit(page: Page, runtime: Runtime) -> AsyncIterator[str]:
         yield path
     async with runtime.transaction(OPERATOR) as work:
         wanted = UserWanted(email="mara@lindqvist.example", name="Mara Lindqvist", plan=Plan.PRO)
-        user = await people.welcome(work, wanted, password_hash=await hash_password(PASSWORD))
+        user = await people.welcome(work, wanted, password_hash=password_hash)
         organization = await accounts.add_organization(work, name="Harbor Studio", slug="harbor", plan=Plan.BUSINESS)
         joiner = await people.welcome(work, UserWanted(email="li@harbor.example", name="Li Wen"))
         links = []
@@ -85,27 +71,11 @@ async def visit(page: Page, runtime: Runtime) -> AsyncIterator[str]:
     yield "wrong password"
 
 
-async def test_axe_finds_no_fault_on_any_page(browser: Browser, client: httpx2.AsyncClient, runtime: Runtime) -> None:
-    # Without motion the colors are those of the other scheme at once.
-    context = await browser.new_context(base_url=str(client.base_url), viewport=WIDE, reduced_motion="reduce")
-    page = await context.new_page()
-    async for name in visit(page, runtime):
-        for scheme, options in SCHEMES.items():
-            await page.emulate_media(color_scheme=scheme)
-            found = await Axe().run(page, options=options)
-            assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, direction: str
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, password_hash: str
 ) -> None:
-    context = await browser.new_context(base_url=str(client.base_url), viewport=PHONE)
-    page = await context.new_page()
-    async for name in visit(page, runtime):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
+    page = await open_page(browser, client, **CHECKED)
+    await check_pages(page, visit(page, runtime, password_hash))
 
 
 async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, client: httpx2.AsyncClient) -> None:

@@ -27,7 +27,7 @@ async def open_page(browser: Browser, client: httpx2.AsyncClient, **options: Any
 async def sign_in(page: Page, user: User) -> None:
     """Fill and send the sign-in form."""
     await page.goto("/login")
-    await page.get_by_label("E-mail address").fill(user.email)
+    await page.get_by_label("Email address").fill(user.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_role("heading", name="Today")).to_be_visible()
@@ -142,8 +142,8 @@ async def test_the_set_up_proposes_the_browsers_own_zone(
     for zone in ("Asia/Tokyo", "Asia/Kolkata", "America/Argentina/Buenos_Aires"):
         page = await open_page(browser, client, timezone_id=zone)
         await page.goto(link)
-        told = await page.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone")
-        await expect(page.get_by_label("Time zone")).to_have_value(told)
+        # Chromium calls two of them by outdated names.
+        await expect(page.get_by_label("Time zone")).to_have_value(zone)
     plain = await open_page(browser, client, timezone_id="Asia/Tokyo", java_script_enabled=False)
     await plain.goto(link)
     await expect(plain.get_by_label("Time zone")).to_have_value("UTC")

@@ -121,7 +121,7 @@ async def test_an_assistant_books_with_what_the_markdown_says(
     wanted = (
         body[2]
         .replace("their name", "Jonas Okafor")
-        .replace("their e-mail address", "jonas@okafor.example")
+        .replace("their email address", "jonas@okafor.example")
         .replace("their time zone, for example Asia/Tokyo", "Asia/Tokyo")
         .replace("…", "Plans")
     )

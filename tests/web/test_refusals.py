@@ -8,7 +8,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 UNREADABLE = (b"email=%ff&password=x", b"email=%ED%A0%80&password=x", b"email=a&email=b", b"email", b"\xff\xfe", b"%")
 ODD = (*UNREADABLE, b"&".join(b"f%d=1" % n for n in range(200)), b"=&=&=", b"=")
 WRONG_FIELDS = (
-    ("", "", "Enter your e-mail address"),
+    ("", "", "Enter your email address"),
     ("a@b.example", "", "Enter your password"),
     ("a\x00@b.example", "x", "Has characters that are not allowed"),
     ("a" * 255, "x", "Must have at most 254 characters"),

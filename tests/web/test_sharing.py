@@ -6,7 +6,6 @@ from html import unescape
 
 import httpx2
 import segno
-from axe_playwright_python.async_playwright import Axe
 from msgspec.structs import replace
 from playwright.async_api import Browser, expect
 
@@ -17,7 +16,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.web.assets import assets
 from openslot.web.booking_page.qr import draw_qr
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE
+from tests.web.looking import AXE, OVERFLOW, PHONE, bring_axe, run_axe
 
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
 
@@ -136,14 +135,14 @@ async def test_the_page_prints_the_code_and_nothing_else_to_press(
 ) -> None:
     context = await browser.new_context(base_url=str(client.base_url), viewport=PHONE)
     page = await context.new_page()
+    await bring_axe(page)
     await page.add_init_script("window.print = () => { window.printed = true }")
     await page.goto("/mara/30min/qr")
     code = page.get_by_role("img", name="QR code that opens the page to book")
     await expect(code).to_be_visible()
     assert await code.evaluate("image => image.naturalWidth") > 0
     assert await page.evaluate(OVERFLOW) <= 0
-    found = await Axe().run(page, options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    await run_axe(page, AXE, "the code")
     await page.get_by_role("button", name="Print").click()
     assert await page.evaluate("() => window.printed")
     await page.emulate_media(media="print")

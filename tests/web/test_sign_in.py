@@ -132,7 +132,7 @@ async def test_a_wrong_sign_in_is_told_at_the_form_and_keeps_the_address(
 
         assert answer.status_code == 401
         assert "set-cookie" not in answer.headers
-        assert "The e-mail address or the password is wrong" in answer.text
+        assert "The email address or the password is wrong" in answer.text
         assert f'value="{email}"' in answer.text
         assert WRONG not in answer.text
 

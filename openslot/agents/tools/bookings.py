@@ -75,7 +75,7 @@ class PlatformBooking(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DetailedPlatformBooking(PlatformBooking, frozen=True, kw_only=True, rename="camel"):
-    """A booking with the e-mails about it."""
+    """A booking with the emails about it."""
 
     email_logs: list[EmailLog]
 
@@ -122,7 +122,7 @@ async def list_bookings(work: Work, call: ToolCall, arguments: ListBookings) -> 
 
 @tool(scope="bookings:read", target=_target)
 async def get_booking(work: Work, call: ToolCall, arguments: BookingArguments) -> DetailedPlatformBooking:
-    """Get one booking with its event type, contact and the e-mails that were sent about it.
+    """Get one booking with its event type, contact and the emails that were sent about it.
 
     Use it before you cancel or reschedule, or to see whether a confirmation was delivered. It costs nothing and changes
     nothing.
@@ -139,7 +139,7 @@ async def get_booking(work: Work, call: ToolCall, arguments: BookingArguments) -
 async def cancel_booking(work: Work, call: ToolCall, arguments: CancelBooking) -> CancelledBooking:
     """Cancel a booking for its host: the time is free again, and it can't be undone.
 
-    Host, invitee and guests are told by e-mail, calendars and webhooks follow. A booking that is cancelled already
+    Host, invitee and guests are told by email, calendars and webhooks follow. A booking that is cancelled already
     stays as it is; one that is over is refused. It needs confirm: true and an approval by the Orchestrator. It costs
     nothing.
     """
@@ -156,7 +156,7 @@ async def reschedule_booking(work: Work, call: ToolCall, arguments: RescheduleBo
     """Move a booking to another available start of the same event type; it keeps its id and calendar entry.
 
     Ask check_availability for the starts first; any other start is refused. Host, invitee and guests are told by
-    e-mail, calendars and webhooks follow. The same start again changes nothing. It needs confirm: true and costs
+    email, calendars and webhooks follow. The same start again changes nothing. It needs confirm: true and costs
     nothing.
     """
     del call

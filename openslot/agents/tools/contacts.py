@@ -36,7 +36,7 @@ class ListContacts(Paging, frozen=True, kw_only=True, rename="camel", forbid_unk
     search: Annotated[
         Search,
         Meta(
-            description="Part of the name, e-mail address or company, case-insensitive; at least 3 characters unless "
+            description="Part of the name, email address or company, case-insensitive; at least 3 characters unless "
             "userId is given"
         ),
     ] = ""
@@ -94,7 +94,7 @@ def _list_target(arguments: ListContacts) -> CallTarget | None:
 async def list_contacts(work: Work, call: ToolCall, arguments: ListContacts) -> ContactList:
     """List the contacts of all users, or of one user, newest first.
 
-    Use it to find a person who books by part of the name, e-mail address or company: someone who books with two users
+    Use it to find a person who books by part of the name, email address or company: someone who books with two users
     is a contact of each. It costs nothing and changes nothing.
     """
     del call
@@ -127,7 +127,7 @@ async def update_contact_metadata(
 ) -> DetailedPlatformContact:
     """Change a contact's company, phone number, notes or tags; fields that are not given stay, null clears a field.
 
-    Tags are replaced as a whole. Name and e-mail address can't be changed here. It can be undone by writing the old
+    Tags are replaced as a whole. Name and email address can't be changed here. It can be undone by writing the old
     values again. It needs confirm: true and costs nothing.
     """
     del call

@@ -1,4 +1,4 @@
-"""Tool: branded e-mail."""
+"""Tool: branded email."""
 
 from typing import Annotated, ClassVar
 from uuid import UUID
@@ -16,7 +16,7 @@ from openslot.core.work import Work
 
 
 class ExactAddress(EmailAddress):
-    """An e-mail address in one line: a line break at its end is refused too."""
+    """An email address in one line: a line break at its end is refused too."""
 
     __slots__ = ()
 
@@ -29,7 +29,7 @@ class ExactAddress(EmailAddress):
 
 
 class Subject(Label):
-    """The subject of an e-mail."""
+    """The subject of an email."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class Subject(Label):
 
 
 class EmailArguments(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """One e-mail to one recipient."""
+    """One email to one recipient."""
 
     category: Annotated[
         EmailCategory,
@@ -66,7 +66,7 @@ class EmailArguments(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
 
 class QueuedEmail(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An e-mail that is on its way."""
+    """An email that is on its way."""
 
     id: UUID
     message_id: str
@@ -95,13 +95,13 @@ async def _check(work: Work, call: ToolCall, arguments: EmailArguments) -> None:
     reaches_outside=True,
 )
 async def send_email(work: Work, call: ToolCall, arguments: EmailArguments) -> QueuedEmail:
-    """Send one e-mail in the product's layout to one recipient.
+    """Send one email in the product's layout to one recipient.
 
-    Each agent may send in its own categories only; at autonomy level L0 only internal e-mail, which goes to
+    Each agent may send in its own categories only; at autonomy level L0 only internal email, which goes to
     administrators of this installation. Refused with email_not_allowed (-32016) if the category, the level or the
-    recipient does not fit, and with rate_limited (-32015) if the agent has sent its number of e-mails for the UTC day
-    or for the last 60 minutes. Marketing e-mail gets a link to unsubscribe. Costs 0.001 USD unless the operator has set
-    another price: call check_budget first. Every call sends another e-mail; it can't be taken back.
+    recipient does not fit, and with rate_limited (-32015) if the agent has sent its number of emails for the UTC day
+    or for the last 60 minutes. Marketing email gets a link to unsubscribe. Costs 0.001 USD unless the operator has set
+    another price: call check_budget first. Every call sends another email; it can't be taken back.
     """
     email = await emails.send_email(work, call, _wanted(arguments))
     return QueuedEmail(

@@ -36,9 +36,7 @@ from openslot.routing.paging import Pagination, paginate
 class ListUsers(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Which users."""
 
-    search: Annotated[Search | None, Meta(description="Part of the name or the e-mail address, case-insensitive")] = (
-        None
-    )
+    search: Annotated[Search | None, Meta(description="Part of the name or the email address, case-insensitive")] = None
     plan: Annotated[Plan | None, Meta(description="The user's own plan")] = None
     status: UserStatus | None = None
 
@@ -162,7 +160,7 @@ def _looked_up(arguments: GetUser) -> CallTarget | None:
 async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserList:
     """List the users of the platform, newest first, with their plan and whether the account is open.
 
-    Use it to find a user by part of the name or e-mail address, or to go through all users of a plan. It costs nothing
+    Use it to find a user by part of the name or email address, or to go through all users of a plan. It costs nothing
     and changes nothing.
     """
     del call
@@ -175,7 +173,7 @@ async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserLi
 
 @tool(scope="users:read", target=_looked_up)
 async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> PlatformUser:
-    """Get one user by id or by e-mail address; give exactly one of the two.
+    """Get one user by id or by email address; give exactly one of the two.
 
     Use it before you act on a user, to be sure that it is the right one. It costs nothing and changes nothing.
     """
@@ -255,7 +253,7 @@ async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUser
 async def disable_user(work: Work, call: ToolCall, arguments: DisableUser) -> DisabledUser:
     """Close a user's account: sign-in, API keys and booking page stop working, and sessions end.
 
-    All upcoming bookings of the user are cancelled, and the invitees are told by e-mail; they do not come back if an
+    All upcoming bookings of the user are cancelled, and the invitees are told by email; they do not come back if an
     administrator opens the account again. The last administrator of the platform can't be disabled. It needs confirm:
     true and an approval by the Orchestrator. It costs nothing.
     """

@@ -52,7 +52,7 @@ class CalDavState(Struct, frozen=True, omit_defaults=True):
 
 
 def read_address(address: str) -> str:
-    """Turn what a person enters, an e-mail address or a URL, into the URL to start from."""
+    """Turn what a person enters, an email address or a URL, into the URL to start from."""
     if "://" in address:
         return address
     if "@" in address:

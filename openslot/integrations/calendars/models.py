@@ -25,7 +25,7 @@ class CalDavWanted(Struct, frozen=True, kw_only=True):
     """What is needed to connect an account on a CalDAV server."""
 
     address: str
-    """A URL, a server's name, or an e-mail address."""
+    """A URL, a server's name, or an email address."""
     username: str
     password: str
 

@@ -39,7 +39,7 @@ class CalendarServer(Protocol):
         ...
 
     async def list_addresses(self) -> frozenset[str]:
-        """List the owner's own e-mail addresses, in lower case, as far as the server tells them."""
+        """List the owner's own email addresses, in lower case, as far as the server tells them."""
         ...
 
     async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:

@@ -51,7 +51,7 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
         paragraphs=(
             Text("All devices were signed out, except the one where you changed it. API keys keep working.")
             if not event.by_link
-            else Text("It was changed by the link in our e-mail. All devices were signed out. API keys keep working."),
+            else Text("It was changed by the link in our email. All devices were signed out. API keys keep working."),
             Text("If you did not change it, choose a new password now and check your API keys."),
         ),
         facts=(Fact(label=Text("Account"), lines=(event.email,)), Fact(label=Text("When"), lines=(when,))),

@@ -10,4 +10,4 @@ class MailNotFound(NotFound):
     code = "mail_not_found"
 
     def __init__(self) -> None:
-        super().__init__(Text("Mail not found"))
+        super().__init__(Text("Email not found"))

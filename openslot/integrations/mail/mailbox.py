@@ -6,6 +6,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime
 from openslot.integrations.mail import store
+from openslot.integrations.mail.models import MAILBOX
 from openslot.integrations.mail.ports import OutgoingMail
 
 PURPOSE = "mail"
@@ -14,7 +15,7 @@ PURPOSE = "mail"
 class Mailbox:
     """Keeps messages instead of sending them, each only once however often it is sent."""
 
-    name = "mailbox"
+    name = MAILBOX
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -105,7 +105,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
 
 
 class MailAddress(Struct, frozen=True):
-    """An e-mail address, and whose it is."""
+    """An email address, and whose it is."""
 
     email: str
     name: str = ""
@@ -131,6 +131,10 @@ class Mail(Struct, frozen=True, kw_only=True):
     """Where a mail program unsubscribes its reader with one POST."""
 
 
+# The transport of installations without a mail server.
+MAILBOX = "mailbox"
+
+
 class MailStatus(StrEnum):
     """How far a mail has come."""
 
@@ -154,3 +158,8 @@ class KeptMail(Struct, frozen=True, kw_only=True):
     created_at: datetime
     sent_at: datetime | None
     error: str | None
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether it went to the embedded mailbox, and so to nobody."""
+        return self.status is MailStatus.SENT and self.transport == MAILBOX

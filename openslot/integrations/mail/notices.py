@@ -122,7 +122,7 @@ def _write_deletion_begun(effect: Effect) -> Letter:
         heading=Text("Your account is being deleted"),
         paragraphs=(
             Text("Your booking page is closed and you are signed out everywhere."),
-            Text("Your upcoming bookings are being cancelled, and everyone who booked is told by e-mail."),
+            Text("Your upcoming bookings are being cancelled, and everyone who booked is told by email."),
             Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
         ),
         footer=(ACCOUNT_FOOTER,),
@@ -136,7 +136,7 @@ def _write_deletion_ending(effect: Effect) -> Letter:
         heading=Text("Your account is deleted"),
         paragraphs=(
             Text("Everyone who had booked a meeting with you was told. Your data is deleted now."),
-            Text("This is the last e-mail that you receive from us."),
+            Text("This is the last email that you receive from us."),
         ),
         facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
         footer=(ACCOUNT_FOOTER,),

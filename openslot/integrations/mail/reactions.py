@@ -1,7 +1,8 @@
 """What mail does because something happened: one mail for each participant, and notices to hosts."""
 
 from openslot.access.resets import SEND_RESET
-from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
+from openslot.accounts.addresses import TELL_KEPT
+from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking
 from openslot.bookings.rules import is_over
@@ -10,6 +11,8 @@ from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Ski
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
 from openslot.integrations.mail.account_mails import TELL_CHANGE, send_reset, tell_password_changed
+from openslot.integrations.mail.address_mails import TELL_ADDRESS, tell_address_changed, tell_address_kept
+from openslot.integrations.mail.deletion_mails import send_deletion_link
 from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.drafts import (
     KINDS,
@@ -27,6 +30,7 @@ from openslot.integrations.mail.reminders import REMIND, plan_reminders, remind
 from openslot.integrations.mail.rules import DELAYS
 from openslot.integrations.mail.sign_up_mails import SIGN_UP, send_sign_up
 from openslot.integrations.mail.topics import UNWANTED
+from openslot.people.deletion_links import SEND_LINK
 
 SEND, NOTIFY = "mail.send", "mail.notify"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -95,6 +99,9 @@ MAIL_REACTIONS = (
     Reaction(name=INVITE, on=(InvitationCreated,), run=invite, delays=DELAYS, destination=mail_server),
     Reaction(name=SIGN_UP, on=(SignUpRequested,), run=send_sign_up, delays=DELAYS, destination=mail_server),
     Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
+    Reaction(name=TELL_KEPT, run=tell_address_kept, delays=DELAYS, destination=mail_server),
+    Reaction(name=TELL_ADDRESS, on=(UserChanged,), run=tell_address_changed, delays=DELAYS, destination=mail_server),
+    Reaction(name=SEND_LINK, run=send_deletion_link, delays=DELAYS, destination=mail_server),
     Reaction(
         name=TELL_CHANGE,
         on=(UserPasswordChanged,),

@@ -33,17 +33,17 @@ async def send_sign_up(work: Work, effect: Effect) -> Outcome:
 
 def _write_link(runtime: Runtime, sign_up: SignUp) -> Letter:
     return Letter(
-        subject=Text("Verify your e-mail address"),
-        heading=Text("Verify your e-mail address"),
+        subject=Text("Verify your email address"),
+        heading=Text("Verify your email address"),
         paragraphs=(
-            Text("You signed up to Openslot. Verify your address to open your account."),
+            Text("You signed up for Openslot. Verify your address to open your account."),
             PluralText(
                 "The link can be used once, within %(count)s hour.",
                 "The link can be used once, within %(count)s hours.",
                 count=int(sign_ups.LASTS.total_seconds()) // 3600,
             ),
         ),
-        facts=(Fact(label=Text("E-mail address"), lines=(sign_up.email,)),),
+        facts=(Fact(label=Text("Email address"), lines=(sign_up.email,)),),
         button=Link(label=Text("Open your account"), url=sign_ups.sign_up_url(runtime, sign_up.id)),
         footer=(Text("If you did not sign up, ignore this email and do not use the link."),),
     )
@@ -54,7 +54,7 @@ def _write_existing(runtime: Runtime, email: str) -> Letter:
         subject=Text("You already have an account"),
         heading=Text("You already have an account"),
         paragraphs=(
-            Text("Somebody signed up with your e-mail address, which already has an account."),
+            Text("Somebody signed up with your email address, which already has an account."),
             Text("Sign in with your password. If you have forgotten it, you can choose a new one."),
         ),
         facts=(Fact(label=Text("Account"), lines=(email,)),),

@@ -12,7 +12,7 @@ Claims = Mapping[str, object]
 
 
 def read_identity(claims: Claims, *, issuer: str) -> ProvenIdentity:
-    """Return the person that claims are about; only the word `true` makes an e-mail address a verified one."""
+    """Return the person that claims are about; only the word `true` makes an email address a verified one."""
     email = _text(claims, "email")
     try:
         email = parse_email(email) if email else None

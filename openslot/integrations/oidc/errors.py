@@ -49,12 +49,12 @@ class OidcNoAccount(Forbidden):
 
 
 class OidcEmailUnverified(Forbidden):
-    """The provider does not say that the person's e-mail address is verified, so that no account can be found by it."""
+    """The provider does not say that the person's email address is verified, so that no account can be found by it."""
 
     code = "oidc_email_unverified"
 
     def __init__(self) -> None:
-        super().__init__(Text("The sign-in service does not confirm your e-mail address"))
+        super().__init__(Text("The sign-in service does not confirm your email address"))
 
 
 class OidcAccountClosed(Forbidden):

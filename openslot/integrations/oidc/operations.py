@@ -153,7 +153,7 @@ async def _finish(work: Work, attempt: OidcAttempt) -> None:
 
 
 async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) -> User:
-    """Find the account with the person's verified e-mail address, or create one if the operator wants that."""
+    """Find the account with the person's verified email address, or create one if the operator wants that."""
     if identity.email is None or not identity.is_email_verified:
         raise OidcEmailUnverified
     user = await find_user_by_email(work.db, identity.email, now=work.now)

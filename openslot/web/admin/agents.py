@@ -28,7 +28,7 @@ LEVELS = {
     Level.L1: Text("L1: acts within its scopes"),
 }
 NOTICES = {
-    "level": Text("The level was changed. It applies from the agent's next call on."),
+    "level": Text("The level was changed. It applies from the agent's next call."),
     "scopes": Text("The scopes were changed, also those of the keys that the agent has."),
     "revoked": Text("The key was deactivated. Calls that use it are refused."),
 }

@@ -19,9 +19,9 @@ USUAL = "30"
 STEPS = {
     FunnelStep.VISITED: Text("Visited the sign-up page"),
     FunnelStep.SIGNED_UP: Text("Signed up"),
-    FunnelStep.VERIFIED: Text("Verified the e-mail address"),
+    FunnelStep.VERIFIED: Text("Verified the email address"),
     FunnelStep.CALENDAR_CONNECTED: Text("Connected a calendar"),
-    FunnelStep.EVENT_TYPE_MADE: Text("Made an event type"),
+    FunnelStep.EVENT_TYPE_MADE: Text("Created an event type"),
     FunnelStep.FIRST_BOOKING: Text("Got the first booking"),
 }
 
@@ -60,7 +60,7 @@ def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:
             "mail",
             Text("Mail"),
             days,
-            (Text("Sent"), lambda day: day.mail_sent),
+            (Text("Sent or stored"), lambda day: day.mail_sent),
             (Text("Failed"), lambda day: day.mail_failed),
         ),
         _chart(
@@ -68,11 +68,11 @@ def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:
             Text("Webhooks"),
             days,
             (Text("Delivered"), lambda day: day.webhooks_delivered),
-            (Text("Failed tries"), lambda day: day.webhooks_failed),
+            (Text("Failed attempts"), lambda day: day.webhooks_failed),
         ),
         _chart(
             "spend",
-            Text("Spend of the agents in USD"),
+            Text("Spending of the agents in USD"),
             days,
             (Text("USD"), lambda day: day.spent_micros),
             write=write_usd,

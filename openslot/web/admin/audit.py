@@ -41,7 +41,7 @@ STATUSES = {
     AuditStatus.DENIED_CONFIRM: (Text("Not confirmed"), "bad"),
     AuditStatus.DENIED_BUDGET: (Text("Budget used up"), "bad"),
     AuditStatus.DENIED_RATE: (Text("Too many calls"), "bad"),
-    AuditStatus.DENIED_EMAIL: (Text("E-mail not allowed"), "bad"),
+    AuditStatus.DENIED_EMAIL: (Text("Email not allowed"), "bad"),
     AuditStatus.INTERNAL_ERROR: (Text("Internal error"), "bad"),
 }
 

@@ -23,7 +23,7 @@ NOTICES = {
     "on": Text("The feature is on. It applies everywhere within a second."),
     "off": Text("The feature is off. It applies everywhere within a second."),
     "override": Text("The setting for this user was saved."),
-    "removed": Text("The user now has the setting of everyone."),
+    "removed": Text("The user now has the same setting as everyone else."),
 }
 
 
@@ -36,7 +36,7 @@ class ToggleForm(Struct, frozen=True, kw_only=True):
 class FlagForUserForm(Struct, frozen=True, kw_only=True):
     """A user for whom a flag is set separately."""
 
-    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter the user's e-mail address"))]
+    email: Annotated[str, Meta(pattern=LINE, max_length=254), WhenEmpty(Text("Enter the user's email address"))]
     enabled: Annotated[Literal["on", "off"], WhenEmpty(Text("Choose on or off"))]
 
 

@@ -109,10 +109,10 @@ def _all_notice(request: Request) -> Text:
     count = int(tried) if tried.isascii() and tried.isdecimal() else 0
     others = int(left) if left.isascii() and left.isdecimal() else 0
     if not others:
-        return PluralText("%(count)s effect is tried again.", "%(count)s effects are tried again.", count=count)
+        return PluralText("%(count)s step is tried again.", "%(count)s steps are tried again.", count=count)
     return PluralText(
-        "%(count)s effect is tried again, and %(others)s are not, because something later has taken their place.",
-        "%(count)s effects are tried again, and %(others)s are not, because something later has taken their place.",
+        "%(count)s step is tried again, and %(others)s are not, because something later has taken their place.",
+        "%(count)s steps are tried again, and %(others)s are not, because something later has taken their place.",
         count=count,
         others=others,
     )

@@ -22,10 +22,11 @@ from openslot.web.pages import NOT_KEPT, page
 ROWS = 50
 FIELDS = ("recipient",)
 STATUSES = {
-    MailStatus.SENDING: (Text("Being sent"), "warn"),
+    MailStatus.SENDING: (Text("Sending"), "warn"),
     MailStatus.SENT: (Text("Sent"), "good"),
     MailStatus.FAILED: (Text("Failed"), "bad"),
 }
+STORED = Text("Stored, not sent"), ""
 
 
 class MailRow(Struct, frozen=True, kw_only=True):
@@ -124,7 +125,7 @@ def _file(body: bytes, *, name: str, media_type: str) -> Response:
 
 
 def _row(found: KeptMail, user: User, work: Work) -> MailRow:
-    state, tone = STATUSES[found.status]
+    state, tone = STORED if found.is_stored else STATUSES[found.status]
     return MailRow(
         id=found.id,
         at=phrases.at(found.created_at, user.zone, now=work.now),

@@ -21,6 +21,7 @@ from openslot.web.pages import page, redirect
 ROWS, MOST_MEMBERS = 50, 100
 ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
 NOTICES = {"plan": Text("The plan was changed. It applies to all members.")}
+LIST_NOTICES = {"deleted": Text("The organization was deleted.")}
 
 
 class OrganizationRow(Struct, frozen=True, kw_only=True):
@@ -72,6 +73,7 @@ async def show_organizations(request: Request, work: Work, user: User) -> Respon
         user,
         here="/admin/organizations",
         status=400 if query.form.faults else 200,
+        notice=LIST_NOTICES.get(request.query.get("done", "")),
         query=query.with_more(has_more=len(found) > first + ROWS),
         form=query.form,
         rows=found[first : first + ROWS],

@@ -53,8 +53,8 @@ async def list_closing(work: Work, reader: User, user: User) -> Outcome:
         sentences=(
             Text("%(name)s can't sign in any more, and the page and the API keys stop working.", name=user.name),
             PluralText(
-                "%(count)s upcoming booking is cancelled, and the invitee is told by e-mail.",
-                "%(count)s upcoming bookings are cancelled, and the invitees are told by e-mail.",
+                "%(count)s upcoming booking is cancelled, and the invitee is told by email.",
+                "%(count)s upcoming bookings are cancelled, and the invitees are told by email.",
                 count=found.total,
             )
             if found.total
@@ -81,7 +81,7 @@ async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Out
         return Outcome(sentences=(about, Text("It is cancelled already, so nothing would change.")))
     if booking.ends_at <= work.now:
         return Outcome(sentences=(about, Text("It is over, so the call would be refused.")))
-    told = Text("It is cancelled, its time is free again, and host, invitee and guests are told by e-mail.")
+    told = Text("It is cancelled, its time is free again, and host, invitee and guests are told by email.")
     return Outcome(sentences=(about, told))
 
 

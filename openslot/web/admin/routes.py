@@ -16,6 +16,7 @@ from openslot.web.admin.flags import remove_flag_override, set_flag_override, sh
 from openslot.web.admin.jobs import retry_all_effects, retry_effect, show_jobs
 from openslot.web.admin.log import export_platform_log, show_platform_log
 from openslot.web.admin.mailbox import save_attachment, save_mail_source, show_mail, show_mail_html, show_mailbox
+from openslot.web.admin.organization_deletion import ask_to_delete_organization, delete_any_organization
 from openslot.web.admin.organizations import set_organization_plan, show_one_organization, show_organizations
 from openslot.web.admin.system import download_backup, make_backup, show_system
 from openslot.web.admin.users import (
@@ -42,6 +43,8 @@ ADMINISTRATION: list[Handler] = [
     show_organizations,
     show_one_organization,
     set_organization_plan,
+    ask_to_delete_organization,
+    delete_any_organization,
     show_agents,
     show_agent,
     change_level,

@@ -11,7 +11,7 @@ FORMATS = {
     "date-time": "date-time",
     "date": "date",
     "time": "time",
-    "email": "e-mail address",
+    "email": "email address",
     "uuid": "id",
     "uri": "URL",
 }

@@ -10,10 +10,10 @@ from openslot.i18n.languages import Locale
 from openslot.integrations.mail.meetings import say_place
 
 TOLD_LATER = {
-    LocationKind.VIDEO_LINK: Text("Video call, link by e-mail"),
-    LocationKind.PHONE: Text("Phone call, number by e-mail"),
-    LocationKind.IN_PERSON: Text("Place by e-mail"),
-    LocationKind.TEXT: Text("Details by e-mail"),
+    LocationKind.VIDEO_LINK: Text("Video call, link by email"),
+    LocationKind.PHONE: Text("Phone call, number by email"),
+    LocationKind.IN_PERSON: Text("Place by email"),
+    LocationKind.TEXT: Text("Details by email"),
 }
 ICONS = {
     LocationKind.VIDEO_LINK: "video",

@@ -32,7 +32,7 @@ class BookingForm(Struct, frozen=True, kw_only=True):
 
     start: Start
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     tz: Zone
     notes: Prose | None = None
     guests: Annotated[str, Meta(max_length=5000)] = ""

@@ -5,7 +5,7 @@ from openslot.routing import Response
 from openslot.web.booking_page.clock import say_now
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import DEFAULT_COLOUR, hours_of, show
-from openslot.web.zone_names import Region, zones_by_region
+from openslot.web.zone_names import Region, former_names, zone_name, zones_by_region
 
 
 def zones_page(work: Work, options: Options, *, back: str) -> Response:
@@ -22,4 +22,5 @@ def zones_page(work: Work, options: Options, *, back: str) -> Response:
 
 def _fits(zone: tuple[str, str], search: str) -> bool:
     wanted = search.casefold().strip()
-    return wanted in zone[1].casefold() or wanted in zone[0].replace("_", " ").casefold()
+    name, city = zone
+    return any(wanted in zone_name(each).casefold() for each in (city, name, *former_names().get(name, ())))

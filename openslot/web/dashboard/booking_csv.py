@@ -28,7 +28,7 @@ COLUMNS = (
     Text("Status"),
     Text("Event type"),
     Text("Name"),
-    Text("E-mail address"),
+    Text("Email address"),
     Text("Time zone of the invitee"),
     Text("Where"),
     Text("Guests"),

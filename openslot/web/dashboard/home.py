@@ -23,6 +23,7 @@ from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
 
 DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 50, 20
+DONE = {"organization-deleted": Text("The organization was deleted.")}
 NOTICES = {
     RevivalVerdict.QUEUED: Text("It will be tried again now."),
     RevivalVerdict.SKIPPED: Text("It was not tried again, because a later change has taken its place."),
@@ -89,7 +90,7 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
             for place, each in enumerate(offered)
             if not each.is_private
         ],
-        notice=find_retry_notice(request),
+        notice=DONE.get(request.query.get("done", "")) or find_retry_notice(request),
     )
 
 

@@ -35,7 +35,7 @@ class NewBookingForm(Struct, frozen=True, kw_only=True):
     type: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Choose an event type"))]
     start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
     name: Annotated[Name, WhenEmpty(Text("Enter the invitee's name"))]
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter the invitee's e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter the invitee's email address"))]
     timezone: Annotated[Zone, WhenEmpty(Text("Choose a time zone"))]
     notes: Prose = ""
     day: str = ""

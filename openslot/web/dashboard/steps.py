@@ -24,7 +24,7 @@ REASONS = {
     NO_HOST: Text("the account is deleted"),
     CANCELLED: Text("the booking is cancelled"),
     MOVED: Text("the booking was moved"),
-    UNWANTED: Text("you have switched these e-mails off"),
+    UNWANTED: Text("you have switched these emails off"),
     REPLACED: Text("a newer change took its place"),
     ANEW: Text("a newer change took its place"),
     DONE_SINCE: Text("a later change has been carried out already"),
@@ -36,7 +36,7 @@ REASONS = {
     "the calendar is disconnected": Text("the calendar is disconnected"),
 }
 PLANNING = {
-    EffectKind.MAIL: Text("E-mails about this change"),
+    EffectKind.MAIL: Text("Emails about this change"),
     EffectKind.WEBHOOK: Text("Webhooks about this change"),
     EffectKind.CALENDAR: Text("Calendar entry"),
 }

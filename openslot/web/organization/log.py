@@ -35,10 +35,10 @@ COLUMNS = (
     Text("Time"),
     Text("Time zone"),
     Text("Who"),
-    Text("E-mail address"),
+    Text("Email address"),
     Text("Address"),
     Text("Change"),
-    Text("Concerns"),
+    Text("Affected"),
     Text("Before"),
     Text("After"),
 )

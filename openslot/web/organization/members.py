@@ -33,7 +33,7 @@ SHOWN_STATES = {state: STATES[state][0] for state in (MemberState.ACTIVE, Member
 class InviteForm(Struct, frozen=True, kw_only=True):
     """Someone to invite."""
 
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter an e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
     name: ShortLine = ""
     role: Role = Role.MEMBER
 

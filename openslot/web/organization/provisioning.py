@@ -28,7 +28,7 @@ from openslot.web.pages import redirect
 HERE = "/organization/provisioning"
 NOTICES = {
     "revoked": Text("The token was revoked. Requests that use it are refused."),
-    "approved": Text("The departure was approved. The bookings were cancelled, and the invitees are told by e-mail."),
+    "approved": Text("The departure was approved. The bookings were cancelled, and the invitees are told by email."),
     "rejected": Text("The member is back, with every booking."),
     "decided": Text("All departures were decided."),
 }

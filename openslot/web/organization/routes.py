@@ -3,6 +3,7 @@
 from openslot.routing.declarations import Handler
 from openslot.web.organization import (
     about,
+    deleting,
     domains,
     leaving,
     log,
@@ -50,6 +51,8 @@ ORGANIZATION: list[Handler] = [
     settings.change_names,
     settings.change_brand,
     settings.change_departures,
+    deleting.show_delete_organization,
+    deleting.delete_own_organization,
     log.show_log,
     log.export_log,
 ]

@@ -20,7 +20,7 @@ from openslot.web.sign_up.limiting import TRAP, TRAPPED, count_form, keep_addres
 class ForgotForm(Struct, frozen=True, kw_only=True):
     """Whose password is forgotten."""
 
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
 
 
 class ResetForm(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class ResetForm(Struct, frozen=True, kw_only=True):
 
 @get("/password/forgot")
 async def show_forgot(request: Request) -> Response:
-    """Ask for the e-mail address, or say that a mail is on its way."""
+    """Ask for the email address, or say that a mail is on its way."""
     return page("sign_up/forgot.html", None, form=Form(), is_sent=request.query.get("done") == "sent")
 
 

@@ -36,7 +36,7 @@ class SignUpForm(Struct, frozen=True, kw_only=True):
     """Who wants an account."""
 
     name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
     password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
     timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
     language: Literal["en", "de", "fr", "es", "pt", "ja", "ar"] = "en"

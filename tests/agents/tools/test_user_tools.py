@@ -228,7 +228,7 @@ async def test_the_last_administrator_is_never_disabled(run: Run, runtime: Runti
         ("get_user", {"userId": NOBODY, "email": "a@b.example"}, {"email": "must not be given together with userId"}),
         ("get_user", {"userId": NOBODY}, {"userId": "does not exist"}),
         ("get_user", {"email": "nobody@example.org"}, {"email": "does not exist"}),
-        ("get_user", {"email": "nobody"}, {"email": "is not a valid e-mail address"}),
+        ("get_user", {"email": "nobody"}, {"email": "is not a valid email address"}),
         ("get_user_activity", {"userId": NOBODY}, {"userId": "does not exist"}),
         ("get_user_settings", {"userId": NOBODY}, {"userId": "does not exist"}),
         ("update_user_settings", {"userId": NOBODY, "settings": {"name": "X"}}, {"userId": "does not exist"}),

@@ -70,7 +70,7 @@ async def test_the_mailbox_is_read_from_the_terminal(
 async def test_a_mail_that_is_not_there(cli: Cli) -> None:
     with pytest.raises(NotFound):
         await cli("mail", "show", "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
-    assert b"No mail yet" in await cli("mail", "list")
+    assert b"No emails yet" in await cli("mail", "list")
 
 
 async def test_what_went_to_a_server_has_no_message_to_show(

@@ -31,6 +31,8 @@ POST /admin/users/{user_id}/enable                             404 404 404 303
 GET /admin/organizations                                       200 404 404 303
 GET /admin/organizations/{slug}                                404 404 404 303
 POST /admin/organizations/{slug}/plan                          404 404 404 303
+GET /admin/organizations/{slug}/delete                         404 404 404 303
+POST /admin/organizations/{slug}/delete                        404 404 404 303
 GET /admin/agents                                              200 404 404 303
 GET /admin/agents/{slug}                                       200 404 404 303
 POST /admin/agents/{slug}/level                                400 404 404 303

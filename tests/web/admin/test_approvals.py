@@ -35,7 +35,7 @@ async def test_a_cancellation_shows_what_would_happen_and_happens_when_approved(
     assert f"/admin/approvals/{approval}" in inbox
     assert "The invitee &lt;b&gt;wrote&lt;/b&gt; that he is ill" in inbox
     assert "“30 minute meeting” of Mara Lindqvist with Jonas Okafor, Monday 16 March, 11:00" in page
-    assert "host, invitee and guests are told by e-mail" in page
+    assert "host, invitee and guests are told by email" in page
     assert await status_of(runtime, booking) == Status.CONFIRMED
 
     answer = await admin.post(f"/admin/approvals/{approval}/approve")

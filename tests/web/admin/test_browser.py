@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts import organizations
@@ -18,7 +17,7 @@ from tests.agents.agent import TestAgent
 from tests.bookings.conftest import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL
+from tests.web.looking import CHECKED, check_pages
 from tests.webhooks.conftest import work_off
 
 
@@ -64,23 +63,11 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
         yield path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_and_every_page_fits_a_phone(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    admin_user: User,
-    places: list[str],
-    scheme: str,
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, admin_user: User, places: list[str]
 ) -> None:
-    direction = "rtl" if scheme == "dark" else "ltr"
-    page, faults = await open_page(browser, client, runtime, admin_user, viewport=PHONE, color_scheme=scheme)
-    async for path in visit(page, places):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        found = await Axe().run(page, options=AXE)
-        assert found.response["violations"] == [], (path, found.generate_report())
-        assert await page.evaluate(OVERFLOW) <= 0, path
-        assert await page.evaluate(TOO_SMALL) == [], path
+    page, faults = await open_page(browser, client, runtime, admin_user, **CHECKED)
+    await check_pages(page, visit(page, places))
     assert [fault for fault in faults if "400" not in fault] == []
 
 

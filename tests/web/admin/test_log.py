@@ -16,6 +16,7 @@ from openslot.web.admin.routes import ADMINISTRATION
 from openslot.web.organization.log_words import PLATFORM_ACTIONS
 from tests.agents.agent import TestAgent
 from tests.bookings.conftest import MovingClock
+from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
 
 # Forms that change nothing.
@@ -57,6 +58,11 @@ async def forms(
             "/admin/organizations/harbor/plan",
             {"plan": "PRO"},
             "organization.plan_changed",
+        ),
+        "/admin/organizations/{slug}/delete": (
+            "/admin/organizations/harbor/delete",
+            {"name": "Harbor", "password": PASSWORD},
+            "organization.deleted",
         ),
         "/admin/agents/{slug}/level": (f"{seo}/level", {"level": "L1"}, "agent.level_changed"),
         "/admin/agents/{slug}/scopes": (f"{seo}/scopes", {"scopes": ["flags:read"]}, "agent.scopes_changed"),

@@ -57,7 +57,7 @@ async def test_the_list_is_filtered_by_recipient(admin: httpx2.AsyncClient, lett
     one = (await admin.get("/admin/mailbox?recipient=jonas@okafor.example")).text.count("booking-row")
 
     assert 0 < one < everyone
-    assert "No mail matches" in (await admin.get("/admin/mailbox?recipient=nobody@nowhere.example")).text
+    assert "No email matches" in (await admin.get("/admin/mailbox?recipient=nobody@nowhere.example")).text
     assert (await admin.get("/admin/mailbox?recipient=%00")).status_code == 400
 
 
@@ -68,3 +68,18 @@ async def test_a_message_that_was_not_kept_says_so(admin: httpx2.AsyncClient, ru
     for part in ("html", "source", "attachments/1"):
         assert (await admin.get(f"{letter}/{part}")).status_code == 404
     assert (await admin.get("/admin/mailbox/01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f")).status_code == 404
+
+
+async def test_what_stays_in_the_mailbox_is_not_called_sent(
+    admin: httpx2.AsyncClient, runtime: Runtime, letter: str
+) -> None:
+    listed, opened = (await admin.get("/admin/mailbox")).text, (await admin.get(letter)).text
+    await runtime.pool.execute("update mail_messages set transport = 'smtp'")
+    sent = (await admin.get("/admin/mailbox")).text
+
+    assert "Stored, not sent" in listed
+    assert "Stored, not sent" in opened
+    assert ('<span class="badge good">Sent</span>' in listed, '<span class="badge good">Sent</span>' in sent) == (
+        False,
+        True,
+    )

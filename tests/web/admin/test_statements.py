@@ -26,6 +26,7 @@ COSTS = {
     "/admin/users/{user}/disable": 3,
     "/admin/organizations": 2,
     "/admin/organizations/harbor": 4,
+    "/admin/organizations/harbor/delete": 5,
     "/admin/agents": 4,
     "/admin/agents/support": 5,
     "/admin/approvals": 3,

@@ -1,11 +1,9 @@
 """Availability and the first steps in a real browser: by mouse, by keyboard, without scripts, on a phone, for axe."""
 
 from collections.abc import AsyncIterator
-from typing import Literal
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
@@ -18,7 +16,7 @@ from tests.web.availability.conftest import read_schedule
 from tests.web.availability.test_safety import fill
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.test_accessibility import OVERFLOW, PHONE, SCHEMES, TOO_SMALL, WIDE
+from tests.web.looking import CHECKED, PHONE, WIDE, check_pages, unfold
 
 STATUS = "week-grid [role=status]"
 
@@ -57,8 +55,7 @@ async def visit(page: Page, filled: tuple[Schedule, str]) -> AsyncIterator[str]:
         "/",
     ):
         await page.goto(address)
-        for summary in await page.locator("details > summary").all():
-            await summary.click()
+        await unfold(page)
         yield address
     await page.goto(path)
     await page.get_by_role("textbox", name="Monday, From").fill("nine")
@@ -73,36 +70,12 @@ async def visit(page: Page, filled: tuple[Schedule, str]) -> AsyncIterator[str]:
     yield "wrong time away"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    filled: tuple[Schedule, str],
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, filled: tuple[Schedule, str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, filled):
-        found = await Axe().run(page, options=SCHEMES[scheme])
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, filled))
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    filled: tuple[Schedule, str],
-    direction: str,
-) -> None:
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, filled):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
 
 
 async def test_hours_are_drawn_moved_and_resized_by_mouse(
@@ -239,7 +212,7 @@ async def test_a_new_user_takes_the_first_steps(
     await page.get_by_role("checkbox", name="Friday").uncheck()
     await page.get_by_label("Monday, From").fill("8")
     await page.get_by_role("button", name="Continue").click()
-    await page.get_by_role("button", name="Without a calendar for now").click()
+    await page.get_by_role("button", name="Continue without a calendar").click()
     await expect(page.get_by_role("link", name="http://127.0.0.1:8000/mara/30min")).to_be_visible()
     await page.get_by_role("button", name="Finish").click()
     await expect(page.get_by_role("heading", name="Your link")).to_be_visible()

@@ -1,17 +1,15 @@
 """Every state of the booking pages, light and dark: no fault for axe, nothing wider than a phone, nothing too small."""
 
 from collections.abc import AsyncIterator
-from typing import Literal
 
 import httpx2
-import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page
 
 from openslot.event_types.models import EventType
 from tests.web.booking_page.conftest import PAGE, TEN, book
 from tests.web.booking_page.visiting import fill, in_zone
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
+from tests.web.looking import CHECKED, check_pages
+from tests.web.test_browser import open_page
 
 
 async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str]:
@@ -34,7 +32,7 @@ async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str
     yield "form"
     await fill(page)
     await page.get_by_text("Add guests").click()
-    await page.get_by_label("E-mail addresses of guests").fill("nobody")
+    await page.get_by_label("Email addresses of guests").fill("nobody")
     await page.get_by_label("I have read the terms").check()
     await page.get_by_role("button", name="Confirm booking").click()
     await page.wait_for_selector(".fault")
@@ -54,41 +52,11 @@ async def visit_all(page: Page, client: httpx2.AsyncClient) -> AsyncIterator[str
     yield "cancelled"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_in_any_state(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    intro: EventType,
-    asking: EventType,
-    group: EventType,
-    scheme: Literal["light", "dark"],
+async def test_every_state_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, intro: EventType, asking: EventType, group: EventType
 ) -> None:
-    context = await browser.new_context(
-        base_url=str(client.base_url), color_scheme=scheme, viewport=WIDE, timezone_id="Africa/Lagos", locale="en-GB"
-    )
-    page = await context.new_page()
-    async for name in visit_all(page, client):
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_state_fits_a_phone_and_a_finger(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    intro: EventType,
-    asking: EventType,
-    group: EventType,
-    direction: str,
-) -> None:
-    context = await browser.new_context(
-        base_url=str(client.base_url), viewport=PHONE, timezone_id="Africa/Lagos", locale="en-GB"
-    )
-    page = await context.new_page()
-    async for name in visit_all(page, client):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
+    page = await open_page(browser, client, timezone_id="Africa/Lagos", locale="en-GB", **CHECKED)
+    await check_pages(page, visit_all(page, client))
 
 
 async def test_nothing_moves_for_those_who_asked_for_it(

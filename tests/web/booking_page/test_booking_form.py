@@ -68,9 +68,9 @@ async def test_every_fault_stands_at_its_field(client: httpx2.AsyncClient, askin
 
     assert answer.status_code == later.status_code == 400
     assert 'id="fault-name">Enter your name</p>' in answer.text
-    assert 'id="fault-email">Is not a valid e-mail address</p>' in answer.text
+    assert 'id="fault-email">Is not a valid email address</p>' in answer.text
     assert answer.text.count("autofocus") == 1
-    assert 'id="fault-guests">Is not a valid e-mail address</p>' in later.text
+    assert 'id="fault-guests">Is not a valid email address</p>' in later.text
     answered = await client.post("/mara/asking", data={**filled(), "answers.phone": "12", "answers.team": "Many"})
     assert 'id="fault-answers-phone">Must begin with + and the country code' in answered.text
     assert 'id="fault-answers-team">Must be one of Just me, Up to 10</p>' in answered.text

@@ -27,7 +27,7 @@ async def test_a_hosts_page_lists_what_is_offered_to_everyone(
 
     assert page.status_code == 200
     assert 'href="/mara/intro-call"' in page.text
-    assert "Video call, link by e-mail" in page.text
+    assert "Video call, link by email" in page.text
     assert "meet.example" not in page.text
     assert "/mara/group" not in page.text
 
@@ -263,6 +263,8 @@ async def test_zones_are_found_by_city_with_their_time(client: httpx2.AsyncClien
     assert '<button name="tz" value="Africa/Lagos"><bdi>Lagos</bdi> <span>08:00</span></button>' in page
     assert '<input type="hidden" name="utm_source" value="x">' in page
     assert "No city has this name." in (await client.get(PAGE, params={"view": "zones", "search": "xyzzy"})).text
+    former = (await client.get(PAGE, params={"view": "zones", "search": "saigon"})).text
+    assert former.count('name="tz"') == former.count('value="Asia/Ho_Chi_Minh"') == 1
 
 
 async def test_an_unknown_name_is_a_kind_page(client: httpx2.AsyncClient, host: User) -> None:

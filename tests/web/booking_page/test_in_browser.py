@@ -9,7 +9,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.web.booking_page.conftest import PAGE, TEN
 from tests.web.booking_page.visiting import confirm, fill, in_zone, visit
-from tests.web.test_accessibility import OVERFLOW, PHONE, TOO_SMALL
+from tests.web.looking import OVERFLOW, PHONE, TOO_SMALL
 from tests.web.test_browser import open_page, tab_to
 
 LIVE_HOLDS = "select count(*) from claims where active and kind = 'hold'"
@@ -109,7 +109,7 @@ async def test_faults_that_the_api_finds_stand_at_their_fields(
     await expect(page.get_by_label("Your phone number")).to_be_focused()
     await page.get_by_label("Your phone number").fill("+49 30 123456")
     await page.get_by_text("Add guests").click()
-    await page.get_by_label("E-mail addresses of guests").fill("li@okafor.example\nana@okafor.example")
+    await page.get_by_label("Email addresses of guests").fill("li@okafor.example\nana@okafor.example")
     await confirm(page)
     assert await runtime.pool.fetchval("select cardinality(guests) from bookings") == 2
     assert await runtime.pool.fetchval(LIVE_HOLDS) == 0

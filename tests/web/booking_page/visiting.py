@@ -26,7 +26,7 @@ async def in_zone(page: Page, city: str) -> None:
 async def fill(page: Page, name: str = "Jonas Okafor") -> None:
     """Fill in what every form asks for."""
     await page.get_by_label("Your name").fill(name)
-    await page.get_by_label("E-mail address", exact=True).fill("jonas@okafor.example")
+    await page.get_by_label("Email address", exact=True).fill("jonas@okafor.example")
 
 
 async def confirm(page: Page) -> None:

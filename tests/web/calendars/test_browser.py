@@ -5,11 +5,9 @@ import zipfile
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
@@ -25,7 +23,7 @@ from tests.web.calendars.test_connecting import EVENT
 from tests.web.calendars.test_connection import lose, spoil_password
 from tests.web.dashboard.conftest import ELEVEN, Book
 from tests.web.dashboard.test_browser import open_page
-from tests.web.test_accessibility import OVERFLOW, PHONE, SCHEMES, TOO_SMALL, WIDE
+from tests.web.looking import CHECKED, PHONE, check_pages
 from tests.webhooks.conftest import work_off
 
 
@@ -82,31 +80,12 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
     yield "a fault"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    busy: list[str],
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: list[str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, busy):
-        found = await Axe().run(page, options=SCHEMES[scheme])
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, busy))
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, busy: list[str], direction: str
-) -> None:
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, busy):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

@@ -213,7 +213,7 @@ async def test_the_feed_is_shown_once_replaced_and_ended(member: httpx2.AsyncCli
 
     assert (await member.get(first)).status_code == 404
     assert (await member.get(second)).status_code == 200
-    assert "End the link to your bookings?" in (await member.get(f"{LIST}/feed/end")).text
+    assert "Revoke the link to your bookings?" in (await member.get(f"{LIST}/feed/end")).text
     assert (await member.post(f"{LIST}/feed/end")).headers["location"] == f"{LIST}?done=feed-ended"
     assert (await member.get(second)).status_code == 404
     assert (await member.get(f"{LIST}/feed/end")).status_code == 303

@@ -11,12 +11,13 @@ from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts.csv_files import MOST_BYTES
 from openslot.core.work import Runtime
+from openslot.web.dashboard.contacts.import_upload import UPLOADS
 from tests.contacts.importing import read_people, run_imports
 from tests.web.contacts.conftest import Import, read_choices, upload
 
 FILE = "Vorname;Nachname;E-Mail;Telefon;Geburtstag\nZoë;Müller;zoe@mueller.example;+49 30 123456;1.1.\n"
 BAD = (
-    "Name,E-mail,Phone\n"
+    "Name,Email,Phone\n"
     ",nobody,030\n"
     "Ann,ann@x.example,\n"
     "Bo,ANN@x.example,\n"
@@ -61,7 +62,7 @@ async def test_a_file_in_utf_8_needs_no_warning(member: httpx2.AsyncClient) -> N
         (b"", "Must not be empty"),
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00\x00\x00", "Is not a CSV file"),
         (b"PK\x03\x04", "Is a workbook."),
-        (b"Name,E-mail\n", "Has no lines below the names of its columns"),
+        (b"Name,Email\n", "Has no lines below the names of its columns"),
         (b"n\n" + b"x\n" * 20_001, "Must have at most 20,000 lines."),
         (b"a" * (MOST_BYTES + 1), "Must not be larger than 5 MB"),
     ],
@@ -98,7 +99,7 @@ async def test_a_form_without_a_file_and_one_that_is_far_too_large_are_refused(m
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        (["name", "none", "none"], "Choose the column with the e-mail address"),
+        (["name", "none", "none"], "Choose the column with the email address"),
         (["none", "email", "none"], "Choose the column with the name"),
         (["name", "email", "email"], "Choose each field for one column only"),
         (["name", "email"], "Choose what each column holds"),
@@ -128,9 +129,9 @@ async def test_the_result_counts_everything_and_names_every_bad_line(member: htt
         assert f"<dt>{word}</dt><dd>{count}</dd>" in text
     for problem in (
         "Name: must not be empty",
-        "E-mail address: is not a valid e-mail address",
+        "Email address: is not a valid email address",
         "Phone number: must begin with + and the country code",
-        "The e-mail address is the same as in line 3",
+        "The email address is the same as in line 3",
         "The line has more values than there are columns",
         "A quotation mark is missing or in the wrong place",
     ):
@@ -156,19 +157,17 @@ async def test_bad_lines_can_be_downloaded_corrected_and_imported(
     rows = list(csv.reader(StringIO(answer.text.removeprefix("\ufeff"))))
 
     assert answer.headers["content-disposition"] == "attachment; filename=bad-lines-2026-03-16.csv"
-    assert rows[0] == ["Line", "Problem", "Name", "E-mail", "Phone"]
+    assert rows[0] == ["Line", "Problem", "Name", "Email", "Phone"]
     assert [row[0] for row in rows[1:]] == ["2", "4", "5", "6"]
     assert rows[1][2:] == ["", "nobody", "'+4930"]
     assert rows[3] == ["5", "The line has more values than there are columns", "Cy", "cy@x.example", "'=1+1", "4"]
-    corrected = "Line,Problem,Name,E-mail,Phone\n" + ",".join(
-        [*rows[1][:2], "Nobody", "no@x.example", "'+49 30 123456"]
-    )
+    corrected = "Line,Problem,Name,Email,Phone\n" + ",".join([*rows[1][:2], "Nobody", "no@x.example", "'+49 30 123456"])
     await bring(corrected)
     assert (await read_people(runtime, user))["no@x.example"]["phone"] == "+4930123456"
 
 
 async def test_many_bad_lines_have_pages_and_are_all_in_the_file(member: httpx2.AsyncClient, bring: Import) -> None:
-    path = await bring("Name,E-mail\n" + "".join(f"P{n},bad{n}\n" for n in range(120)))
+    path = await bring("Name,Email\n" + "".join(f"P{n},bad{n}\n" for n in range(120)))
     first, last = (await member.get(path)).text, (await member.get(f"{path}?page=3")).text
     file = (await member.get(f"{path}/bad-lines.csv")).text
 
@@ -179,7 +178,7 @@ async def test_many_bad_lines_have_pages_and_are_all_in_the_file(member: httpx2.
 
 async def test_an_import_can_be_discarded_and_is_started_once(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     path = (await upload(member, FILE.encode())).headers["location"]
-    assert "Nothing was imported from this file yet." in (await member.get(f"{path}/delete")).text
+    assert "Nothing has been imported from this file yet." in (await member.get(f"{path}/delete")).text
     data = {"column": read_choices((await member.get(path)).text), "existing": "update"}
     assert (await member.post(f"{path}/start", data=data)).headers["location"] == path
     assert (await member.post(f"{path}/start", data=data)).headers["location"] == path
@@ -216,3 +215,16 @@ async def test_the_list_of_imports_shows_each_with_its_state(member: httpx2.Asyn
     assert "Finished" in text
     assert "Not started" in text
     assert "<b>" not in text
+
+
+async def test_uploads_are_limited_also_if_files_are_refused(member: httpx2.AsyncClient, runtime: Runtime) -> None:
+    files = {"file": ("empty.csv", b" ", "text/csv")}
+    await runtime.pool.execute(
+        """insert into rate_log (bucket, stamps, taken)
+        values ($1, array_fill((extract(epoch from clock_timestamp()) * 1000000)::bigint, array[$2::int]), 1)""",
+        f"{UPLOADS.name}:127.0.0.1",
+        UPLOADS.most - 1,
+    )
+    codes = [(await member.post("/contacts/import", files=files)).status_code for _ in range(2)]
+
+    assert codes == [400, 429]

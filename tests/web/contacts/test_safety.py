@@ -21,7 +21,7 @@ from tests.web.dashboard.test_safety import NOBODY
 from tests.web.hostile_text import CORPUS, Markup
 from tests.web.test_same_origin import FOREIGN
 
-FILE = "Name,E-mail\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
+FILE = "Name,Email\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
 NAMES = ("contact_id", "import_id", "conversation_id", "call_id")
 
 

@@ -20,7 +20,7 @@ from tests.web.dashboard.conftest import Book, open_session
 from tests.web.dashboard.test_bookings import copy_booking
 from tests.web.dashboard.test_statements import MOST, count
 
-FILE = "Name,E-mail\n" + "".join(f"P{n},p{n}@x.example\nBad,bad{n}\n" for n in range(100))
+FILE = "Name,Email\n" + "".join(f"P{n},p{n}@x.example\nBad,bad{n}\n" for n in range(100))
 # The session is one of them.
 COSTS = {
     "/contacts": 2,

@@ -58,13 +58,13 @@ async def test_every_step_says_how_it_stands(
     text = shown((await member.get(f"/bookings/{booking.id}")).text)
 
     assert "Jonas Okafor made this booking today, 08:00" in before
-    assert "E-mails about this change under way" in before
+    assert "Emails about this change under way" in before
     assert "Confirmation to jonas@okafor.example Done: today, 08:00" in text
     assert "Confirmation to you Done: today, 08:00" in text
     assert "Reminder to jonas@okafor.example Wednesday 18 March, 11:00" in text
     assert "Webhook to 127.0.0.1 tried once: " in text
     assert "retry in less than a minute" in text
-    assert "E-mails about this change" not in text
+    assert "Emails about this change" not in text
     for pattern in (ISO, UUID_SHAPE, re.compile("SUCCESS|CONFIRMED|queued|webhooks.send|mail.send")):
         assert pattern.search(text) is None
 
@@ -209,4 +209,4 @@ async def test_a_booking_and_its_forms_are_in_the_hosts_language(
         check(await member.get(f"/bookings/{booking.id}{path}"), language, english)
     check(await member.get("/"), language, english)
     header = (await member.get("/bookings/export.csv")).text.partition("\n")[0]
-    assert "E-mail address" not in header
+    assert "Email address" not in header

@@ -162,7 +162,7 @@ async def test_what_is_missing_stands_at_its_field_and_what_was_typed_stays(
     for fault in (
         "Choose a time",
         "Enter the invitee's name",
-        "Is not a valid e-mail address",
+        "Is not a valid email address",
         "Is not a time zone",
         "Keep me",
     ):

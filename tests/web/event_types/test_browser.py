@@ -5,7 +5,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
@@ -14,9 +13,7 @@ from openslot.event_types.models import EventType, Location, LocationKind, Quest
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
 from tests.web.event_types.conftest import change, list_names, load, offer
-from tests.web.test_accessibility import OVERFLOW, PHONE, SCHEMES, TOO_SMALL, WIDE
-
-UNFOLD = "() => document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+from tests.web.looking import CHECKED, WIDE, check_pages, unfold
 
 
 @pytest.fixture
@@ -55,7 +52,7 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
         f"{path}/delete",
     ):
         await page.goto(each)
-        await page.evaluate(UNFOLD)
+        await unfold(page)
         yield each
     await page.goto(path)
     await page.evaluate("document.getElementById('offer').noValidate = true")
@@ -75,28 +72,13 @@ async def visit(page: Page, runtime: Runtime, rich: EventType) -> AsyncIterator[
     yield "embed dialog"
 
 
-async def test_axe_finds_no_fault_on_any_page(
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, viewport=WIDE, reduced_motion="reduce")
-    async for name in visit(page, runtime, rich):
-        for scheme, options in SCHEMES.items():
-            await page.emulate_media(color_scheme=scheme)
-            found = await Axe().run(page, options=options)
-            assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, runtime, rich))
     # The browser reports the answers that show faults, as it should.
     assert [fault for fault in faults if "400 (Bad" not in fault and "409 (Conflict" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, rich: EventType, direction: str
-) -> None:
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, runtime, rich):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

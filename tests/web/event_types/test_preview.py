@@ -12,6 +12,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits, RangeWindow
 from openslot.schedules import operations as schedules
 from openslot.web.booking_page import visits
+from openslot.web.dashboard.event_types.previewing import PREVIEWS
 from tests.web.dashboard.conftest import TEN, Book
 from tests.web.event_types.conftest import load, offer, read_fields
 
@@ -196,3 +197,31 @@ async def test_a_preview_of_a_booked_group_knows_its_seats(
     page = await preview(member, intro)
 
     assert f'{SLOT}2026-03-17T10:00:00Z">11:00 <small>2 seats left</small>' in page
+
+
+async def test_previews_are_limited_and_the_frame_says_how_long_to_wait(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType
+) -> None:
+    path = f"/event-types/{intro.id}"
+    fields = read_fields((await member.get(path)).text)
+    await runtime.pool.execute(
+        """insert into rate_log (bucket, stamps, taken)
+        values ($1, array_fill((extract(epoch from clock_timestamp()) * 1000000)::bigint, array[$2::int]), 1)""",
+        f"{PREVIEWS.name}:{user.id}",
+        PREVIEWS.most - 1,
+    )
+    last = await member.post(f"{path}/preview", data=fields)
+    refused = [
+        await member.post(f"{path}/preview", data=fields),
+        await member.get(f"{path}/preview"),
+        await member.post("/event-types/new/preview", data=fields),
+        await member.get("/event-types/new/preview"),
+    ]
+
+    assert last.status_code == 200
+    for answer in refused:
+        assert answer.status_code == 429
+        assert "then try again" in answer.text
+        assert "frame-ancestors 'self'" in answer.headers["content-security-policy"]
+        assert int(answer.headers["retry-after"]) >= 1
+    assert (await member.get(path)).status_code == 200

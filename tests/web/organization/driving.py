@@ -15,6 +15,7 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.scim import departures
 from openslot.scim import store as scim_store
+from tests.conftest import PASSWORD
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
 from tests.web.organization.conftest import Harbor
@@ -43,6 +44,8 @@ FORMS: dict[str, dict[str, str]] = {
     "/organization/settings/brand": {"brand": "Harbor", "colour": "#3155d9", "logo": ""},
     "/organization/settings/departures": {"keeps": "on", "share": "50"},
 }
+# What the owner types to delete the organization.
+FORMS["/organization/delete"] = {"name": "Harbor", "password": PASSWORD}
 SUSPENDED = {"/organization/members/{member_id}/reinstate"}
 INVITED = {"/organization/members/{member_id}/invitation", "/organization/members/{member_id}/withdraw"}
 

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import Role
@@ -18,9 +17,9 @@ from tests.scim.conftest import Provider
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
+from tests.web.looking import CHECKED, check_pages
 from tests.web.organization.conftest import Harbor, join
 from tests.web.organization.driving import Stage, set_stage
-from tests.web.test_accessibility import OVERFLOW, PHONE, SCHEMES, TOO_SMALL, WIDE
 from tests.webhooks.conftest import work_off
 
 LONG = "Anastasia-Konstantinopolitanskaya-With-A-Name-That-Does-Not-Break"
@@ -75,6 +74,7 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
         "/organization/domains",
         f"/organization/domains/{stage.domain}/remove",
         "/organization/settings",
+        "/organization/delete",
         "/organization/log",
     ):
         answer = await page.goto(path)
@@ -100,31 +100,13 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
     yield "log with a change"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    stage: Stage,
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, stage: Stage
 ) -> None:
-    page, faults = await open_harbor(browser, client, runtime, stage, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, stage):
-        found = await Axe().run(page, options=SCHEMES[scheme])
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_harbor(browser, client, runtime, stage, **CHECKED)
+    await check_pages(page, visit(page, stage))
     # The browser reports the pages that show a fault, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, stage: Stage, direction: str
-) -> None:
-    page, _ = await open_harbor(browser, client, runtime, stage, viewport=PHONE)
-    async for name in visit(page, stage):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

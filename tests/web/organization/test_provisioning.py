@@ -191,7 +191,7 @@ async def test_departures_that_wait_are_shown_and_decided(
     assert await runtime.pool.fetchval("select disabled_at from users where id = $1", held[0]) is None
     assert (await owner.post(f"{PAGE}/waiting/reject")).status_code == 303
 
-    assert "Nothing waits" in (await owner.get(f"{PAGE}/waiting")).text
+    assert "No departure is waiting" in (await owner.get(f"{PAGE}/waiting")).text
     assert "wait for your decision" not in (await owner.get(PAGE)).text
     assert await runtime.pool.fetchval("select count(*) from change_log where action = 'departure.rejected'") == 3
 

@@ -32,6 +32,7 @@ COSTS = {
     "/organization/domains": 3,
     "/organization/domains/{domain}/remove": 2,
     "/organization/settings": 3,
+    "/organization/delete": 5,
     "/organization/log": 2,
     "/organization/log.csv": 2,
 }

@@ -2,11 +2,9 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.access.totp import code_at, step_of
@@ -16,9 +14,9 @@ from openslot.core.work import Runtime
 from tests.bookings.conftest import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.oidc.fake_provider import FakeProvider
+from tests.web.looking import CHECKED, check_pages
 from tests.web.security.oidc.conftest import provider as provider_fixture
 from tests.web.security.oidc.conftest import settings as settings_with_provider
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
 
 HERE = "/settings/security"
 
@@ -37,7 +35,7 @@ async def open_page(browser: Browser, client: httpx2.AsyncClient, **options: obj
 
 async def enter_password(page: Page, user: User) -> None:
     await page.goto("/login")
-    await page.get_by_label("E-mail address").fill(user.email)
+    await page.get_by_label("Email address").fill(user.email)
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Sign in").click()
 
@@ -150,25 +148,11 @@ async def visit(page: Page, runtime: Runtime, user: User) -> AsyncIterator[str]:
     yield "refused"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User, scheme: Literal["light", "dark"]
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User
 ) -> None:
-    page, _ = await open_page(browser, client, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, runtime, host):
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, host: User, direction: str
-) -> None:
-    page, _ = await open_page(browser, client, viewport=PHONE)
-    async for name in visit(page, runtime, host):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
+    page, _ = await open_page(browser, client, **CHECKED)
+    await check_pages(page, visit(page, runtime, host))
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

@@ -1,11 +1,10 @@
 """Signing up, new passwords and sessions in a real browser: the mails' links, a phone, no scripts, and for axe."""
 
 from collections.abc import AsyncIterator
-from typing import Any, Literal
+from typing import Any
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
@@ -13,8 +12,8 @@ from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_browser import open_page
+from tests.web.looking import CHECKED, check_pages
 from tests.web.sign_up.conftest import NEW, ReadMail, path_in
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
 
 EMAIL = "noor@haddad.example"
 
@@ -32,7 +31,7 @@ async def open_plain(browser: Browser, client: httpx2.AsyncClient, **options: An
 async def fill_sign_up(page: Page) -> None:
     """Fill in the form and send it."""
     await page.get_by_label("Your name").fill("Noor Haddad")
-    await page.get_by_label("E-mail address").fill(EMAIL)
+    await page.get_by_label("Email address").fill(EMAIL)
     await page.get_by_label("Password").fill(NEW)
     await page.get_by_role("button", name="Create account").click()
 
@@ -40,7 +39,7 @@ async def fill_sign_up(page: Page) -> None:
 async def sign_in(page: Page, email: str, password: str) -> None:
     """Sign in by the form."""
     await page.goto("/login")
-    await page.get_by_label("E-mail address").fill(email)
+    await page.get_by_label("Email address").fill(email)
     await page.get_by_label("Password").fill(password)
     await page.get_by_role("button", name="Sign in").click()
 
@@ -52,9 +51,9 @@ async def test_a_forgotten_password_is_replaced_by_the_mail_in_the_mailbox(
     page, faults = await open_plain(browser, client, java_script_enabled=scripts)
     await page.goto("/login")
     await page.get_by_role("link", name="Forgot your password?").click()
-    await page.get_by_label("E-mail address").fill(user.email)
+    await page.get_by_label("Email address").fill(user.email)
     await page.get_by_role("button", name="Send the link").click()
-    await expect(page.get_by_role("heading", name="Check your mail")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
     await page.goto(path_in((await read_mail(user.email))[-1], "/password/reset/"))
     await page.get_by_label("New password").fill(NEW)
     await page.get_by_role("button", name="Change password").click()
@@ -72,7 +71,7 @@ async def test_somebody_signs_up_verifies_the_address_and_is_signed_in(
     await page.goto("/login")
     await page.get_by_role("link", name="Create an account").click()
     await fill_sign_up(page)
-    await expect(page.get_by_role("heading", name="Check your mail")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
     await page.goto(path_in((await read_mail(EMAIL))[-1], "/verify/"))
     await expect(page.get_by_text("Noor Haddad")).to_be_visible()
     await page.get_by_role("button", name="Open account").click()
@@ -131,31 +130,11 @@ async def visit(page: Page, client: httpx2.AsyncClient, read_mail: ReadMail, use
     yield "reset"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    read_mail: ReadMail,
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
 ) -> None:
     await open_session(runtime, user)
-    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, client, read_mail, user):
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, client, read_mail, user))
     # The browser reports the pages that show a fault or a wrong link, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault and "403 (Forbidden)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail, direction: str
-) -> None:
-    await open_session(runtime, user)
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, client, read_mail, user):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name

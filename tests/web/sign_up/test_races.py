@@ -7,7 +7,7 @@ import pytest
 
 from openslot.access import resets
 from openslot.access.errors import ResetLinkInvalid
-from openslot.accounts import invitations, members
+from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import EmailTaken
 from openslot.accounts.models import User, UserWanted
@@ -16,6 +16,7 @@ from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
+from openslot.people import signing_up
 from openslot.scim import operations as scim
 from openslot.scim.errors import NotUnique
 from tests.bookings.conftest import MovingClock
@@ -60,6 +61,33 @@ async def test_of_two_sign_ups_with_one_address_one_is_opened(
     assert await count(runtime, "users") == 1
     assert await count(runtime, "sign_ups") == 0
     assert rights.count(303) >= 1
+
+
+async def test_two_links_of_one_address_that_have_both_begun_do_not_wait_for_each_other(
+    runtime: Runtime, password_hash: str
+) -> None:
+    tokens = []
+    for browser in ("one", "two"):
+        async with runtime.transaction(PUBLIC) as work:
+            wanted = UserWanted(email=EMAIL if browser == "one" else EMAIL.upper(), name="Noor", locale="en")
+            made = await sign_ups.request_sign_up(work, wanted, password_hash=password_hash, browser=browser)
+        tokens.append((browser, sign_ups.sign_up_token(runtime, made.id)))
+    async with runtime.transaction(OPERATOR) as holder:
+        # Each has found its link valid by the time at which it could open the account.
+        await holder.db.execute("lock table users in share mode")
+        uses = [
+            asyncio.create_task(
+                signing_up.verify(
+                    runtime.work(PUBLIC), token, browser=browser, password="", address="192.0.2.1", user_agent=""
+                )
+            )
+            for browser, token in tokens
+        ]
+        await wait_for_locks(runtime, 2)
+    results = await asyncio.gather(*uses, return_exceptions=True)
+
+    assert sorted(type(each).__name__ for each in results) == ["SignUpLinkInvalid", "SignedIn"]
+    assert await count(runtime, "sign_ups") == 0
 
 
 async def wait_for_locks(runtime: Runtime, count: int) -> None:

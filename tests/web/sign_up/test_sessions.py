@@ -72,7 +72,7 @@ async def test_signing_out_all_others_keeps_this_one(member: httpx2.AsyncClient,
     assert answer.headers["location"] == f"{PATH}?done=others"
     assert [await is_signed_in(member, each) for each in others] == [False] * 3
     assert "All other sessions were signed out" in page
-    assert "You are signed in nowhere else" in page
+    assert "You are not signed in anywhere else" in page
     assert "end-others" not in page
 
 

@@ -126,7 +126,7 @@ async def test_nothing_tells_whether_an_address_has_an_account(
     assert existing["Subject"] == "You already have an account"
     assert LINK not in part(existing, "text/plain")
     assert "/login" in part(existing, "text/plain")
-    assert (await read_mail(EMAIL))[0]["Subject"] == "Verify your e-mail address"
+    assert (await read_mail(EMAIL))[0]["Subject"] == "Verify your email address"
 
 
 async def test_an_existing_account_can_not_be_opened_again(
@@ -225,8 +225,8 @@ async def test_one_address_signs_up_five_times_a_minute(settings: Settings, cloc
     [
         ("name", "", "Enter your name"),
         ("name", "x" * 201, "at most 200"),
-        ("email", "", "Enter your e-mail address"),
-        ("email", "nobody", "Is not a valid e-mail address"),
+        ("email", "", "Enter your email address"),
+        ("email", "nobody", "Is not a valid email address"),
         ("password", "", "Choose a password"),
         ("password", "short", "at least 10"),
         ("timezone", "", "Choose your time zone"),

@@ -2,19 +2,17 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
 
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.bookings.conftest import MovingClock
 from tests.web.dashboard.test_browser import open_page
+from tests.web.looking import CHECKED, check_pages, unfold
 from tests.web.profile.conftest import draw
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL, WIDE
 from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Happen, work_off
 from tests.webhooks.receiver import Receiver
@@ -68,7 +66,7 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
     """Go through every page, with all that can be opened open."""
     for path in places:
         await page.goto(path)
-        await page.evaluate("() => document.querySelectorAll('main details').forEach(each => { each.open = true; })")
+        await unfold(page, "main details")
         yield path
     await page.goto(f"{HERE}/new")
     await page.get_by_label("Address").fill("https://10.0.0.1/")
@@ -82,32 +80,13 @@ async def visit(page: Page, places: list[str]) -> AsyncIterator[str]:
     yield "a secret"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault_on_any_page(
-    browser: Browser,
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    user: User,
-    places: list[str],
-    scheme: Literal["light", "dark"],
+async def test_every_page_fits_a_phone_and_axe_finds_no_fault(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, places: list[str]
 ) -> None:
-    page, faults = await open_page(browser, client, runtime, user, color_scheme=scheme, viewport=WIDE)
-    async for name in visit(page, places):
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+    page, faults = await open_page(browser, client, runtime, user, **CHECKED)
+    await check_pages(page, visit(page, places))
     # The browser reports the pages that show a fault, as it should.
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []
-
-
-@pytest.mark.parametrize("direction", ["ltr", "rtl"])
-async def test_every_page_fits_a_phone_and_a_finger(
-    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, user: User, places: list[str], direction: str
-) -> None:
-    page, _ = await open_page(browser, client, runtime, user, viewport=PHONE)
-    async for name in visit(page, places):
-        await page.evaluate("direction => { document.documentElement.dir = direction; }", direction)
-        assert await page.evaluate(OVERFLOW) <= 0, name
-        assert await page.evaluate(TOO_SMALL) == [], name
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -128,7 +107,7 @@ async def test_a_host_gives_the_page_a_face(
     await page.get_by_label("Colour", exact=True).fill("#ffcc00")
     if scripts:
         await expect(page.locator("[data-swatch=light] [data-fill=accent]")).not_to_have_attribute("fill", "#3155d9")
-    await page.get_by_role("button", name="Save the look").click()
+    await page.get_by_role("button", name="Save appearance").click()
     await expect(page.get_by_role("status")).to_contain_text("was saved")
     await page.get_by_role("link", name="Show my page").click()
     await expect(page.get_by_text("I am in on weekdays.")).to_be_visible()

@@ -213,7 +213,7 @@ async def test_the_list_says_how_each_endpoint_is_doing(
     member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, create: Create, receiver: Receiver, happen: Happen
 ) -> None:
     await create()
-    assert "Nothing was sent yet" in (await member.get(HERE)).text
+    assert "Nothing has been sent yet" in (await member.get(HERE)).text
     await happen()
     await work_off(runtime, clock)
     assert "Last delivery today, 08:00, answered 200" in (await member.get(HERE)).text

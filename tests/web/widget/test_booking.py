@@ -23,7 +23,7 @@ async def book(page: Page, frame: FrameLocator) -> None:
     async with page.expect_response(lambda response: response.url.endswith("/api/public/holds")):
         await frame.get_by_role("button", name=TIME).first.click()
     await frame.get_by_label("Your name").fill("Jonas Okafor")
-    await frame.get_by_label("E-mail address", exact=True).fill("jonas@okafor.example")
+    await frame.get_by_label("Email address", exact=True).fill("jonas@okafor.example")
     await frame.get_by_role("button", name="Confirm booking").click()
     await expect(frame.get_by_role("heading", name="Your meeting is confirmed")).to_be_visible()
 
@@ -76,7 +76,7 @@ async def test_a_refused_booking_is_an_error_that_the_site_hears_of(
         frame = page.frame_locator("openslot-booking iframe")
         await frame.get_by_role("button", name=TIME).first.click()
         await frame.get_by_label("Your name").fill("Jonas Okafor")
-        await frame.get_by_label("E-mail address", exact=True).fill("jonas@nowhere")
+        await frame.get_by_label("Email address", exact=True).fill("jonas@nowhere")
         await frame.get_by_role("button", name="Confirm booking").click()
         assert await wait_for_event(page, "error") == {"code": "invalid"}
         await expect(frame.locator(".fault")).to_be_visible()

@@ -1,11 +1,8 @@
 """The demo page: all three modes and a plain link where there is demo data, a kind page where there is none."""
 
-from typing import Literal
-
 import httpx2
 import pytest
-from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import UserWanted
 from openslot.core.actor import OPERATOR
@@ -15,7 +12,8 @@ from openslot.demo.people import HOST
 from openslot.demo.seed import seed
 from openslot.people import operations as people
 from openslot.web.widget.demo import DEMO_HOST
-from tests.web.test_accessibility import AXE, OVERFLOW, PHONE, TOO_SMALL
+from tests.web.looking import AXE, AXE_ON_COLORS, OVERFLOW, PHONE, TOO_SMALL, WIDE, bring_axe, run_axe
+from tests.web.test_browser import open_page
 
 
 @pytest.fixture
@@ -55,25 +53,29 @@ async def test_it_shows_three_modes_and_a_plain_link(client: httpx2.AsyncClient,
     assert "unsafe-inline" not in answer.headers["content-security-policy"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_axe_finds_no_fault(browser: Browser, demo: httpx2.AsyncClient, scheme: Literal["light", "dark"]) -> None:
-    # axe looks into the frames, too.
-    context = await browser.new_context(base_url=str(demo.base_url), color_scheme=scheme)
-    page = await context.new_page()
+async def test_axe_finds_no_fault(browser: Browser, demo: httpx2.AsyncClient) -> None:
+    page = await open_page(browser, demo, viewport=WIDE, reduced_motion="reduce")
+    await bring_axe(page)
     faults: list[str] = []
     page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
     await page.goto("/widget-demo")
     await expect(page.locator("[data-log] li")).to_have_count(1)
-    found = await Axe().run(page, options=AXE)
-    assert found.violations_count == 0, found.generate_report()
+    await check_colors_too(page, "inline")
     for name in ("Book “Intro call” with Mara Lindqvist", "Book a time"):
         await page.get_by_role("button", name=name).click()
         await expect(page.get_by_role("dialog")).to_be_visible()
         await expect(page.frame_locator("dialog[open] iframe").get_by_role("heading", level=1)).to_be_visible()
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, found.generate_report()
+        await check_colors_too(page, name)
         await page.get_by_role("button", name="Close").click()
     assert faults == []
+
+
+async def check_colors_too(page: Page, name: str) -> None:
+    """Let axe look at the page, light and dark; the pages in the frames have tests of their own."""
+    await run_axe(page, AXE, f"{name}, light")
+    await page.emulate_media(color_scheme="dark")
+    await run_axe(page, AXE_ON_COLORS, f"{name}, dark")
+    await page.emulate_media(color_scheme="light")
 
 
 async def test_it_fits_a_phone_and_a_finger(browser: Browser, demo: httpx2.AsyncClient) -> None:

@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, expect
 
+from tests.web.looking import AXE, bring_axe, run_axe
 from tests.web.widget.sites import page_with, press_escape, site, wait_for_event
 
-AXE = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"]}
 MODES = ["inline", "popup", "floating"]
 WHERE_FOCUS_IS = (
     "() => document.activeElement.shadowRoot?.activeElement?.part.value ?? document.activeElement.localName"
@@ -31,24 +30,28 @@ def widget(service: str, mode: str = "inline", **attributes: str) -> str:
     return f'<openslot-booking mode="{mode}"{more}><a href="{service}/framed">Book a call</a></openslot-booking>'
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_a_foreign_page_shows_the_booking_page_and_gets_its_events(
-    browser: Browser, service: str, mode: str
-) -> None:
-    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
-        page, faults = await open_site(browser, address)
-        if mode != "inline":
-            await page.get_by_role("button", name="Book a call").click()
-        assert await wait_for_event(page, "ready") == {}
-        framed = next(frame for frame in page.frames if "/framed" in frame.url)
-        told = {"bookingId": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1", "startTime": "2026-03-16T09:00:00Z"}
-        for kind in ("slotSelected", "booked", "rescheduled", "cancelled"):
-            await framed.evaluate("([kind, told]) => tell(kind, told)", [kind, told])
-            assert await wait_for_event(page, kind) == told
-        await framed.evaluate("() => tell('error', { code: 'slot_taken' })")
+def in_all_modes(service: str) -> dict[str, str]:
+    """Write a page for each mode."""
+    return {f"/{mode}": page_with(widget(service, mode), service=service) for mode in MODES}
 
-        assert await wait_for_event(page, "error") == {"code": "slot_taken"}
-        assert f"embed_origin={address.replace(':', '%3A').replace('/', '%2F')}" in framed.url
+
+async def test_a_foreign_page_shows_the_booking_page_and_gets_its_events(browser: Browser, service: str) -> None:
+    async with site(browser, in_all_modes(service), service=service) as address:
+        page, faults = await open_site(browser, f"{address}/inline")
+        for mode in MODES:
+            await page.goto(f"{address}/{mode}")
+            if mode != "inline":
+                await page.get_by_role("button", name="Book a call").click()
+            assert await wait_for_event(page, "ready") == {}, mode
+            framed = next(frame for frame in page.frames if "/framed" in frame.url)
+            told = {"bookingId": "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1", "startTime": "2026-03-16T09:00:00Z"}
+            for kind in ("slotSelected", "booked", "rescheduled", "cancelled"):
+                await framed.evaluate("([kind, told]) => tell(kind, told)", [kind, told])
+                assert await wait_for_event(page, kind) == told, mode
+            await framed.evaluate("() => tell('error', { code: 'slot_taken' })")
+
+            assert await wait_for_event(page, "error") == {"code": "slot_taken"}, mode
+            assert f"embed_origin={address.replace(':', '%3A').replace('/', '%2F')}" in framed.url, mode
         assert await page.context.cookies() == []
         assert faults == []
 
@@ -82,16 +85,16 @@ async def test_attributes_choose_the_colours_and_the_label(browser: Browser, ser
         await expect(page.get_by_role("button", name="Meet us")).to_have_css("color", "rgb(255, 255, 255)")
 
 
-@pytest.mark.parametrize("theme", ["auto", "unknown"])
-async def test_without_a_theme_the_dialog_follows_the_visitors_system(
-    browser: Browser, service: str, theme: str
-) -> None:
-    markup = widget(service, "popup", theme=theme)
-    async with site(browser, {"/": page_with(markup, service=service)}, service=service) as address:
+async def test_without_a_theme_the_dialog_follows_the_visitors_system(browser: Browser, service: str) -> None:
+    themes = ("auto", "unknown")
+    pages = {f"/{theme}": page_with(widget(service, "popup", theme=theme), service=service) for theme in themes}
+    async with site(browser, pages, service=service) as address:
         for scheme, ink in (("light", "rgb(0, 0, 0)"), ("dark", "rgb(255, 255, 255)")):
-            page, _ = await open_site(browser, address, color_scheme=scheme)
-            await page.get_by_role("button", name="Book a call").click()
-            await expect(page.get_by_role("dialog")).to_have_css("color", ink)
+            page, _ = await open_site(browser, f"{address}/auto", color_scheme=scheme)
+            for theme in themes:
+                await page.goto(f"{address}/{theme}")
+                await page.get_by_role("button", name="Book a call").click()
+                await expect(page.get_by_role("dialog"), theme).to_have_css("color", ink)
 
 
 @pytest.mark.parametrize("mode", ["popup", "floating"])
@@ -142,19 +145,19 @@ async def test_the_popup_closes_by_its_button_and_by_the_backdrop(browser: Brows
         await expect(dialog).to_be_visible()
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_axe_finds_no_fault(browser: Browser, service: str, mode: str) -> None:
-    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
+async def test_axe_finds_no_fault(browser: Browser, service: str) -> None:
+    async with site(browser, in_all_modes(service), service=service) as address:
         # axe runs inside the page, which a strict policy forbids.
-        page, _ = await open_site(browser, address, bypass_csp=True)
-        if mode != "inline":
-            await page.wait_for_selector("openslot-booking button")
-            found = await Axe().run(page, options=AXE)
-            assert found.violations_count == 0, found.generate_report()
-            await page.get_by_role("button", name="Book a call").click()
-        await wait_for_event(page, "ready")
-        found = await Axe().run(page, options=AXE)
-        assert found.violations_count == 0, found.generate_report()
+        page, _ = await open_site(browser, f"{address}/inline", bypass_csp=True)
+        await bring_axe(page)
+        for mode in MODES:
+            await page.goto(f"{address}/{mode}")
+            if mode != "inline":
+                await page.wait_for_selector("openslot-booking button")
+                await run_axe(page, AXE, mode)
+                await page.get_by_role("button", name="Book a call").click()
+            await wait_for_event(page, "ready")
+            await run_axe(page, AXE, f"{mode}, open")
 
 
 async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, service: str) -> None:
@@ -165,12 +168,13 @@ async def test_nothing_moves_for_those_who_asked_for_it(browser: Browser, servic
             await expect(page.get_by_role("dialog")).to_have_css("animation-name", name)
 
 
-@pytest.mark.parametrize("mode", MODES)
-async def test_without_scripts_there_is_a_plain_link(browser: Browser, service: str, mode: str) -> None:
-    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
-        page, _ = await open_site(browser, address, java_script_enabled=False)
-        await page.get_by_role("link", name="Book a call").click()
-        await expect(page).to_have_url(f"{service}/framed")
+async def test_without_scripts_there_is_a_plain_link(browser: Browser, service: str) -> None:
+    async with site(browser, in_all_modes(service), service=service) as address:
+        page, _ = await open_site(browser, f"{address}/inline", java_script_enabled=False)
+        for mode in MODES:
+            await page.goto(f"{address}/{mode}")
+            await page.get_by_role("link", name="Book a call").click()
+            await expect(page, mode).to_have_url(f"{service}/framed")
 
 
 async def test_words_follow_the_sites_language(browser: Browser, service: str) -> None:

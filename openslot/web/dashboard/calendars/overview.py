@@ -25,7 +25,7 @@ NOTICES = {
     "connected": Text("The calendar is connected. Its busy times are being read now."),
     "disconnected": Text("The calendar is disconnected."),
     "target": Text("Your choice is saved. It applies to bookings from now on."),
-    "feed-ended": Text("The link was ended."),
+    "feed-ended": Text("The link was revoked."),
     "cancelled": Text("The bookings were cancelled."),
     "restored": Text("The bookings are being written into the calendar again."),
 }

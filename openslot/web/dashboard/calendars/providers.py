@@ -27,7 +27,7 @@ PROVIDERS = {
             name="iCloud",
             address="https://caldav.icloud.com",
             hint=Text(
-                "Your user name is the e-mail address of your Apple Account. Create an app-specific password at "
+                "Your user name is the email address of your Apple Account. Create an app-specific password at "
                 "account.apple.com, under Sign-In and Security."
             ),
         ),
@@ -53,7 +53,7 @@ PROVIDERS = {
             key="other",
             name=Text("Another CalDAV server"),
             address=None,
-            hint=Text("The address can be a URL, the name of the server, or your e-mail address there."),
+            hint=Text("The address can be a URL, the name of the server, or your email address there."),
         ),
     )
 }

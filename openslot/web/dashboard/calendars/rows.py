@@ -15,10 +15,10 @@ KINDS = {ConnectionKind.CALDAV: Text("CalDAV account"), ConnectionKind.ICS: Text
 # The choices of the form, by the policy that is sent.
 POLICIES = {
     "close": Text("Offer no times from then on"),
-    "trust:6": Text("Trust what was last read for 6 hours"),
-    "trust:24": Text("Trust what was last read for a day"),
-    "trust:72": Text("Trust what was last read for 3 days"),
-    "trust:168": Text("Trust what was last read for a week"),
+    "trust:6": Text("Use the last known times for 6 hours"),
+    "trust:24": Text("Use the last known times for a day"),
+    "trust:72": Text("Use the last known times for 3 days"),
+    "trust:168": Text("Use the last known times for a week"),
 }
 
 
@@ -64,7 +64,7 @@ def list_policies(chosen: str) -> dict[str, str]:
     """List the choices of what happens when a connection can't be read, with the one that was chosen elsewhere."""
     if chosen in POLICIES or not chosen.startswith("trust:"):
         return dict(POLICIES)
-    own = Text("Trust what was last read for %(hours)s hours", hours=chosen.removeprefix("trust:"))
+    own = Text("Use the last known times for %(hours)s hours", hours=chosen.removeprefix("trust:"))
     return {**POLICIES, chosen: own}
 
 

@@ -30,7 +30,7 @@ def bad_line_row(line: ImportLine, found: ContactImport) -> BadLineRow:
 def find_problems(line: ImportLine, found: ContactImport) -> tuple[Text, ...]:
     """Say everything that is wrong with a line."""
     if line.fault is LineFault.DUPLICATE:
-        return (Text("The e-mail address is the same as in line %(line)s", line=line.first_line),)
+        return (Text("The email address is the same as in line %(line)s", line=line.first_line),)
     if line.fault is LineFault.COLUMNS:
         return (TOO_WIDE,)
     if line.fault is LineFault.UNREADABLE:

@@ -24,7 +24,7 @@ class ContactForm(Struct, frozen=True, kw_only=True):
     """Who someone is."""
 
     name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
-    email: Annotated[EmailAddress, WhenEmpty(Text("Enter an e-mail address"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
     phone: PhoneOrNone = PhoneOrNone("")
     company: ShortLine = ""
     notes: Prose = ""

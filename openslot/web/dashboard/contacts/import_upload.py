@@ -14,12 +14,14 @@ from openslot.contacts.import_models import ContactImport, ImportState
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.routing import File, Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import File, Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.pages import page, redirect
 
 # The form around the file; a larger file is refused at its field, a much larger one before it is read.
 AROUND = 64 * 1024
+# Files that are refused were read too.
+UPLOADS = RateLimit("contact-uploads", 20)
 NOTICES = {"deleted": Text("The import was deleted. Contacts that it has added stay.")}
 STATES = {
     ImportState.DRAFT: (Text("Not started"), "warn"),
@@ -51,7 +53,7 @@ async def show_imports(request: Request, work: Work, user: User) -> Response:
     return await _show(work, user, Form(), notice=NOTICES.get(request.query.get("done", "")))
 
 
-@post("/contacts/import", most_bytes=MOST_BYTES + AROUND)
+@post("/contacts/import", most_bytes=MOST_BYTES + AROUND, limit=UPLOADS)
 async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
     """Read a file, and show what its columns might hold."""
     if form.faults:

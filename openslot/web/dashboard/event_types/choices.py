@@ -24,7 +24,7 @@ KINDS = {
     QuestionKind.CHOICE.value: Text("One of several options"),
     QuestionKind.CHECKBOX.value: Text("Checkbox"),
     QuestionKind.PHONE.value: Text("Phone number"),
-    QuestionKind.EMAIL.value: Text("E-mail address"),
+    QuestionKind.EMAIL.value: Text("Email address"),
 }
 CURRENCY_NAMES = {code: CurrencyName(code) for code in CURRENCIES}
 

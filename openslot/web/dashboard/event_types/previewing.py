@@ -7,16 +7,19 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability.models import Drafted
+from openslot.core.errors import TooMany
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.http.forms import read_values
+from openslot.http.limits import take_own
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, RateLimit, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
+from openslot.web import words
 from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.forms import begin_form
 from openslot.web.booking_page.options import Options
@@ -24,7 +27,7 @@ from openslot.web.booking_page.picking import pick_month
 from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
 from openslot.web.dashboard.event_types.making import FALLBACK, find_beginning
-from openslot.web.pages import locale_of
+from openslot.web.pages import locale_of, page
 
 # Fields that make sense only together.
 TOGETHER = (
@@ -34,6 +37,8 @@ TOGETHER = (
     ("price", "currency"),
 )
 TRIES = 5
+# Each computes a month of slots; whoever types fast asks for two in a second.
+PREVIEWS = RateLimit("previews", 120)
 NEW_NAME = Text("New event type")
 # Only pages of our own show it, in a frame in which no script runs and no form is sent.
 FRAMED_BY_US = PAGE_POLICY.replace(b"frame-ancestors 'none'", b"frame-ancestors 'self'").decode()
@@ -103,6 +108,13 @@ async def _begin_blank(request: Request, work: Work, user: User) -> EventType:
 
 
 async def _show(request: Request, work: Work, user: User, event_type: EventType) -> Response:
+    try:
+        await take_own(work.runtime, PREVIEWS, user.id)
+    except TooMany as refusal:
+        wait = words.wait(refusal.retry_after)
+        shown = page("dashboard/event_types/wait.html", user, status=refusal.status, wait=wait)
+        headers = {**shown.headers, **refusal.headers, "content-security-policy": FRAMED_BY_US}
+        return replace(shown, headers=headers)
     options = Options(locale=locale_of(request))
     picked = await pick_month(work, Drafted(event_type), options)
     look = await find_look(work, user.id, colour=event_type.colour)

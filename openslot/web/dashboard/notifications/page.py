@@ -15,7 +15,7 @@ from openslot.web.pages import page, redirect
 HERE = "/settings/notifications"
 NOTICES = {
     "saved": Text("Your choice was saved."),
-    "reminders": Text("The reminders were saved. New times hold for bookings that are made or moved from now on."),
+    "reminders": Text("The reminders were saved. New times apply to bookings that are made or moved from now on."),
 }
 MEETINGS = {
     MailTopic.BOOKED: (Text("New booking"), Text("Someone has booked a time with you.")),
@@ -33,7 +33,7 @@ PROBLEMS = {
     ),
     MailTopic.WEBHOOK: (
         Text("Webhook switched off"),
-        Text("An endpoint has failed for days or is gone, and is sent nothing more."),
+        Text("An endpoint has failed for days or is gone, so events are no longer sent to it."),
     ),
 }
 # In minutes before a meeting; what was chosen otherwise is offered beside them.

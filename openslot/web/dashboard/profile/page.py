@@ -28,7 +28,7 @@ HERE = "/settings/profile"
 NOTICES = {
     "saved": Text("Your profile was saved."),
     "link": Text("Your link was changed. The old one no longer works."),
-    "look": Text("The look of your pages and e-mails was saved."),
+    "look": Text("The appearance of your pages and emails was saved."),
     "photo": Text("Your photo was saved."),
     "removed": Text("Your photo was removed."),
 }

@@ -3,9 +3,12 @@
 from uuid import UUID
 
 from openslot.accounts.models import User
+from openslot.core.errors import TooMany
 from openslot.core.work import Work
-from openslot.routing import Response, get, post
+from openslot.http.limits import take_own
+from openslot.routing import Request, Response, get, post
 from openslot.web.dashboard import phrases
+from openslot.web.dashboard.webhooks.deliveries import SENDS, endpoint_page
 from openslot.web.dashboard.webhooks.endpoints import HERE
 from openslot.web.pages import page, redirect
 from openslot.webhooks import operations as webhooks
@@ -27,10 +30,15 @@ async def resume_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response
     return redirect(f"{HERE}/{endpoint_id}?done=resumed")
 
 
-@post(f"{HERE}/{{endpoint_id}}/test")
-async def send_endpoint_test(work: Work, user: User, endpoint_id: UUID) -> Response:
+@post(f"{HERE}/{{endpoint_id}}/test", transaction="none")
+async def send_endpoint_test(request: Request, work: Work, user: User, endpoint_id: UUID) -> Response:
     """Send a test; the endpoint's page shows its result."""
-    await webhooks.send_test(work, EndpointRef(endpoint_id, user.id))
+    try:
+        await take_own(work.runtime, SENDS, user.id)
+    except TooMany as refusal:
+        return await endpoint_page(request, work, user, endpoint_id, refusal=refusal)
+    async with work.transaction():
+        await webhooks.send_test(work, EndpointRef(endpoint_id, user.id))
     return redirect(f"{HERE}/{endpoint_id}#test")
 
 

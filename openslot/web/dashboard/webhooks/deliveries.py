@@ -5,9 +5,12 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.models import User
+from openslot.core.errors import TooMany
 from openslot.core.work import Work
+from openslot.http.limits import take_own
 from openslot.i18n import PluralText, Text
-from openslot.routing import Request, Response, get, post
+from openslot.routing import RateLimit, Request, Response, get, post
+from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.webhooks.endpoints import HERE
@@ -29,6 +32,12 @@ from openslot.webhooks.errors import WebhookNotActive
 from openslot.webhooks.models import Endpoint, State
 
 ROWS = 25
+# Tests, and single events that are sent again: people press a button, and programs must not use us to send.
+SENDS = RateLimit("webhook-sends", 20)
+PROBLEMS = {
+    "inactive": WebhookNotActive().sentence,
+    "limited": Text("Too many requests. Wait a minute, then try again"),
+}
 NOTICES = {
     "changed": Text("The endpoint was changed."),
     "paused": Text("The endpoint is paused. What happens meanwhile can be sent later."),
@@ -40,6 +49,13 @@ NOTICES = {
 @get(f"{HERE}/{{endpoint_id}}")
 async def show_endpoint(request: Request, work: Work, user: User, endpoint_id: UUID) -> Response:
     """Show an endpoint, its latest test and one page of its log."""
+    return await endpoint_page(request, work, user, endpoint_id)
+
+
+async def endpoint_page(
+    request: Request, work: Work, user: User, endpoint_id: UUID, *, refusal: TooMany | None = None
+) -> Response:
+    """Show an endpoint, and why no test was sent if it was refused."""
     overview = await delivery_log.get_overview(work, user, endpoint_id)
     query, endpoint, now = read_log_query(request, user), overview.endpoint, work.now
     found, has_more = await delivery_log.list_deliveries(
@@ -50,8 +66,10 @@ async def show_endpoint(request: Request, work: Work, user: User, endpoint_id: U
         "dashboard/webhooks/endpoint.html",
         user,
         here=HERE,
-        status=400 if query.form.faults else 200,
+        status=refusal.status if refusal else 400 if query.form.faults else 200,
         notice=_find_notice(request),
+        refused=refusal.sentence if refusal else None,
+        wait=words.wait(refusal.retry_after) if refusal else None,
         path=path,
         endpoint=endpoint,
         is_active=endpoint.state is State.ACTIVE,
@@ -81,7 +99,7 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
         user,
         here=HERE,
         notice=_find_notice(request),
-        problem=WebhookNotActive().sentence if request.query.get("done") == "inactive" else None,
+        problem=PROBLEMS.get(request.query.get("done", "")),
         path=f"{HERE}/{endpoint_id}",
         attempt=attempt,
         event_type=logged.event_type,
@@ -97,14 +115,18 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
     )
 
 
-@post(f"{HERE}/{{endpoint_id}}/deliveries/{{delivery_id}}/resend")
+@post(f"{HERE}/{{endpoint_id}}/deliveries/{{delivery_id}}/resend", transaction="none")
 async def resend_delivery(work: Work, user: User, endpoint_id: UUID, delivery_id: UUID) -> Response:
     """Send one event again, with the same id and the same bytes."""
     await delivery_log.get_delivery(work, user, endpoint_id, delivery_id)
     try:
-        await webhooks.replay_delivery(work, delivery_id, owner_id=user.id)
+        await take_own(work.runtime, SENDS, user.id)
+        async with work.transaction():
+            await webhooks.replay_delivery(work, delivery_id, owner_id=user.id)
     except WebhookNotActive:
         return redirect(f"{HERE}/{endpoint_id}/deliveries/{delivery_id}?done=inactive")
+    except TooMany:
+        return redirect(f"{HERE}/{endpoint_id}/deliveries/{delivery_id}?done=limited")
     return redirect(f"{HERE}/{endpoint_id}?done=resent#log")
 
 

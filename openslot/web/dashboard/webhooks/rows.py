@@ -153,7 +153,7 @@ def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, s
 
 def _say_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
     if last is None:
-        return Text("Nothing was sent yet")
+        return Text("Nothing has been sent yet")
     when = phrases.at(last.at, user.zone, now=now)
     if last.error is None:
         return Text("Last delivery %(when)s, answered %(status)s", when=when, status=last.status)

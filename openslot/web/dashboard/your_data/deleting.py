@@ -6,43 +6,77 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.access import two_factor
-from openslot.accounts import operations as accounts
+from openslot.access.models import TwoFactorState
 from openslot.accounts.models import User
-from openslot.core.errors import Conflict, Invalid
+from openslot.core.errors import Conflict, Invalid, TooMany
 from openslot.core.text import LINE, Reason
 from openslot.core.work import Work
+from openslot.http.limits import take_own
 from openslot.i18n import PluralText, Text
-from openslot.people import deletions
+from openslot.people import deletion_links, deletions
 from openslot.people.deletions import MOST_SHOWN, DeletionPreview
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, RateLimit, Request, Response, get, post
+from openslot.web import words
 from openslot.web.cookies import no_session_cookie
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.your_data.confirming import confirm_owner
+from openslot.web.dashboard.your_data.confirming import NO_PROOF, confirm_owner, needs_link
 from openslot.web.dashboard.your_data.exporting import HERE
 from openslot.web.organization.current import entry_of
-from openslot.web.pages import page
+from openslot.web.pages import page, redirect
 
 FIELDS = {"current": "password"}
+LINKS = RateLimit("deletion-links", 3)
+SENT = Text("We have sent you an email with a link. It works for an hour.")
 
 
 class DeleteAccountForm(Struct, frozen=True, kw_only=True):
     """The proof that it is the owner, and what invitees are told."""
 
     password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
-    email: Annotated[str, Meta(pattern=LINE, max_length=254)] = ""
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
+    proof: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     message: Reason = ""
 
 
 @get("/settings/data/delete")
 async def show_delete(request: Request, work: Work, user: User) -> Response:
     """Show what the deletion would do, and ask for the password; or say what is in its way."""
+    notice = SENT if request.query.get("done") == "sent" else None
+    return await _show_or_refuse(request, work, user, Form(), notice=notice)
+
+
+@get("/settings/data/delete/{token}")
+async def show_delete_by_link(request: Request, work: Work, user: User, token: str) -> Response:
+    """Show the same to whoever has opened the link in the mail."""
+    if not deletion_links.is_proof(work.runtime, user, token, now=work.now):
+        return await _show_or_refuse(request, work, user, Form(faults={"form": NO_PROOF}))
+    return await _show_or_refuse(request, work, user, Form(values={"proof": token}))
+
+
+@post("/settings/data/delete/link", transaction="none")
+async def send_deletion_link(work: Work, user: User) -> Response:
+    """Send the link to the owner of an account that has no password."""
+    state = await two_factor.get_state(work, user)
+    try:
+        await take_own(work.runtime, LINKS, user.id)
+    except TooMany as refusal:
+        faults = {"form": refusal.sentence}
+        return await _show(work, user, Form(faults=faults), state=state, status=refusal.status, wait=refusal)
+    if needs_link(state):
+        async with work.transaction():
+            await deletion_links.request_link(work, user)
+    return redirect("/settings/data/delete?done=sent")
+
+
+async def _show_or_refuse(
+    request: Request, work: Work, user: User, form: Form[DeleteAccountForm], *, notice: Text | None = None
+) -> Response:
     if entry_of(request).memberships:
         try:
             await deletions.check_organizations(work, user)
         except Conflict as refusal:
             return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
-    return await _show(work, user, Form())
+    return await _show(work, user, form, notice=notice)
 
 
 @post("/settings/data/delete", transaction="none")
@@ -51,11 +85,9 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
     if form.faults:
         return await _show(work, user, form)
     sent = form.get()
-    has_password = await accounts.has_password(work, user)
+    state = await two_factor.get_state(work, user)
     try:
-        await confirm_owner(
-            work, user, has_password=has_password, password=sent.password, email=sent.email, code=sent.code
-        )
+        await confirm_owner(work, user, state, password=sent.password, code=sent.code, proof=sent.proof)
         async with work.transaction():
             await deletions.delete_account(work, user, message=sent.message.strip())
     except Invalid as refusal:
@@ -66,16 +98,29 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
     return replace(page("goodbye.html", None), cookies=(no_session_cookie(work),))
 
 
-async def _show(work: Work, user: User, form: Form[DeleteAccountForm], *, status: int = 400) -> Response:
+async def _show(
+    work: Work,
+    user: User,
+    form: Form[DeleteAccountForm],
+    *,
+    state: TwoFactorState | None = None,
+    status: int = 400,
+    notice: Text | None = None,
+    wait: TooMany | None = None,
+) -> Response:
     preview = await deletions.preview_deletion(work, user)
-    state = await two_factor.get_state(work, user)
+    state = state or await two_factor.get_state(work, user)
+    proof = form["proof"]
     return page(
         "dashboard/your_data/delete.html",
         user,
         status=status if form.faults else 200,
         here=HERE,
         form=form,
+        notice=notice,
+        wait=words.wait(wait.retry_after) if wait else None,
         has_password=state.has_password,
+        needs_link=needs_link(state) and not deletion_links.is_proof(work.runtime, user, proof, now=work.now),
         needs_code=state.on_since is not None,
         upcoming=[
             (

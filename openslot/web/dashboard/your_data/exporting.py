@@ -17,7 +17,7 @@ from openslot.web.dashboard import phrases
 from openslot.web.pages import NOT_KEPT, page, redirect
 
 HERE = "/settings/data"
-NOTICES = {"requested": Text("Your export is being made. You get an e-mail when it is ready; you can leave this page.")}
+NOTICES = {"requested": Text("Your export is being made. You get an email when it is ready; you can leave this page.")}
 KIB = 1024
 
 
@@ -99,7 +99,7 @@ def _row(export: DataExport, user: User, *, now: datetime) -> ExportRow:
 
 def _state(export: DataExport) -> tuple[Text, str]:
     if export.is_under_way:
-        return Text("Being made"), ""
+        return Text("In progress"), ""
     if export.state is ExportState.READY:
         return Text("Ready"), "good"
     return Text("Failed"), "bad"

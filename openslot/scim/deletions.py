@@ -1,0 +1,101 @@
+"""The one place where an organization is deleted: departures are settled, memberships end, and all it had is gone."""
+
+from msgspec import Struct
+
+from openslot.accounts import members, organization_deletions
+from openslot.accounts.errors import OwnerRequired
+from openslot.accounts.events import OrganizationDeleted
+from openslot.accounts.member_store import find_role
+from openslot.accounts.models import Organization, Role, User
+from openslot.accounts.organization_deletion_store import Belongings
+from openslot.accounts.plans import Plan
+from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
+from openslot.change_log.operations import log_change
+from openslot.core.errors import NotFound
+from openslot.core.work import Work
+from openslot.scim import departures, store
+from openslot.scim.deletion_mails import plan_deletion_mails
+
+
+class OrganizationDeletionPreview(Struct, frozen=True, kw_only=True):
+    """What the deletion of an organization would do."""
+
+    belongings: Belongings
+    waiting: int
+    """How many departures wait for a decision."""
+    to_cancel: int
+    """How many upcoming bookings their approval cancels."""
+
+
+async def preview_deletion(work: Work, organization: Organization) -> OrganizationDeletionPreview:
+    """Tell what the deletion of an organization would end, delete and cancel."""
+    held = await departures.list_held(work, organization)
+    return OrganizationDeletionPreview(
+        belongings=await organization_deletions.count_belongings(work, organization),
+        waiting=len(held),
+        to_cancel=sum(each.upcoming for each in held),
+    )
+
+
+async def delete_as_owner(work: Work, organization: Organization, user: User) -> OrganizationDeleted:
+    """Delete an organization as its owner decides, and tell what was deleted."""
+    await _lock(work, organization)
+    # The role may have been taken away while the password was checked.
+    role = await find_role(work.db, organization.id, user.id)
+    if role is None:
+        raise NotFound
+    if role is not Role.OWNER:
+        raise OwnerRequired
+    return await _delete(work, organization, by=user.name)
+
+
+async def delete_as_operator(work: Work, organization: Organization) -> OrganizationDeleted:
+    """Delete an organization as someone decides who runs the platform, and tell what was deleted."""
+    await _lock(work, organization)
+    return await _delete(work, organization, by=None)
+
+
+async def log_deletion(work: Work, author: ChangeAuthor, deleted: OrganizationDeleted, *, plan: Plan) -> None:
+    """Write a deletion to the log of the platform: that of the organization is deleted with it."""
+    before = {
+        "name": deleted.name,
+        "slug": deleted.slug,
+        "plan": plan,
+        "members": deleted.members,
+        "domains": ", ".join(deleted.domains),
+    }
+    change = NewChange(
+        action=ChangeAction.ORGANIZATION_DELETED,
+        author=author,
+        subject=deleted.name,
+        subject_id=deleted.organization_id,
+        before=before,
+        after={"cancelled_bookings": deleted.cancelled_bookings},
+    )
+    await log_change(work, change)
+
+
+async def _lock(work: Work, organization: Organization) -> None:
+    """Take the locks in the order of everyone else: hosts first, then the organization."""
+    await store.lock_held_hosts(work.db, organization.id)
+    await organization_deletions.lock_for_deletion(work, organization.id)
+
+
+async def _delete(work: Work, organization: Organization, *, by: str | None) -> OrganizationDeleted:
+    told = await members.list_administrators(work, organization)
+    had = await organization_deletions.count_belongings(work, organization)
+    # Nobody could decide about them later, and the provider has said that these members have left.
+    cancelled = await departures.approve_all(work, organization)
+    await organization_deletions.end_memberships(work, organization)
+    await organization_deletions.delete_emptied_organization(work, organization)
+    deleted = OrganizationDeleted(
+        organization_id=organization.id,
+        name=organization.name,
+        slug=organization.slug,
+        members=had.members,
+        domains=tuple(had.domains),
+        cancelled_bookings=cancelled,
+    )
+    await work.record(deleted)
+    await plan_deletion_mails(work, organization, told, by=by)
+    return deleted

@@ -1,0 +1,97 @@
+"""What every open page must hold: room on a phone in both directions, and no fault for axe in light and dark."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Literal
+
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Page, ViewportSize
+
+Scheme = Literal["light", "dark"]
+
+PHONE = ViewportSize(width=390, height=844)
+WIDE = ViewportSize(width=1280, height=800)
+# How pages are opened to be checked: without motion, the colors are those of the other scheme at once.
+CHECKED: dict[str, Any] = {"viewport": PHONE, "reduced_motion": "reduce"}
+TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, textarea, summary')]
+  .filter(one => one.checkVisibility() && getComputedStyle(one).display !== 'inline' && !one.matches('.skip'))
+  .filter(one => { const box = one.getBoundingClientRect(); return box.width < 24 || box.height < 24; })
+  .map(one => one.outerHTML)"""
+OVERFLOW = "() => document.documentElement.scrollWidth - innerWidth"
+# What axe calls scrollable-region-focusable, with as many pixels to spare.
+UNREACHABLE = """() => [...document.body.querySelectorAll('*')]
+  .filter(one => one.scrollWidth > one.clientWidth + 13 && /auto|scroll/.test(getComputedStyle(one).overflowX))
+  .filter(one => one.checkVisibility() && one.tabIndex < 0)
+  .filter(one => ![...one.querySelectorAll('*')].some(each => each.tabIndex >= 0))
+  .map(one => one.outerHTML)"""
+MISFITS = f"""() => {{
+  const root = document.documentElement, before = root.dir, misfits = [];
+  for (const direction of ["ltr", "rtl"]) {{
+    root.dir = direction;
+    const overflow = ({OVERFLOW})();
+    if (overflow > 0) misfits.push(`${{direction}}: ${{overflow}} px wider than the screen`);
+    misfits.push(...({TOO_SMALL})().map((one) => `${{direction}}: too small for a finger: ${{one}}`));
+    misfits.push(...({UNREACHABLE})().map((one) => `${{direction}}: can't be scrolled by keyboard: ${{one}}`));
+  }}
+  root.dir = before;
+  return misfits;
+}}"""
+UNFOLD = "selector => document.querySelectorAll(selector).forEach((one) => { one.open = true; })"
+AXE_SCRIPT = Axe().axe_script
+RUN_AXE = "options => axe.run(options).then(found => found.violations)"
+AXE: dict[str, Any] = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"], "iframes": False}
+AXE_ON_COLORS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
+# Tells which elements have passed, too.
+AXE_ON_NEW_COLORS = {**AXE_ON_COLORS, "resultTypes": ["violations", "passes"], "elementRef": True}
+AXE_ON_ALL_BUT_CONTRAST = {**AXE, "rules": {**AXE["rules"], "color-contrast": {"enabled": False}}}
+RUN_AXE_ON_COLORS = Path(__file__).with_name("looking_at_colors.js").read_text()
+# The looks of text in which axe has found no fault, in this process.
+FAULTLESS: dict[Scheme, list[str]] = {"light": [], "dark": []}
+
+
+async def bring_axe(page: Page) -> None:
+    """Let axe be in every document that the page opens from now on: the browser keeps it compiled."""
+    await page.add_init_script(AXE_SCRIPT)
+
+
+async def run_axe(page: Page, options: dict[str, Any], name: str) -> None:
+    """Fail with axe's report if it finds a fault in a page to which it was brought."""
+    report(await page.evaluate(RUN_AXE, options), name)
+
+
+async def unfold(page: Page, selector: str = "details") -> None:
+    """Open all that can be opened, so that it is checked, too."""
+    await page.evaluate(UNFOLD, selector)
+
+
+async def check_pages(page: Page, states: AsyncIterator[str]) -> None:
+    """Check every state that a walk passes through, in a page opened as `CHECKED` says."""
+    await bring_axe(page)
+    async for name in states:
+        await check_page(page, name)
+
+
+async def check_page(page: Page, name: str) -> None:
+    """Check an open page on a phone and on a desk, light and dark, with one load; leave it as it was."""
+    misfits = await page.evaluate(MISFITS)
+    assert misfits == [], "\n".join((name, *misfits))
+    await page.set_viewport_size(WIDE)
+    await run_axe(page, AXE_ON_ALL_BUT_CONTRAST, name)
+    await check_colors(page, name, "light")
+    await page.emulate_media(color_scheme="dark")
+    await check_colors(page, name, "dark")
+    await page.emulate_media(color_scheme="light")
+    await page.set_viewport_size(PHONE)
+
+
+async def check_colors(page: Page, name: str, scheme: Scheme) -> None:
+    """Fail with axe's report if it finds a fault in the colors of a page."""
+    violations, fresh = await page.evaluate(RUN_AXE_ON_COLORS, [AXE_ON_NEW_COLORS, FAULTLESS[scheme]])
+    report(violations, f"{name}, {scheme}")
+    FAULTLESS[scheme] += fresh
+
+
+def report(violations: list[Any], name: str) -> None:
+    """Fail with what axe says of its findings."""
+    told = [f"{rule['id']}: {one['html']}: {one['failureSummary']}" for rule in violations for one in rule["nodes"]]
+    assert told == [], "\n".join((name, *told))
