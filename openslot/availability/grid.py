@@ -94,15 +94,14 @@ def _as_instants(offsets: Offsets, day: int, hours: Hours) -> list[Span]:
 
 def _stretch(offsets: Offsets, ranges: list[Span], duration: int) -> Iterator[Span]:
     for start, end in ranges:
-        for anchor, following in pairwise((start, *_list_mondays(offsets, start, end), end)):
+        mondays = _list_mondays(offsets, start, end) if end - start >= 6 * DAY else ()
+        for anchor, following in pairwise((start, *mondays, end)):
             if anchor + duration <= end:
                 yield anchor, min(following, end - duration + 1)
 
 
 def _list_mondays(offsets: Offsets, start: int, end: int) -> list[int]:
     """List the Mondays at which a range that was open for the whole week before restarts its steps."""
-    if end - start < 6 * DAY:
-        return []
     first = (start // DAY - _MONDAY) // 7 * 7 + _MONDAY
     mondays = [instant_of(offsets, day * DAY) for day in range(first, end // DAY + 2, 7)]
     return [monday for before, monday in pairwise(mondays) if start <= before and monday < end]

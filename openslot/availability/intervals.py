@@ -63,10 +63,12 @@ def pick_starts(stretches: Iterable[Span], closed: Sequence[tuple[int, ...]], *,
         at = _skip(closed, at, before=anchor)
         start = anchor
         for span in closed[at : bisect_left(closed, (until,), at)]:
-            if span[1] <= start:
+            end = span[1]
+            if end <= start:
                 continue
-            starts.extend(range(start, span[0], step))
-            start = anchor - (anchor - span[1]) // step * step
+            if span[0] > start:
+                starts.extend(range(start, span[0], step))
+            start = anchor - (anchor - end) // step * step
             if start >= until:
                 break
         starts.extend(range(start, until, step))

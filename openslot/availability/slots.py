@@ -2,6 +2,7 @@
 
 from datetime import date, datetime
 from itertools import chain
+from operator import itemgetter
 from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import RULES, SlotQuery
@@ -22,6 +23,7 @@ from openslot.core.zones import (
     spans_of_days,
 )
 
+_FIRST = itemgetter(0)
 _KNOWN = (day_number(date(FIRST_YEAR, 1, 1)) * DAY, day_number(date(LAST_YEAR + 1, 1, 1)) * DAY)
 
 
@@ -32,7 +34,7 @@ def list_slots(setting: Setting, days: Days, *, viewer: ZoneInfo) -> Slots:
     if not spans:
         return Slots([], duration)
     query = make_query(setting, asked=(spans[0][0], spans[-1][1]))
-    closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)))
+    closed = sorted(chain(invert(spans), *(close(query) for _, close in RULES)), key=_FIRST)
     starts = pick_starts(query.grid.stretches, closed, step=step_of(setting.event_type))
     return Slots(starts, duration, _find_session_ends(setting, duration))
 

@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from openslot.accounts.brand_store import BRAND
 from openslot.availability.models import (
     Busy,
@@ -28,7 +30,8 @@ from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
 # The starts of two meetings that touch are at most a day apart, the longest duration, plus 8 hours of buffer for each.
 # The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides. Seconds are
 # written out as bigint: PostgreSQL would take their sum with an integer for one that ends in 2038. `offset 0` keeps a
-# session's seats from being counted again for each column that depends on them.
+# session's seats from being counted again for each column that depends on them. Few claims are sessions: what
+# only sessions have is not read for the others.
 SETTING = f"""
 select {EVENT_TYPE_COLUMNS}, {SCHEDULE_COLUMNS}, u.no as host_no, u.name as host_name, u.username as host_username,
        u.zone as host_zone, u.left_at as host_left_at, away.*, taken.*, busy.*, unread.*, counted.*
@@ -41,26 +44,28 @@ cross join lateral (
     where o.owner_id = e.owner_id and o.ends_at > to_timestamp($1::bigint)
       and o.starts_at < to_timestamp($2::bigint + e.duration_minutes * 60)) away
 cross join lateral (
-    select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.live) as claim_from,
-           array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.live) as claim_until,
-           array_agg(c.kind) filter (where c.live) as claim_kind,
-           array_agg(case when c.sitting is not null and c.event_type_id = e.id
-                     then date_part('epoch', c.starts_at)::bigint end) filter (where c.live) as claim_session,
-           array_agg(greatest(e.seats - c.sitting, 0)) filter (where c.live) as claim_left,
-           array_agg(case when c.sitting is not null then date_part('epoch', c.ends_at)::bigint end)
-               filter (where c.live) as claim_end,
-           array_agg(case when c.sitting is not null then c.id end) filter (where c.live) as claim_id,
-           coalesce(bool_or(not c.live), false) as has_stale
-    from (select c.*, (c.expires_at is null or c.expires_at > $3) and (c.sitting is null or c.sitting > 0) as live
-          from (select c.*, case when c.kind = 'session' then (
-                    select count(*) from claim_seats t
-                    where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
-                      and t.id is distinct from $4) end as sitting
-                from claims c
-                where c.host_no = u.no and c.starts_at > to_timestamp($1::bigint) - interval '40 hours'
-                  and c.starts_at < to_timestamp($2::bigint) + interval '40 hours' and c.active
-                  and c.id is distinct from $4
-                offset 0) c) c) taken
+    select array_agg(date_part('epoch', lower(c.during))::bigint) filter (where c.lasts and c.sitting is null)
+               as claim_from,
+           array_agg(date_part('epoch', upper(c.during))::bigint) filter (where c.lasts and c.sitting is null)
+               as claim_until,
+           array_agg(c.kind) filter (where c.lasts and c.sitting is null) as claim_kind,
+           json_agg(json_build_array(
+               date_part('epoch', lower(c.during))::bigint, date_part('epoch', upper(c.during))::bigint, c.kind,
+               case when c.event_type_id = e.id then date_part('epoch', c.starts_at)::bigint end,
+               greatest(e.seats - c.sitting, 0), date_part('epoch', c.ends_at)::bigint, c.id
+           )) filter (where c.lasts and c.sitting > 0) as sessions,
+           coalesce(bool_or(not c.lasts or c.sitting = 0), false) as has_stale
+    from (select c.during, c.kind, c.event_type_id, c.starts_at, c.ends_at, c.id,
+                 c.expires_at is null or c.expires_at > $3 as lasts,
+                 case when c.kind = 'session' then (
+                     select count(*) from claim_seats t
+                     where t.claim_id = c.id and t.active and (t.expires_at is null or t.expires_at > $3)
+                       and t.id is distinct from $4) end as sitting
+          from claims c
+          where c.host_no = u.no and c.starts_at > to_timestamp($1::bigint) - interval '40 hours'
+            and c.starts_at < to_timestamp($2::bigint) + interval '40 hours' and c.active
+            and c.id is distinct from $4
+          offset 0) c) taken
 cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
            array_agg(b.source) as busy_source
@@ -86,6 +91,9 @@ OF_PAGE = SETTING.replace("counted.*", "counted.*, u.photo as host_photo, b.colo
 )
 # The same for an event type that is not saved, as if it were the only row of its table.
 DRAFTED = SETTING.replace("from event_types e", "from jsonb_populate_record(null::event_types, $5::text::jsonb) e", 1)
+
+_Session = tuple[int, int, str, int | None, int, int, UUID]
+_sessions = msgspec.json.Decoder(list[_Session])
 
 
 async def find_setting(
@@ -136,18 +144,10 @@ def _visible(token: str) -> str:
 
 def _to_context(row: Row, now: datetime) -> SlotContext:
     away = map(OutOfOffice, row["away_from"] or (), row["away_until"] or (), row["away_reason"] or ())
+    plain = list(map(Claim, row["claim_from"] or (), row["claim_until"] or (), row["claim_kind"] or ()))
+    sessions = _sessions.decode(row["sessions"]) if row["sessions"] else []
     taken = Taken(
-        claims=list(
-            map(
-                Claim,
-                row["claim_from"] or (),
-                row["claim_until"] or (),
-                row["claim_kind"] or (),
-                row["claim_session"] or (),
-                row["claim_left"] or (),
-                row["claim_end"] or (),
-            )
-        ),
+        claims=[*plain, *(Claim(*session[:-1]) for session in sessions)],
         busy=[
             *map(Busy, row["busy_from"] or (), row["busy_until"] or (), row["busy_source"] or ()),
             *map(Busy.always, row["unread_sources"] or ()),
@@ -157,7 +157,7 @@ def _to_context(row: Row, now: datetime) -> SlotContext:
     setting = Setting(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
     return SlotContext(
         setting=setting,
-        claim_ids=row["claim_id"] or [],
+        claim_ids=[*([None] * len(plain)), *(session[-1] for session in sessions)],
         has_stale=row["has_stale"],
         host_no=row["host_no"],
         host_name=row["host_name"],

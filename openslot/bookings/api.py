@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
 from openslot.bookings import operations
-from openslot.bookings.links import manage_url
+from openslot.bookings.links import list_manage_urls, manage_url
 from openslot.bookings.models import BookingRef, BookingWanted, Status
 from openslot.bookings.schemas import (
     BookingBody,
@@ -47,7 +47,8 @@ async def list_bookings(
     wanted = None if status is BookingFilter.ALL else Status(status)
     span = read_span(from_, to)
     found, total = await operations.list_bookings(work, user, status=wanted, span=span, page=page, limit=limit)
-    shown = [show_entry(each, manage_url=manage_url(work.runtime, each.id)) for each in found]
+    urls = list_manage_urls(work.runtime, (each.id for each in found))
+    shown = [show_entry(entry, manage_url=url) for entry, url in zip(found, urls, strict=True)]
     return Listing(data=shown, pagination=paginate(page, limit, total))
 
 

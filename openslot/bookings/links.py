@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +14,19 @@ from openslot.core.work import Runtime
 PURPOSE = "manage link"
 PAGE = "/manage/"
 SIGNATURE_BYTES = 16
+URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 def manage_url(runtime: Runtime, booking_id: UUID) -> str:
     """Write the address of a booking's own page."""
-    return f"{begin_manage_url(runtime.settings.public_url)}{manage_token(runtime, booking_id)}"
+    return list_manage_urls(runtime, [booking_id])[0]
+
+
+def list_manage_urls(runtime: Runtime, booking_ids: Iterable[UUID]) -> list[str]:
+    """Write the address of each booking's own page."""
+    begin, sign = begin_manage_url(runtime.settings.public_url), runtime.signer.prepare(PURPOSE)
+    named = (booking_id.bytes for booking_id in booking_ids)
+    return [f"{begin}{_write(each + sign(each)[:SIGNATURE_BYTES])}" for each in named]
 
 
 def begin_manage_url(base_url: str) -> str:
@@ -39,8 +48,7 @@ def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
 
 def manage_token(runtime: Runtime, booking_id: UUID) -> str:
     """Sign a booking's id."""
-    signature = runtime.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES]
-    return _write(booking_id.bytes + signature)
+    return _write(booking_id.bytes + runtime.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES])
 
 
 def read_manage_token(runtime: Runtime, token: str) -> UUID:
@@ -59,4 +67,4 @@ def read_manage_token(runtime: Runtime, token: str) -> UUID:
 
 
 def _write(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+    return binascii.b2a_base64(raw, newline=False).translate(URL_SAFE, b"=").decode()

@@ -106,22 +106,18 @@ class BookingDetails(Struct, frozen=True):
     contact: Contact | None
 
 
-class BookingEntry(Struct, frozen=True, kw_only=True):
+class BookingEntry(Struct, frozen=True, gc=False):
     """A booking as a list tells it; the database writes its times, which is half as dear as to do it here."""
 
     id: UUID
     host_id: UUID
-    status: Status
     starts_at: Instant
     ends_at: Instant
     invitee_name: str
     invitee_email: str
     invitee_zone: str
     notes: str | None
-    location: Location
-    answers: Answers
     guests: list[str]
-    payment: Payment | None
     reschedule_count: int
     previous_starts_at: Instant | None
     cancelled_at: Instant | None
@@ -129,6 +125,10 @@ class BookingEntry(Struct, frozen=True, kw_only=True):
     cancelled_by: str | None
     created_at: Instant
     updated_at: Instant
+    status: Status
+    location: Location
+    answers: Answers
+    payment: Payment | None
     event_type: EventTypeSummary
     contact: ContactSummary | None
 

@@ -2,8 +2,8 @@
 
 from functools import cache
 
+from openslot.bookings.entry_store import BELONGINGS, ENTRY_COLUMNS, to_entries
 from openslot.bookings.models import BookingEntry, Status
-from openslot.bookings.store import BELONGINGS, LISTED_COLUMNS, to_entry
 from openslot.core.db import Db
 from openslot.core.moments import Span
 
@@ -11,7 +11,7 @@ from openslot.core.moments import Span
 # counted twice.
 LISTED = f"""
 select t.total, p.* from (select ({{count}}) as total offset 0) t left join lateral (
-    select {LISTED_COLUMNS}
+    select {ENTRY_COLUMNS}
     from (select b.id from {{matching}} and t.total > ${{offset}}
           order by b.starts_at desc, b.id desc limit ${{limit}} offset ${{offset}}) page
     join lateral (select * from bookings where id = page.id offset 0) b on true
@@ -38,7 +38,7 @@ async def list_bookings(
     wished = dict(zip(FILTERS, (status, span.starts_at, span.ends_before), strict=True))
     given = {filter_: value for filter_, value in wished.items() if value is not None}
     rows = await db.fetch(_write_list(tuple(given)), *given.values(), limit, offset)
-    return [to_entry(row) for row in rows if row["id"] is not None], rows[0]["total"]
+    return to_entries(rows), rows[0]["total"]
 
 
 @cache

@@ -142,7 +142,7 @@ class EmailLog(Struct, frozen=True, kw_only=True, rename="camel"):
     error: Annotated[str | None, Meta(description="Why it could not be delivered")]
 
 
-class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel"):
+class ShownBooking(Struct, frozen=True, kw_only=True, rename="camel", gc=False):
     """A meeting between a host and an invitee."""
 
     id: BookingId

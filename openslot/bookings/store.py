@@ -1,7 +1,6 @@
 """All SQL of bookings."""
 
 from datetime import datetime
-from functools import cache
 from uuid import UUID
 
 import msgspec
@@ -11,22 +10,17 @@ from openslot.bookings.models import (
     Answers,
     Booking,
     BookingDetails,
-    BookingEntry,
     BookingRef,
-    EmailEntry,
     HistoryEntry,
     Host,
     Payment,
     Status,
 )
-from openslot.contacts.models import ContactSummary
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
 from openslot.core.actor import Actor
 from openslot.core.changes import Change
 from openslot.core.db import Db, Row, count_of
-from openslot.core.instants import iso_of
-from openslot.core.moments import Span
-from openslot.event_types.models import EventTypeSummary, Location
+from openslot.event_types.models import Location
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 
 COLUMNS = (
@@ -84,41 +78,6 @@ LOCKED = f"""
 select {DETAIL_COLUMNS}, {LOCK_HOST} from {DETAIL_TABLES} join users u on u.id = b.host_id
 where {OWN} for no key update of b"""
 
-# Lists show six fields of an event type and six of a contact, so no more is read.
-LISTED_COLUMNS = f"""
-b.id, b.host_id, {iso_of("b.starts_at")} as starts_at, {iso_of("b.ends_at")} as ends_at, b.status, b.invitee_name,
-b.invitee_email, b.invitee_zone, b.notes, b.location, b.answers, b.guests, b.payment, b.reschedule_count,
-{iso_of("b.previous_starts_at")} as previous_starts_at, {iso_of("b.cancelled_at")} as cancelled_at, b.cancel_reason,
-b.cancelled_by, {iso_of("b.created_at")} as created_at, {iso_of("b.updated_at")} as updated_at, e.id as event_type_id,
-e.name as event_type_name, e.slug, e.duration_minutes, e.buffer_before, e.buffer_after, c.id as contact_id,
-c.name as contact_name, c.email, c.phone, c.company, c.notes as contact_notes"""
-# Emails that are under way or planned for later are not listed.
-EMAILS = """
-select coalesce(json_agg(m), '[]') from (
-    select id, kind, recipient, subject, status, sent_at, error from mail_messages
-    where booking_id = b.id and status <> 'sending' order by created_at, id limit 500) m"""
-ENTRY = f"select {LISTED_COLUMNS}, ({EMAILS}) as emails from {DETAIL_TABLES} where {OWN}"
-# The total is returned even if the page is empty. A sorted list joined with one row stays sorted: sorting it again took
-# a sixth of the statement's time.
-LISTED = f"""
-select t.total, p.* from (select ({{count}}) as total) t left join lateral (
-    select {LISTED_COLUMNS}
-    from (select * from {{matching}} order by b.starts_at desc, b.id desc limit ${{limit}} offset ${{offset}}) b
-    {BELONGINGS}
-    order by b.starts_at desc, b.id desc
-) p on true"""
-MATCHING = "bookings b where b.host_id = $1 and b.status <> 'PENDING_PAYMENT'"
-BY_STATUS = "b.status ="
-FILTERS = (BY_STATUS, "b.starts_at >=", "b.starts_at <")
-# The total is maintained by the database; only a range of time has to be counted.
-KEPT_COUNTS = {
-    (): """
-    select coalesce(sum(n.bookings), 0)::bigint from booking_counts n
-    where n.host_id = $1 and n.status <> 'PENDING_PAYMENT'""",
-    (BY_STATUS,): """
-    select coalesce(sum(n.bookings), 0)::bigint from booking_counts n
-    where n.host_id = $1 and n.status = $2 and n.status <> 'PENDING_PAYMENT'""",
-}
 # The history stays even after its events are deleted.
 HISTORY = """
 select type, at, actor from (
@@ -138,7 +97,6 @@ _location = msgspec.json.Decoder(Location)
 _answers = msgspec.json.Decoder(Answers)
 _payment = msgspec.json.Decoder(Payment)
 _actor = msgspec.json.Decoder(Actor)
-_emails = msgspec.json.Decoder(list[EmailEntry])
 _STATUSES = {each.value: each for each in Status}
 
 
@@ -146,56 +104,6 @@ def to_details(row: Row) -> BookingDetails:
     """Make a booking and what belongs to it of a row of `DETAILS`."""
     contact = to_contact(row) if row["b_contact_id"] else None
     return BookingDetails(_to_booking(row), to_event_type(row), contact)
-
-
-def to_entry(row: Row) -> BookingEntry:
-    """Make a booking as lists show it of a row that has `LISTED_COLUMNS`."""
-    return BookingEntry(
-        id=row["id"],
-        host_id=row["host_id"],
-        status=_STATUSES[row["status"]],
-        starts_at=row["starts_at"],
-        ends_at=row["ends_at"],
-        invitee_name=row["invitee_name"],
-        invitee_email=row["invitee_email"],
-        invitee_zone=row["invitee_zone"],
-        notes=row["notes"],
-        location=_location.decode(row["location"]),
-        answers=_answers.decode(row["answers"]),
-        guests=row["guests"],
-        payment=_payment.decode(row["payment"]) if row["payment"] else None,
-        reschedule_count=row["reschedule_count"],
-        previous_starts_at=row["previous_starts_at"],
-        cancelled_at=row["cancelled_at"],
-        cancel_reason=row["cancel_reason"],
-        cancelled_by=row["cancelled_by"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        event_type=_to_event_type(row),
-        contact=_to_contact(row) if row["contact_id"] else None,
-    )
-
-
-def _to_event_type(row: Row) -> EventTypeSummary:
-    return EventTypeSummary(
-        id=row["event_type_id"],
-        name=row["event_type_name"],
-        slug=row["slug"],
-        duration_minutes=row["duration_minutes"],
-        buffer_before=row["buffer_before"],
-        buffer_after=row["buffer_after"],
-    )
-
-
-def _to_contact(row: Row) -> ContactSummary:
-    return ContactSummary(
-        id=row["contact_id"],
-        name=row["contact_name"],
-        email=row["email"],
-        phone=row["phone"],
-        company=row["company"],
-        notes=row["contact_notes"],
-    )
 
 
 def _to_booking(row: Row) -> Booking:
@@ -253,31 +161,6 @@ async def find_with_host(db: Db, ref: BookingRef) -> tuple[BookingDetails, Host]
         return None
     host = Host(name=row["host_name"], username=row["host_username"], zone=row["host_zone"])
     return to_details(row), host
-
-
-async def find_with_emails(db: Db, ref: BookingRef) -> tuple[BookingEntry, list[EmailEntry]] | None:
-    """Look up a booking as lists show it, with the emails that were sent or have failed, in order."""
-    row = await db.fetchrow(ENTRY, ref.id, ref.host_id)
-    return (to_entry(row), _emails.decode(row["emails"])) if row else None
-
-
-async def list_bookings(
-    db: Db, host_id: UUID, *, status: Status | None, span: Span, limit: int, offset: int
-) -> tuple[list[BookingEntry], int]:
-    """List a host's bookings, newest start first, with how many there are in all."""
-    wished = dict(zip(FILTERS, (status, span.starts_at, span.ends_before), strict=True))
-    given = {filter_: value for filter_, value in wished.items() if value is not None}
-    rows = await db.fetch(_write_list(tuple(given)), host_id, *given.values(), limit, offset)
-    return [to_entry(row) for row in rows if row["id"] is not None], rows[0]["total"]
-
-
-@cache
-def _write_list(filters: tuple[str, ...]) -> str:
-    """Write a list and its count with the filters that are given: each is checked for every booking of the host."""
-    matching = " and ".join([MATCHING, *(f"{each} ${place}" for place, each in enumerate(filters, 2))])
-    count = KEPT_COUNTS.get(filters, f"select count(*) from {matching}")
-    free = len(filters) + 2
-    return LISTED.format(count=count, matching=matching, limit=free, offset=free + 1)
 
 
 async def list_upcoming(db: Db, host_id: UUID, *, now: datetime) -> list[UUID]:

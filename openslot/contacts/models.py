@@ -24,7 +24,7 @@ class Contact(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
 
 
-class ContactSummary(Struct, frozen=True, kw_only=True):
+class ContactSummary(Struct, frozen=True, gc=False):
     """What a list of bookings tells of a contact."""
 
     id: UUID

@@ -1,11 +1,15 @@
 """Signatures that prove that a link is ours."""
 
 import base64
+import hashlib
 import hmac
+from collections.abc import Callable
 from functools import lru_cache
 from uuid import UUID
 
 from openslot.core.secrets import derive
+
+Sign = Callable[[bytes], bytes]
 
 
 class Signer:
@@ -16,11 +20,15 @@ class Signer:
 
     def sign(self, purpose: str, message: bytes) -> bytes:
         """Make a signature for one purpose with the first key."""
-        return _sign(self._keys[0], purpose, message)
+        return self.prepare(purpose)(message)
+
+    def prepare(self, purpose: str) -> Sign:
+        """Return the function that signs for one purpose with the first key; for those who sign a lot."""
+        return _prepare(self._keys[0], purpose)
 
     def is_signed(self, purpose: str, message: bytes, signature: bytes, *, length: int = 32) -> bool:
         """Return whether one of our keys made this signature, or its first `length` bytes, for this purpose."""
-        made = (_sign(key, purpose, message)[:length] for key in self._keys)
+        made = (_prepare(key, purpose)(message)[:length] for key in self._keys)
         return any(hmac.compare_digest(signature, one) for one in made)
 
     def write_token(self, purpose: str, named: UUID) -> str:
@@ -29,12 +37,13 @@ class Signer:
 
 
 @lru_cache(maxsize=256)
-def _begin_signing(key: str, purpose: str) -> hmac.HMAC:
-    return hmac.new(derive(key, f"sign {purpose}"), digestmod="sha256")
+def _prepare(key: str, purpose: str) -> Sign:
+    # The key is hashed once: a list signs a link for each of its rows.
+    keyed = hmac.new(derive(key, f"sign {purpose}"), digestmod=hashlib.sha256)
 
+    def sign(message: bytes) -> bytes:
+        made = keyed.copy()
+        made.update(message)
+        return made.digest()
 
-def _sign(key: str, purpose: str, message: bytes) -> bytes:
-    # A list signs one link per row; copying the state saves hashing the key each time.
-    signature = _begin_signing(key, purpose).copy()
-    signature.update(message)
-    return signature.digest()
+    return sign

@@ -85,10 +85,16 @@ def instant_of(offsets: Offsets, wall: int) -> int:
 def spans_of_days(offsets: Offsets, first: int, last: int) -> list[tuple[int, int]]:
     """List when the local date is one of these days: one span, or two if a fold crosses midnight."""
     spans: list[tuple[int, int]] = []
-    starts = (-FOREVER, *offsets.starts[1:])
-    ends = (*offsets.starts[1:], FOREVER)
-    for start, end, offset in zip(starts, ends, offsets.seconds, strict=True):
-        begin, until = max(start, first * DAY - offset), min(end, (last + 1) * DAY - offset)
+    changes = offsets.starts[1:]
+    # Local time is never more than a day away from UTC, so only these periods can show the days.
+    nearby = range(bisect_right(changes, (first - 1) * DAY), bisect_right(changes, (last + 2) * DAY) + 1)
+    for period in nearby:
+        offset = offsets.seconds[period]
+        begin, until = first * DAY - offset, (last + 1) * DAY - offset
+        if period > 0:
+            begin = max(begin, changes[period - 1])
+        if period < len(changes):
+            until = min(until, changes[period])
         if begin >= until:
             continue
         if spans and spans[-1][1] == begin:

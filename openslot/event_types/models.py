@@ -125,7 +125,7 @@ class EventType(Struct, frozen=True, kw_only=True):
     """Whether it is left off the host's page, and opened by the token of its own link alone."""
 
 
-class EventTypeSummary(Struct, frozen=True, kw_only=True):
+class EventTypeSummary(Struct, frozen=True, gc=False):
     """What a list of bookings tells of an event type."""
 
     id: UUID

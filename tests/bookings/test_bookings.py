@@ -29,6 +29,8 @@ async def test_a_booked_slot_reads_as_it_was_made(
     found = await read(client, bearer, made)
     assert set(found) == FIELDS | {"emailLogs"}
     assert (found["startTime"], found["endTime"], found["status"]) == (TEN, "2026-03-16T10:30:00Z", "CONFIRMED")
+    invitee = (found["inviteeName"], found["inviteeEmail"], found["inviteeTimezone"])
+    assert invitee == ("Jonas Okafor", "jonas@okafor.example", "Africa/Lagos")
     assert (found["notes"], found["guests"], found["emailLogs"]) == ("Pricing\nfor twelve", ["li@okafor.example"], [])
     assert found["eventType"] == {
         "id": str(meeting.id),
@@ -41,6 +43,8 @@ async def test_a_booked_slot_reads_as_it_was_made(
     contact = found["contact"]
     assert isinstance(contact, dict)
     assert (contact["name"], contact["email"]) == ("Jonas Okafor", "jonas@okafor.example")
+    listed = (await client.get("/api/v1/bookings", headers=bearer)).json()["data"]
+    assert listed == [{name: value for name, value in found.items() if name != "emailLogs"}]
 
 
 async def test_a_booking_lists_its_own_emails_oldest_first(
