@@ -53,7 +53,7 @@ def test_open_start_needs_no_reason() -> None:
         ),
         (
             "2026-03-02 15:20",
-            "Between two starts: they are 60 min apart, counted from 2026-03-02 09:00",
+            "Start times are 60 min apart, counted from 2026-03-02 09:00",
             "Choose 2026-03-02 10:00, or change the slot interval",
         ),
         ("2026-03-01 15:00", "In the past", "Choose a start from 2026-03-02 07:00 on"),
@@ -108,7 +108,7 @@ def test_claim_and_full_session_are_told() -> None:
     claims = [Claim(TEN - 900, TEN + 3600, "hold"), Claim(TEN + 7200, TEN + 10_800, "session", TEN + 7200, 0)]
     setting = replace(make_setting(seats=8), taken=Taken(claims=claims))
     assert tell(setting, "2026-03-02 15:00")[0] == (
-        "Taken by a hold, 09:45–11:00 with its buffers",
+        "Held by someone who is booking, 09:45–11:00 with its buffers",
         "Wait until that hold ends, or shorten the buffers",
     )
     assert tell(setting, "2026-03-02 17:00")[0][0] == "All 8 seats are taken"

@@ -35,6 +35,7 @@ ALSO = {
     "key list": ["--user", "mara@lindqvist.example"],
     "key revoke": ["--user", "mara@lindqvist.example"],
     "effect retry": ["--all"],
+    "organization delete": ["--yes"],
     "scim approve": ["--all"],
     "scim reject": ["--all"],
     "secret reset": ["--yes"],

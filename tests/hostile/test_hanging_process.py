@@ -25,7 +25,7 @@ def children_of(serve: subprocess.Popen[bytes], kind: str) -> list[psutil.Proces
     found = []
     for child in psutil.Process(serve.pid).children():
         with suppress(psutil.Error):
-            if child.name() == f"openslot-{kind}":
+            if child.name() == f"openslot-{kind}" and child.status() != psutil.STATUS_ZOMBIE:
                 found.append(child)
     return found
 

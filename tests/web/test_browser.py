@@ -108,6 +108,7 @@ async def test_everything_works_without_scripts(browser: Browser, client: httpx2
 async def test_everything_works_by_keyboard_alone(browser: Browser, client: httpx2.AsyncClient, user: User) -> None:
     page = await open_page(browser, client)
     await page.goto("/login")
+    await expect(page.locator("#email")).to_be_focused()
     await page.keyboard.type(user.email)
     await tab_to(page, "#password")
     await page.keyboard.type(PASSWORD)

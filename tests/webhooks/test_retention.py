@@ -115,8 +115,9 @@ async def test_the_operator_chooses_for_how_long(settings: Settings, clock: Movi
 
 @pytest.mark.parametrize("state", ["waiting", "queued", "running"])
 async def test_an_event_with_something_left_to_do_is_kept(
-    runtime: Runtime, clock: MovingClock, happen: Happen, state: str
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, state: str
 ) -> None:
+    await add(receiver.url)
     await happen()
     await runtime.pool.execute("update effects set state = $1", state)
     clock.pass_time(days=1000)
@@ -189,9 +190,15 @@ async def test_what_was_added_to_an_event_since_it_was_looked_at_keeps_it(
 
 @pytest.mark.own_database
 async def test_many_are_removed_a_few_at_a_time(
-    runtime: Runtime, clock: MovingClock, happen: Happen, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime,
+    clock: MovingClock,
+    receiver: Receiver,
+    add: Add,
+    happen: Happen,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(housekeeping, "EVENTS", 3)
+    await add(receiver.url)
     for _ in range(10):
         await happen()
     await runtime.pool.execute("update effects set state = 'done'")
@@ -310,8 +317,9 @@ async def test_an_id_that_never_was_in_a_whole_feed_is_simply_wrong(happen: Happ
 
 
 async def test_a_feed_has_no_gap_though_an_older_event_is_still_needed(
-    runtime: Runtime, clock: MovingClock, happen: Happen, reader: Reader
+    runtime: Runtime, clock: MovingClock, receiver: Receiver, add: Add, happen: Happen, reader: Reader
 ) -> None:
+    await add(receiver.url)
     for _ in range(4):
         await happen()
     places = [event["id"] for event in (await reader.read())["data"]]

@@ -40,7 +40,7 @@ async def test_all_dead_effects_are_tried_again(
     answer = await admin.post("/admin/jobs/effects/retry")
 
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
-    assert "1 effect is tried again." in (await admin.get(answer.headers["location"])).text
+    assert "1 step is tried again." in (await admin.get(answer.headers["location"])).text
     assert (await admin.get("/admin/jobs?done=all&tried=x&left=%00")).status_code == 200
 
 

@@ -79,7 +79,7 @@ async def test_a_date_that_has_other_hours_is_not_overwritten_by_a_new_one(
     answer = await close(member, schedule, "2026-03-18", "2026-03-22")
 
     assert answer.status_code == 400
-    assert "20 March 2026 has other hours already" in answer.text
+    assert "20 March 2026 already has different hours" in answer.text
     assert len((await read_schedule(runtime, user)).overrides) == 1
 
 

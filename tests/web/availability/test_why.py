@@ -102,7 +102,7 @@ async def test_a_holiday_leads_to_the_holidays(ask: Ask, runtime: Runtime, user:
     [
         ({"min_notice_minutes": 300}, "2026-03-16", "11:00", "Notice of 5 hrs: not before 16 March 2026 13:00"),
         ({"booking_window": RollingWindow(2)}, "2026-03-20", "11:00", "Outside the booking window"),
-        ({}, "2026-03-16", "11:10", "Between two starts: they are 30 min apart"),
+        ({}, "2026-03-16", "11:10", "Start times are 30 min apart"),
     ],
 )
 async def test_rules_of_the_event_type_lead_to_it(

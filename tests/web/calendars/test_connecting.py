@@ -100,7 +100,7 @@ async def test_an_address_without_calendars_is_told_at_the_address(
         answer = await member.post(f"{CONNECT}/feed", data={"url": feed.url})
 
     assert answer.status_code == 400
-    assert 'id="fault-url">Leads to no calendar' in answer.text
+    assert 'id="fault-url">Does not lead to a calendar' in answer.text
     assert f'value="{feed.url}"' in answer.text
     assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
 
