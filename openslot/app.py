@@ -8,9 +8,8 @@ from openslot.agents.api import AGENT_ROUTES
 from openslot.agents.door import agent_door
 from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.clock import Clock, system_clock
-from openslot.core.config import Settings, load_settings
+from openslot.core.config import Settings
 from openslot.core.events import Wiring
-from openslot.core.log import set_up_logging
 from openslot.core.profiles import request_profile
 from openslot.core.work import Runtime
 from openslot.http.describing import Operation, list_operations
@@ -55,13 +54,6 @@ def create_app(
     router = read_mounts(mounts, doors(settings))
     profile = request_profile(settings)
     return App(router, lambda: open_runtime(settings, wiring=wiring, clock=clock, profile=profile))
-
-
-def create_app_from_environment() -> App:
-    """Make the app that a web process serves."""
-    settings = load_settings()
-    set_up_logging(settings)
-    return create_app(settings)
 
 
 def list_api(settings: Settings) -> tuple[Operation, ...]:

@@ -214,14 +214,6 @@ def seal_token(work: Work, event_type_id: UUID, token: str) -> SealedToken:
     return SealedToken(fingerprint(token), sealed)
 
 
-async def reorder(work: Work, owner: User, order: list[UUID]) -> None:
-    """Show a host's event types in this order; every one must be named once."""
-    await lock_host(work.db, owner.id)
-    if sorted(order) != sorted(await store.list_ids(work.db, owner.id)):
-        raise Invalid(details={"order": "must name each of your event types once"})
-    await store.update_positions(work.db, owner.id, order, now=work.now)
-
-
 async def move_event_type(work: Work, owner: User, event_type_id: UUID, *, before: UUID | None) -> None:
     """Show an event type before another one of the same host, or after all others."""
     await lock_host(work.db, owner.id)

@@ -11,30 +11,14 @@ import msgspec
 from openslot.core.text import is_line
 from openslot.core.zones import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
-from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule, TimeRange
+from openslot.schedules.models import WEEKDAYS, DateOverride, HolidayCalendar, Hours, OutOfOffice, Schedule
 
 MINUTES_A_DAY = 1440
 MOST_RANGES_A_DAY = 24
 MOST_OVERRIDES = 1000
 MOST_OUT_OF_OFFICE = 1000
 
-_CLOCK = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])|24:00", re.ASCII)
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
-
-
-def find_time_range(start: str, end: str) -> TimeRange | None:
-    """Read a range of two clock times; an end at or before the start means the next day."""
-    start_minute, end_minute = find_minute(start), find_minute(end)
-    if start_minute is None or end_minute is None or start_minute in {end_minute, MINUTES_A_DAY}:
-        return None
-    return TimeRange(start_minute, end_minute if end_minute > start_minute else end_minute + MINUTES_A_DAY)
-
-
-def find_minute(clock: str) -> int | None:
-    """Read a clock time from 00:00 to 24:00 as minutes after midnight."""
-    if not _CLOCK.fullmatch(clock):
-        return None
-    return int(clock[:2]) * 60 + int(clock[3:])
 
 
 def write_minute(minute: int) -> str:
@@ -58,13 +42,6 @@ def hours_on(schedule: Schedule, on: date) -> Hours:
     """Tell the hours of a date: its override's, else its weekday's."""
     override = find_override(schedule, on)
     return schedule.weekly_hours[on.weekday()] if override is None else override.hours
-
-
-def find_holiday(schedule: Schedule, on: date) -> str | None:
-    """Name the public holiday that closes a date; an override with hours opens it all the same."""
-    if schedule.holidays is None or any(each.on == on and each.hours for each in schedule.overrides):
-        return None
-    return holidays_of(schedule.holidays, on.year).get(on)
 
 
 @lru_cache(maxsize=2048)

@@ -1,6 +1,6 @@
 """The attributes of a SCIM user: exactly what is stored, and how each may be used."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
@@ -164,10 +164,3 @@ def split_schema(text: str) -> tuple[str, str] | None:
         if low.startswith(f"{schema.lower()}:"):
             return schema, text[len(schema) + 1 :]
     return None
-
-
-def stored_attributes() -> Iterator[tuple[str, Attribute]]:
-    """List what a provider can write, with its schema."""
-    yield CORE, EXTERNAL_ID
-    yield from ((CORE, each) for each in USER)
-    yield from ((ENTERPRISE, each) for each in ENTERPRISE_USER)

@@ -12,8 +12,7 @@ from openslot.availability.models import Days, Setting, Taken
 from openslot.availability.slots import list_slots, make_query
 from openslot.core.zones import get_offsets, get_zone
 from openslot.event_types.models import RollingWindow
-from openslot.schedules.models import DateOverride
-from openslot.schedules.rules import find_time_range
+from openslot.schedules.models import DateOverride, TimeRange
 from tests.availability.cases import CLOSED_WEEK, LONG, at, make_event_type, make_schedule, show_slots
 from tests.availability.dst_cases import DstCase, list_cases, list_zones
 from tests.availability.transitions import BEGIN, END, Change, changes_by_zone, path_of, read_changes
@@ -24,11 +23,17 @@ ALIKE = {tuple(CHANGES[zone]): zone for zone in reversed(CHANGING)}
 ASKED = CHANGING if LONG else sorted(ALIKE.values())
 
 
+def read_range(start: str, end: str) -> TimeRange:
+    """Read a range of two clock times; an end at or before the start is on the next day."""
+    first, last = (int(clock[:2]) * 60 + int(clock[3:]) for clock in (start, end))
+    return TimeRange(first, last if last > first else last + 1440)
+
+
 def make_setting(case: DstCase) -> Setting:
     overrides = []
     for each in case["schedule"]["dateOverrides"]:
-        hours = [find_time_range(span["start"], span["end"]) for span in each["hours"]]
-        overrides.append(DateOverride(date.fromisoformat(each["date"]), tuple(span for span in hours if span)))
+        hours = tuple(read_range(span["start"], span["end"]) for span in each["hours"])
+        overrides.append(DateOverride(date.fromisoformat(each["date"]), hours))
     return Setting(
         event_type=make_event_type(
             case["eventType"]["durationMinutes"],

@@ -75,10 +75,6 @@ def book(wanted: BookingWanted) -> Verb:
     return lambda work: bookings.create_booking(work.acting_as(PUBLIC), wanted)
 
 
-def reorder(user: User, order: list[UUID]) -> Verb:
-    return lambda work: event_types.reorder(work, user, order)
-
-
 async def names(runtime: Runtime, user: User) -> list[str]:
     found, _ = await event_types.list_event_types(runtime.work(OPERATOR), user)
     return [each.name for each in found]
@@ -215,16 +211,6 @@ async def test_another_hosts_event_type_and_schedule_are_out_of_reach(
     assert [type(each) for each in came_to] == [EventTypeNotFound] * 3
     (refused,) = await run(runtime, edit(user, replace(talk, schedule_id=talk.id), since=talk))
     assert isinstance(refused, ScheduleNotFound)
-
-
-async def test_an_order_must_name_each_once(runtime: Runtime, user: User, talk: EventType) -> None:
-    first, second = await store.list_ids(runtime.pool, user.id)
-    for order in ([], [first], [first, first], [first, second, second], [first, user.id]):
-        (refused,) = await run(runtime, reorder(user, order))
-        assert isinstance(refused, Invalid)
-    await run(runtime, reorder(user, [second, first]))
-
-    assert await names(runtime, user) == ["Talk", "30 minute meeting"]
 
 
 async def test_a_free_slug_is_the_wanted_one_or_numbered(runtime: Runtime, user: User, talk: EventType) -> None:

@@ -17,10 +17,7 @@ from openslot.schedules.models import (
     WeeklyHours,
 )
 from openslot.schedules.rules import (
-    find_holiday,
-    find_minute,
     find_schedule_faults,
-    find_time_range,
     holidays_of,
     hours_on,
     write_minute,
@@ -38,34 +35,9 @@ SCHEDULE = Schedule(
 )
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "found"),
-    [
-        ("09:00", "17:00", TimeRange(540, 1020)),
-        ("00:00", "24:00", TimeRange(0, 1440)),
-        ("22:00", "24:00", TimeRange(1320, 1440)),
-        ("22:00", "00:00", TimeRange(1320, 1440)),
-        ("22:00", "02:00", TimeRange(1320, 1560)),
-        ("23:59", "23:58", TimeRange(1439, 2878)),
-        ("09:00", "09:00", None),
-        ("00:00", "00:00", None),
-        ("24:00", "01:00", None),
-        ("9:00", "17:00", None),
-        ("09:00", "24:01", None),
-        ("09:60", "10:00", None),
-        ("\u0660\u0669:\u0660\u0660", "17:00", None),
-        ("09:00\n", "17:00", None),
-        ("", "", None),
-    ],
-)
-def test_range_is_read_from_two_clock_times(start: str, end: str, found: TimeRange | None) -> None:
-    assert find_time_range(start, end) == found
-
-
 @pytest.mark.parametrize(("minute", "text"), [(0, "00:00"), (545, "09:05"), (1440, "24:00"), (1560, "02:00")])
 def test_minute_is_written_as_a_clock_shows_it(minute: int, text: str) -> None:
     assert write_minute(minute) == text
-    assert find_minute(text) == (minute if minute <= 1440 else minute - 1440)
 
 
 def test_override_replaces_or_closes_its_date_alone() -> None:
@@ -73,20 +45,6 @@ def test_override_replaces_or_closes_its_date_alone() -> None:
     assert hours_on(SCHEDULE, date(2026, 3, 10)) == ()
     assert hours_on(SCHEDULE, date(2026, 3, 11)) == NINE_TO_FIVE
     assert hours_on(SCHEDULE, date(2026, 3, 14)) == ()
-
-
-def test_holiday_of_the_region_is_named() -> None:
-    assert find_holiday(SCHEDULE, date(2026, 1, 6)) == "Epiphany"
-    assert find_holiday(SCHEDULE, date(2026, 1, 7)) is None
-    assert find_holiday(replace(SCHEDULE, holidays=HolidayCalendar("DE", "BE")), date(2026, 1, 6)) is None
-    assert find_holiday(replace(SCHEDULE, holidays=None), date(2026, 1, 6)) is None
-
-
-def test_override_with_hours_works_on_a_holiday_and_one_without_does_not() -> None:
-    worked = replace(SCHEDULE, overrides=(DateOverride(date(2026, 1, 6), NINE_TO_FIVE),))
-    closed = replace(SCHEDULE, overrides=(DateOverride(date(2026, 1, 6)),))
-    assert find_holiday(worked, date(2026, 1, 6)) is None
-    assert find_holiday(closed, date(2026, 1, 6)) == "Epiphany"
 
 
 def test_day_off_in_lieu_is_a_holiday_of_the_year_in_which_it_falls() -> None:

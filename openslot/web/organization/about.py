@@ -33,12 +33,6 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
     """Only administrators of the platform choose it."""
 
 
-class SwitchForm(Struct, frozen=True, kw_only=True):
-    """The organization to look at."""
-
-    organization: str
-
-
 @get("/organization")
 async def show_organization(request: Request, work: Work, user: User) -> Response:
     """Show the organization, its plan and who looks after it."""
