@@ -32,6 +32,11 @@ from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, s
 PASSWORD = "correct horse battery"
 
 
+def pytest_collection() -> None:
+    """Let the garbage collector rest while modules are imported and tests are made: all of it stays."""
+    gc.disable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
     put_longest_first(items)
@@ -41,6 +46,7 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector what was imported: it stays until the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

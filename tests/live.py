@@ -58,7 +58,7 @@ async def serving(app: Any, limits: ConnectionLimits | None = None) -> AsyncIter
         app,
         http=protocol_for(Settings(), limits),
         ws="none",
-        log_level="warning",
+        log_config=None,
         proxy_headers=False,
         access_log=False,
     )
@@ -77,5 +77,5 @@ async def serving(app: Any, limits: ConnectionLimits | None = None) -> AsyncIter
 
 
 def connect(base_url: str, **options: Any) -> httpx2.AsyncClient:
-    """Open a client of a live server; it reads no certificates, which takes longer than most tests."""
-    return httpx2.AsyncClient(base_url=base_url, verify=False, **options)
+    """Open a client of a live server; it reads neither certificates nor proxies, which takes longer than most tests."""
+    return httpx2.AsyncClient(base_url=base_url, verify=False, trust_env=False, **options)

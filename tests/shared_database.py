@@ -120,7 +120,7 @@ class SharedDatabase:
 async def sharing(url: str) -> AsyncIterator[SharedDatabase]:
     """Share a migrated database, and keep connections to it open from test to test."""
     with keeping_connections(url) as kept:
-        connection = await asyncpg.connect(url)
+        connection = await _connect(url)
         shared = SharedDatabase(url, connection, kept)
         await shared.begin()
         yield shared
@@ -131,11 +131,16 @@ async def sharing(url: str) -> AsyncIterator[SharedDatabase]:
 @asynccontextmanager
 async def sharing_with_processes(url: str) -> AsyncIterator[SharedDatabase]:
     """Share a database with processes that run on from test to test."""
-    connection = await asyncpg.connect(url)
+    connection = await _connect(url)
     shared = SharedDatabase(url, connection, find_others=BUSY_OTHERS)
     await shared.begin()
     yield shared
     await connection.close()
+
+
+async def _connect(url: str) -> asyncpg.Connection:
+    # The question about every table is long; unless it is kept prepared, it is planned again after each test.
+    return await asyncpg.connect(url, max_cacheable_statement_size=0)
 
 
 async def end_tasks(before: set[asyncio.Task[Any]]) -> list[str]:

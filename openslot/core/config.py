@@ -179,6 +179,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
+FIELDS = msgspec.structs.fields(Settings)
+
+
 def environment_name(field: str) -> str:
     """Return the name of the variable that sets this field."""
     return ENVIRONMENT_NAMES.get(field, f"OPENSLOT_{field.upper()}")
@@ -202,7 +205,7 @@ def load_settings(
 
 
 def _checked(values: dict[str, object]) -> Settings:
-    for field in msgspec.structs.fields(Settings):
+    for field in FIELDS:
         if field.name not in values:
             continue
         try:

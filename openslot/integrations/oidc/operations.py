@@ -49,7 +49,8 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
         log.warning("sign-in through the provider has failed", reason=refusal.reason)
         raise
     attempt = new_attempt(wanted, connects=connects, now=work.now)
-    return wire.write_authorization_url(metadata, provider, attempt), seal_attempt(work.runtime.cipher, attempt)
+    url = wire.write_authorization_url(work.runtime.outbound, metadata, provider, attempt)
+    return url, seal_attempt(work.runtime.cipher, attempt)
 
 
 async def prove(work: Work, answer: ReturnedAnswer, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:

@@ -124,9 +124,11 @@ async def read_keys_of(outbound: Outbound, metadata: ProviderMetadata) -> "tuple
     return keys
 
 
-def write_authorization_url(metadata: ProviderMetadata, provider: Provider, attempt: OidcAttempt) -> str:
+def write_authorization_url(
+    outbound: Outbound, metadata: ProviderMetadata, provider: Provider, attempt: OidcAttempt
+) -> str:
     """Write the address at the provider where the person signs in."""
-    url, _ = _open_client(provider, metadata, None).create_authorization_url(
+    url, _ = _open_client(provider, metadata, outbound).create_authorization_url(
         metadata.authorization_endpoint, state=attempt.state, nonce=attempt.nonce, code_verifier=attempt.verifier
     )
     return str(url)
@@ -172,7 +174,7 @@ async def _get(outbound: Outbound, url: str, kind: type[Any], *, headers: Mappin
         raise OidcUnreachable(f"{url} can't be read: {fault}") from None
 
 
-def _open_client(provider: Provider, metadata: ProviderMetadata, outbound: Outbound | None) -> Any:
+def _open_client(provider: Provider, metadata: ProviderMetadata, outbound: Outbound) -> Any:
     from authlib.integrations.httpx_client import AsyncOAuth2Client  # noqa: PLC0415
 
     methods = metadata.token_endpoint_auth_methods_supported
@@ -184,7 +186,7 @@ def _open_client(provider: Provider, metadata: ProviderMetadata, outbound: Outbo
         scope=SCOPE,
         redirect_uri=provider.redirect_uri,
         code_challenge_method="S256",
-        transport=outbound.transport(LIMITS) if outbound else None,
+        transport=outbound.transport(LIMITS),
         timeout=None,
         trust_env=False,
     )

@@ -8,6 +8,7 @@ import json
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -20,13 +21,19 @@ CLIENT_ID, CLIENT_SECRET = "openslot-tests", "the client's secret / with + signs
 Answer = tuple[int, dict[str, str], bytes]
 
 
+@cache
+def make_key(kid: str) -> RSAKey:
+    """Make a key for signatures, once for all tests: it takes longer than most of them."""
+    return RSAKey.generate_key(2048, {"kid": kid, "use": "sig"}, auto_kid=False)
+
+
 class FakeProvider:
     """Discovery, authorization, token, keys and userinfo; `change_claims` and `sign` make it lie."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.port = 0
-        self.keys: list[RSAKey | ECKey] = [RSAKey.generate_key(2048, {"kid": "first", "use": "sig"}, auto_kid=False)]
+        self.keys: list[RSAKey | ECKey] = [make_key("first")]
         self.published: list[dict[str, Any]] | None = None
         self.person: dict[str, Any] = {
             "sub": "person-1",

@@ -10,6 +10,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.agents.agent import TestAgent, make_key
+from tests.live import connect
 from tests.web.dashboard.conftest import (
     ZONE,
     book,
@@ -43,5 +44,5 @@ async def admin(client: httpx2.AsyncClient, runtime: Runtime, admin_user: User) 
 @pytest.fixture
 async def support(client: httpx2.AsyncClient, runtime: Runtime) -> AsyncIterator[TestAgent]:
     """An agent with a key, on a connection of its own."""
-    async with httpx2.AsyncClient(base_url=client.base_url) as other:
+    async with connect(str(client.base_url)) as other:
         yield TestAgent(other, await make_key(runtime, "support"))

@@ -8,6 +8,7 @@ import pytest
 from openslot.agents import budget
 from openslot.core.work import Runtime
 from tests.agents.agent import TestAgent
+from tests.live import connect
 
 AGENT = "/admin/agents/support"
 
@@ -54,7 +55,7 @@ async def test_scopes_are_those_that_are_ticked(admin: httpx2.AsyncClient, suppo
 async def test_a_key_is_shown_once_and_works(admin: httpx2.AsyncClient) -> None:
     made = await admin.post(f"{AGENT}/keys", data={"name": "Runner", "expires": "30"})
     key = shown_key(made.text)
-    async with httpx2.AsyncClient(base_url=admin.base_url) as other:
+    async with connect(str(admin.base_url)) as other:
         users = await TestAgent(other, key).result("list_users")
 
     assert users["data"]
@@ -78,7 +79,7 @@ async def test_a_rotated_key_gives_way_to_the_new_one(admin: httpx2.AsyncClient,
     for key, is_good in ((old, works), (new, True)):
         headers = {"authorization": f"Bearer {key}"}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-        async with httpx2.AsyncClient(base_url=admin.base_url) as other:
+        async with connect(str(admin.base_url)) as other:
             answer = await other.post("/api/admin/agent-mcp", json=body, headers=headers)
         assert (answer.status_code == 200) == is_good
 
@@ -90,7 +91,7 @@ async def test_a_deactivated_key_is_refused_and_cannot_be_changed_again(admin: h
     assert "&lt;b&gt;x" in (await admin.get(f"{link[1]}/deactivate")).text
     assert (await admin.post(f"{link[1]}/deactivate")).status_code == 303
 
-    async with httpx2.AsyncClient(base_url=admin.base_url) as other:
+    async with connect(str(admin.base_url)) as other:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         answer = await other.post("/api/admin/agent-mcp", json=body, headers={"authorization": f"Bearer {key}"})
     assert answer.status_code == 401

@@ -7,6 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
+from tests.live import connect
 from tests.web.dashboard.conftest import TWELVE, Book, open_session
 
 
@@ -40,7 +41,7 @@ async def test_a_plan_is_changed_and_recorded(admin: httpx2.AsyncClient, runtime
 
 async def test_a_user_is_signed_out_everywhere(admin: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:
     session = await open_session(runtime, user)
-    async with httpx2.AsyncClient(base_url=admin.base_url, headers=session) as host:
+    async with connect(str(admin.base_url), headers=session) as host:
         before = await host.get("/account")
         await admin.post(f"/admin/users/{user.id}/sign-out")
         after = await host.get("/account")

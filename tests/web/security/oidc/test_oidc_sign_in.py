@@ -1,7 +1,9 @@
 """Who comes in through an identity provider, and who does not."""
 
+import ssl
 from urllib.parse import parse_qs, urlsplit
 
+import httpcore2
 import httpx2
 import pytest
 from msgspec.structs import replace
@@ -29,6 +31,22 @@ async def test_the_sign_in_page_leads_to_the_provider_and_back(
 
     assert (done.status_code, done.headers["location"]) == (303, "/bookings")
     assert mara.name in (await client.get("/account")).text
+
+
+@pytest.mark.usefixtures("mara")
+async def test_no_sign_in_reads_the_certificates_of_the_system_again(
+    client: httpx2.AsyncClient, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+
+    def load(**options: object) -> ssl.SSLContext:
+        read.append(options)
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    monkeypatch.setattr(httpcore2, "default_ssl_context", load)
+
+    assert (await sign_in(client, provider)).status_code == 303
+    assert read == []
 
 
 async def test_without_a_provider_there_is_no_button_and_no_page(settings: Settings, clock: MovingClock) -> None:
