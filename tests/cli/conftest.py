@@ -23,7 +23,7 @@ from openslot.jobs.worker import run_worker
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.cli.installation import Installation, installed
-from tests.databases import new_database
+from tests.databases import EMPTY, STRATEGIES, new_database
 from tests.once import made_once
 
 SECRET = "open sesame"
@@ -84,16 +84,16 @@ def empty(tmp_path: Path) -> Iterator[Installation]:
 @pytest.fixture
 async def elsewhere(postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
     """Lend settings of an installation that is empty in every way."""
-    async with new_database(postgres, template="template1") as url:
+    async with new_database(postgres, EMPTY) as url:
         yield _settings_of(url, tmp_path / "elsewhere")
 
 
-async def begin_anew(settings: Settings, postgres: str, *, template: str = "template1") -> None:
+async def begin_anew(settings: Settings, postgres: str, *, template: str = EMPTY) -> None:
     """Empty a database, or make it that of a service that has started and was never used."""
     name = (settings.database_url or "").partition("?")[0].rpartition("/")[2]
     connection = await asyncpg.connect(postgres)
     await connection.execute(f"drop database {name} with (force)")
-    await connection.execute(f"create database {name} template {template} strategy file_copy")
+    await connection.execute(f"create database {name} template {template} strategy {STRATEGIES[template]}")
     await connection.close()
 
 
