@@ -127,7 +127,7 @@ async def made_backup(lived_in: Settings) -> Path:
 @pytest.fixture
 def backup(made_backup: Path, tmp_path: Path) -> Backup:
     """Lend a copy of the backup."""
-    return read_backup(shutil.copy(made_backup, tmp_path / "backup.tar"))
+    return read_backup(Path(shutil.copy(made_backup, tmp_path / "backup.tar")))
 
 
 def _settings_of(url: str, data_dir: Path) -> Settings:
