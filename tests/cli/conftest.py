@@ -10,20 +10,23 @@ import asyncpg
 import msgspec
 import pytest
 
-from openslot.accounts.models import User
+from openslot.accounts.models import User, UserWanted
 from openslot.backups.archive import Backup, read_backup
 from openslot.backups.create import count_rows, create_backup
 from openslot.backups.restore import Restored, restore_backup
+from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
-from openslot.core.ids import new_id
+from openslot.core.log import set_up_logging
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
+from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.cli.installation import Installation, installed
-from tests.databases import database_at
+from tests.databases import EMPTY, STRATEGIES, new_database
 from tests.once import made_once
 
+SECRET = "open sesame"
 # Reminders are planned for days ahead.
 LEFT = "select count(*) from effects where state not in ('done', 'skipped') and reaction <> 'mail.remind'"
 
@@ -79,41 +82,65 @@ def empty(tmp_path: Path) -> Iterator[Installation]:
 
 
 @pytest.fixture
-async def elsewhere(settings: Settings, postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
+async def elsewhere(postgres: str, tmp_path: Path) -> AsyncIterator[Settings]:
     """Lend settings of an installation that is empty in every way."""
-    name = f"elsewhere_{new_id().hex}"
-    connection = await asyncpg.connect(postgres)
-    await connection.execute(f"create database {name}")
-    yield msgspec.structs.replace(settings, database_url=database_at(postgres, name), data_dir=tmp_path / "elsewhere")
-    await connection.execute(f"drop database {name} with (force)")
-    await connection.close()
+    async with new_database(postgres, EMPTY) as url:
+        yield _settings_of(url, tmp_path / "elsewhere")
 
 
-async def begin_anew(settings: Settings, postgres: str, *, template: str = "template1") -> None:
+async def begin_anew(settings: Settings, postgres: str, *, template: str = EMPTY) -> None:
     """Empty a database, or make it that of a service that has started and was never used."""
     name = (settings.database_url or "").partition("?")[0].rpartition("/")[2]
     connection = await asyncpg.connect(postgres)
     await connection.execute(f"drop database {name} with (force)")
-    await connection.execute(f"create database {name} template {template}")
+    await connection.execute(f"create database {name} template {template} strategy {STRATEGIES[template]}")
     await connection.close()
 
 
 @pytest.fixture
 async def sealed(runtime: Runtime, user: User) -> str:
     """Seal a secret into the database."""
-    await runtime.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
-    await runtime.pool.execute(
-        "insert into probe_secrets values ($1, $2)", user.id, runtime.secrets.seal("open sesame")
-    )
-    return "open sesame"
+    return await _seal(runtime, user)
+
+
+@pytest.fixture(scope="session")
+async def lived_in(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Settings]:
+    """Lend settings of an installation where somebody lives and a secret is sealed, to tests that change nothing."""
+    async with new_database(postgres) as url:
+        settings = _settings_of(url, tmp_path_factory.mktemp("lived_in"))
+        async with open_runtime(settings) as runtime:
+            async with runtime.transaction(OPERATOR) as work:
+                user = await people.welcome(
+                    work, UserWanted(email="mara@lindqvist.example", name="Mara", username="mara")
+                )
+            await _seal(runtime, user)
+        yield settings
+
+
+@pytest.fixture(scope="session")
+async def made_backup(lived_in: Settings) -> Path:
+    """Make a backup of that installation once."""
+    path, _ = await create_backup(lived_in, None)
+    return path
 
 
 @pytest.fixture
-async def backup(settings: Settings, sealed: str) -> Backup:
-    """Make a backup of a runtime where somebody lives."""
-    assert sealed
-    path, _ = await create_backup(settings, None)
-    return read_backup(path)
+def backup(made_backup: Path, tmp_path: Path) -> Backup:
+    """Lend a copy of the backup."""
+    return read_backup(Path(shutil.copy(made_backup, tmp_path / "backup.tar")))
+
+
+def _settings_of(url: str, data_dir: Path) -> Settings:
+    chosen = load_settings({"database_url": url, "data_dir": data_dir, "log_level": "error"}, environ={})
+    set_up_logging(chosen)
+    return chosen
+
+
+async def _seal(runtime: Runtime, user: User) -> str:
+    sealed = runtime.secrets.seal(SECRET)
+    await runtime.pool.execute("create table probe_secrets (user_id uuid, sealed bytea)")
+    await runtime.pool.execute("insert into probe_secrets values ($1, $2)", user.id, sealed)
+    return SECRET
 
 
 async def restored(settings: Settings, backup: Backup) -> Restored:

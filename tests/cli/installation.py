@@ -6,14 +6,13 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile, mkdtemp
+from tempfile import mkdtemp
 from typing import Any
 
 import httpx2
@@ -28,36 +27,23 @@ READY_WITHIN = 60.0
 END_WITHIN = 50.0
 
 
-class Command(subprocess.Popen[bytes]):
+class Command(Forked):
     """A command that writes to files: nobody has to read along to keep it going."""
 
-    def __init__(self, arguments: tuple[str, ...], environment: dict[str, str], user: int | None) -> None:
-        self._out, self._err = TemporaryFile("w+"), TemporaryFile("w+")  # noqa: SIM115 - closed when it was read
-        super().__init__(
-            [sys.executable, "-m", "openslot", *arguments],
-            stdout=self._out,
-            stderr=self._err,
-            env=environment,
-            cwd="/",
-            start_new_session=True,
-            user=user,
-            group=user,
-            extra_groups=None if user is None else [],
-        )
+    def __init__(
+        self, run: Callable[..., object], arguments: tuple[str, ...], environment: dict[str, str], place: Path
+    ) -> None:
+        place = Path(mkdtemp(dir=place))
+        self._out, self._err = place / "out", place / "err"
+        super().__init__(run, *arguments, environment=environment, cwd="/", out=self._out, err=self._err)
 
     def err_so_far(self) -> str:
         """Tell what it has written to standard error by now."""
-        return os.pread(self._err.fileno(), 1_000_000, 0).decode()
+        return self._err.read_text() if self._err.exists() else ""
 
     def said(self) -> tuple[str, str]:
-        """Tell what it has written, once."""
-        told = []
-        for file in (self._out, self._err):
-            if not file.closed:
-                file.seek(0)
-                told.append(file.read())
-                file.close()
-        return (told[0], told[1]) if told else ("", "")
+        """Tell what it has written."""
+        return self._out.read_text(), self._err.read_text()
 
 
 class Installation:
@@ -78,29 +64,24 @@ class Installation:
             **environment,
         }
         self._started: list[Command] = []
+        self._said = Path(mkdtemp(prefix="openslot-test-said-"))
 
     @property
     def base_url(self) -> str:
         """Where the service answers."""
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self, *arguments: str, user: int | None = None) -> Command:
+    def start(self, *arguments: str) -> Command:
         """Start a command in a foreground process group of its own, as a shell does."""
-        command = Command(arguments, self.environment, user)
-        self._started.append(command)
-        return command
+        return self._start(openslot, arguments)
 
-    def run(self, *arguments: str, user: int | None = None) -> tuple[int, str, str]:
+    def start_interpreter(self, *arguments: str) -> Command:
+        """Start a command as `start` does, in an interpreter that has nothing loaded."""
+        return self._start(new_interpreter, arguments)
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
         """Run a command to its end; tell its code and what it said."""
-        if user is not None:
-            return ended(self.start(*arguments, user=user))
-        with TemporaryDirectory() as place:
-            out, err = Path(place, "out"), Path(place, "err")
-            process = Forked(openslot, *arguments, environment=self.environment, cwd="/", out=out, err=err)
-            try:
-                return process.wait(END_WITHIN), out.read_text(), err.read_text()
-            finally:
-                process.kill()
+        return ended(self.start(*arguments))
 
     def told(self, *arguments: str) -> Any:
         """Run a command for its JSON."""
@@ -134,16 +115,18 @@ class Installation:
         raise AssertionError(f"not ready: {answer.text if answer else 'no answer'}")
 
     def processes(self) -> list[psutil.Process]:
-        """Every process that belongs to this data directory: ours by environment, PostgreSQL's by arguments."""
+        """Every process of this installation: ours by environment or standard error, PostgreSQL's by arguments."""
         found = []
         for process in psutil.process_iter():
             try:
                 if process.status() == psutil.STATUS_ZOMBIE or process.pid == os.getpid():
                     continue
                 is_ours = process.environ().get("OPENSLOT_DATA_DIR") == str(self.data_dir)
+                # The environment of a fork can't be seen from outside, but where it writes to can.
+                is_ours = is_ours or os.readlink(f"/proc/{process.pid}/fd/2").startswith(str(self._said))
                 if is_ours or str(self.data_dir / "postgres") in process.cmdline():
                     found.append(process)
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
+            except (psutil.NoSuchProcess, psutil.AccessDenied, FileNotFoundError):
                 continue
         return found
 
@@ -186,7 +169,12 @@ class Installation:
         for command in self._started:
             command.kill()
             command.wait()
-            command.said()
+        shutil.rmtree(self._said)
+
+    def _start(self, run: Callable[..., object], arguments: tuple[str, ...]) -> Command:
+        command = Command(run, arguments, self.environment, self._said)
+        self._started.append(command)
+        return command
 
 
 @contextmanager
@@ -197,6 +185,11 @@ def installed(data_dir: Path, **environment: str) -> Iterator[Installation]:
         yield installation
     finally:
         installation.clean_up()
+
+
+def new_interpreter(*arguments: str) -> None:
+    """Do what `python -m openslot` does with these arguments."""
+    os.execv(sys.executable, [sys.executable, "-m", "openslot", *arguments])
 
 
 def interrupt(process: Command) -> None:

@@ -20,7 +20,7 @@ from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE, rotate_key_file
 from openslot.core.secrets import SealBroken, load_secrets
 from openslot.core.work import Runtime
-from tests.cli.conftest import begin_anew, restored, rows_of
+from tests.cli.conftest import SECRET, begin_anew, restored, rows_of
 from tests.cli.installation import Installation, installed
 from tests.databases import TEMPLATE
 
@@ -38,19 +38,15 @@ async def opened_secret(settings: Settings) -> str:
     return load_secrets(settings.secret_key, settings.data_dir).open(found)
 
 
-async def test_a_restore_brings_back_every_row_and_opens_what_was_sealed(
-    settings: Settings, backup: Backup, elsewhere: Settings, sealed: str
+async def test_a_restore_brings_back_every_row_and_its_key_opens_what_was_sealed(
+    lived_in: Settings, backup: Backup, elsewhere: Settings
 ) -> None:
     told = await restored(elsewhere, backup)
-    assert await rows_of(elsewhere) == await rows_of(settings) == backup.manifest.rows
+    assert await rows_of(elsewhere) == await rows_of(lived_in) == backup.manifest.rows
     assert (told.rows, told.applied) == (sum(backup.manifest.rows.values()), [])
     assert backup.manifest.rows["users"] == 1
-    assert await opened_secret(elsewhere) == sealed
+    assert await opened_secret(elsewhere) == SECRET
     assert (elsewhere.data_dir / KEY_FILE).stat().st_mode & 0o777 == 0o600
-
-
-async def test_without_the_restored_key_what_was_sealed_stays_closed(backup: Backup, elsewhere: Settings) -> None:
-    await restored(elsewhere, backup)
     (elsewhere.data_dir / KEY_FILE).unlink()
     with pytest.raises(SealBroken):
         await opened_secret(elsewhere)
@@ -65,25 +61,24 @@ async def test_a_key_that_is_there_already_is_kept_behind(backup: Backup, elsewh
 
 
 async def test_a_key_from_the_environment_is_neither_kept_nor_written(
-    settings: Settings, sealed: str, elsewhere: Settings
+    lived_in: Settings, elsewhere: Settings, tmp_path: Path
 ) -> None:
-    key = (settings.data_dir / KEY_FILE).read_text().strip()
-    path, manifest = await create_backup(msgspec.structs.replace(settings, secret_key=key), None)
+    key = (lived_in.data_dir / KEY_FILE).read_text().strip()
+    path, manifest = await create_backup(msgspec.structs.replace(lived_in, secret_key=key), tmp_path / "keyless.tar")
     assert not manifest.has_secret_key
     assert key not in path.read_bytes().decode("latin-1")
     named = msgspec.structs.replace(elsewhere, secret_key=key)
     told = await restored(named, read_backup(path))
     assert told.secret_key == "set by OPENSLOT_SECRET_KEY; no file was written"
     assert not (elsewhere.data_dir / KEY_FILE).exists()
-    assert await opened_secret(named) == sealed
+    assert await opened_secret(named) == SECRET
 
 
 async def test_a_backup_that_is_made_while_keys_are_retired_holds_every_key_that_it_may_need(
-    settings: Settings, backup: Backup, sealed: str, elsewhere: Settings, tmp_path: Path
+    settings: Settings, sealed: str, elsewhere: Settings, tmp_path: Path
 ) -> None:
-    assert sealed
     path = settings.data_dir / KEY_FILE
-    before = (backup.secret_key or "").split()
+    before = path.read_text().split()
     connection = await asyncpg.connect(settings.database_url)
     async with connection.transaction():
         # The dump waits for this table, after the key was read.
@@ -122,14 +117,14 @@ async def test_a_backup_taken_while_others_write_is_one_moment(
     assert (await rows_of(elsewhere))["probe_secrets"] == manifest.rows["probe_secrets"]
 
 
-async def test_a_backup_is_private_and_never_overwrites(settings: Settings, tmp_path: Path) -> None:
+async def test_a_backup_is_private_and_never_overwrites(lived_in: Settings, tmp_path: Path) -> None:
     target = tmp_path / "elsewhere" / "mine.tar"
-    path, manifest = await create_backup(settings, target)
+    path, manifest = await create_backup(lived_in, target)
     assert (path, path.stat().st_mode & 0o777) == (target, 0o600)
     assert "rate_log" not in manifest.rows
     assert [file.name for file in target.parent.iterdir()] == ["mine.tar"]
     with pytest.raises(StartupError, match="exists already"):
-        await create_backup(settings, target)
+        await create_backup(lived_in, target)
 
 
 async def test_an_unused_start_makes_room(backup: Backup, elsewhere: Settings, postgres: str) -> None:
@@ -138,9 +133,9 @@ async def test_an_unused_start_makes_room(backup: Backup, elsewhere: Settings, p
     assert await rows_of(elsewhere) == backup.manifest.rows
 
 
-async def test_a_place_where_somebody_lives_is_refused(settings: Settings, backup: Backup) -> None:
+async def test_a_place_where_somebody_lives_is_refused(lived_in: Settings, backup: Backup) -> None:
     with pytest.raises(StartupError, match="The database has 1 account already"):
-        await restored(settings, backup)
+        await restored(lived_in, backup)
 
 
 async def test_a_place_that_is_in_use_is_refused(elsewhere: Settings, backup: Backup) -> None:

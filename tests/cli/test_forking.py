@@ -40,7 +40,7 @@ def size(pid: int, kind: str) -> int:
 def test_processes_share_memory_but_no_descriptor_that_keeps_another_one_going(
     home: Installation, seeded: dict[str, Any]
 ) -> None:
-    serve = home.start("serve")
+    serve = home.start_interpreter("serve")
     home.wait_until_ready()
     web, worker = child_named(serve, "openslot-web"), child_named(serve, "openslot-worker")
     pids = [serve.pid, web.pid, worker.pid]
@@ -62,7 +62,7 @@ def test_processes_share_memory_but_no_descriptor_that_keeps_another_one_going(
 
 def test_several_web_processes_count_together(database_url: str, empty: Installation) -> None:
     empty.environment["DATABASE_URL"] = database_url
-    web = empty.start("web", "--workers", "2")
+    web = empty.start_interpreter("web", "--workers", "2")
     empty.wait_until_ready("/healthz")
     statuses = {httpx2.get(f"{empty.base_url}/api/v1/me", timeout=60).status_code for _ in range(TRIES)}
     metrics = httpx2.get(f"{empty.base_url}/metrics", timeout=60).text

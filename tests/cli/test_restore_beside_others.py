@@ -19,8 +19,6 @@ from tests.cli.conftest import begin_anew, restored, rows_of
 from tests.cli.installation import Installation, ended, installed, interrupt
 from tests.databases import TEMPLATE
 
-pytestmark = pytest.mark.own_database
-
 KIND = ServerKind(18, encrypted=False)
 
 # What a framework makes for an application of its own.
@@ -168,11 +166,11 @@ async def test_what_another_program_has_restored_by_half_is_left_alone(
         await restored(elsewhere, backup)
 
 
-async def test_a_database_where_somebody_lives_is_left_alone(settings: Settings, backup: Backup) -> None:
-    before = dumped(settings)
+async def test_a_database_where_somebody_lives_is_left_alone(lived_in: Settings, backup: Backup) -> None:
+    before = dumped(lived_in)
     with pytest.raises(StartupError, match=r"^The database has 1 account already\. .* Nothing was changed\.$"):
-        await restored(settings, backup)
-    assert dumped(settings) == before
+        await restored(lived_in, backup)
+    assert dumped(lived_in) == before
 
 
 async def test_nothing_is_dropped_that_another_has_built_on_ours(

@@ -42,9 +42,9 @@ def test_a_second_start_keeps_the_data_and_other_commands_leave_it_running(
 
 
 def test_the_first_start_prints_a_one_time_link_that_works(empty: Installation) -> None:
-    serve = empty.start("serve")
+    serve = empty.start_interpreter("serve")
     empty.wait_until_ready()
-    serve.send_signal(signal.SIGHUP)
+    os.kill(serve.pid, signal.SIGHUP)
     code, out, err = ended(serve)
     assert (code, err) == (0, "")
     assert f"{empty.base_url}/setup?token=" in out
@@ -52,7 +52,7 @@ def test_the_first_start_prints_a_one_time_link_that_works(empty: Installation) 
 
 
 def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty: Installation) -> None:
-    serve = empty.start("serve")
+    serve = empty.start_interpreter("serve")
     while not (empty.data_dir / "postgres.new").exists():
         time.sleep(0.005)
     interrupt(serve)
@@ -137,6 +137,7 @@ def test_two_services_on_one_data_directory_share_the_database_and_the_last_one_
         assert [me(home, seeded["apiKey"]), me(other, seeded["apiKey"])] == [200, 200]
         first.terminate()
         assert ended(first)[0] == 0
+        assert not {"openslot-web", "openslot-worker"} & home.names()
         other.wait_until_ready(within=20)
         assert me(other, seeded["apiKey"]) == 200
         second.terminate()

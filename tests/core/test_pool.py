@@ -13,10 +13,16 @@ import pytest_asyncio
 
 from openslot.core import pool as pool_module
 from openslot.core.pool import ConnectionPool, PoolTimeoutError
-
-pytestmark = pytest.mark.own_database
+from tests.databases import EMPTY, new_database
 
 BACKEND = "select pg_backend_pid()"
+
+
+@pytest_asyncio.fixture
+async def database_url(postgres: str) -> AsyncIterator[str]:
+    """Lend an empty database to which nobody else is connected."""
+    async with new_database(postgres, EMPTY) as url:
+        yield url
 
 
 @pytest_asyncio.fixture

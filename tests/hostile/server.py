@@ -1,18 +1,17 @@
 """A web process to be attacked, and what can be seen of it from outside."""
 
 import os
+import resource
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 import psutil
 from msgspec import Struct
 
+from tests.forked import Forked, openslot
 from tests.hostile.wire import Answer, Wire
 
 READY_WITHIN = 60.0
@@ -82,26 +81,27 @@ def web_process(database_url: str, key: str, directory: Path) -> Iterator[Server
         "OPENSLOT_BODY_TIMEOUT": str(BODY_TIMEOUT),
         "OPENSLOT_LIMIT_CONNECTIONS": str(CONNECTIONS),
     }
-    with (directory / "log").open("w+") as log:
-        process = subprocess.Popen(
-            ["sh", "-c", f'ulimit -S -n {FEW_DESCRIPTORS}; exec "$@"', "sh", sys.executable, "-m", "openslot", "web"],
-            env={**kept, **chosen},
-            stderr=log,
-        )
-        try:
-            _wait_for(port, process, log)
-            yield Server(pid=process.pid, port=port, database_url=database_url, key=key)
-        finally:
-            process.terminate()
-            process.wait(READY_WITHIN)
-        log.seek(0)
-        assert log.read() == ""
+    log = directory / "log"
+    process = Forked(_web_with_few_descriptors, environment={**kept, **chosen}, err=log)
+    try:
+        _wait_for(port, process, log)
+        yield Server(pid=process.pid, port=port, database_url=database_url, key=key)
+    finally:
+        process.terminate()
+        process.wait(READY_WITHIN)
+    assert log.read_text() == ""
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: IO[str]) -> None:
+def _web_with_few_descriptors() -> None:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_DESCRIPTORS, most))
+    openslot("web")
+
+
+def _wait_for(port: int, process: Forked, log: Path) -> None:
     deadline = time.monotonic() + READY_WITHIN
     while time.monotonic() < deadline:
-        assert process.poll() is None, (log.seek(0), log.read())
+        assert process.poll() is None, log.read_text()
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as asking:
             asking.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
             if asking.recv(12) == b"HTTP/1.1 200":

@@ -17,10 +17,10 @@ import pytest
 from openslot.cli import heartbeat
 from openslot.cli.heartbeat import beating
 from tests.cli.conftest import empty, furnished, home, seeded  # noqa: F401 - fixtures
-from tests.cli.installation import Installation, ended
+from tests.cli.installation import Command, Installation, ended
 
 
-def children_of(serve: subprocess.Popen[bytes], kind: str) -> list[psutil.Process]:
+def children_of(serve: Command, kind: str) -> list[psutil.Process]:
     """Find the children of this kind that live."""
     found = []
     for child in psutil.Process(serve.pid).children():
@@ -30,7 +30,7 @@ def children_of(serve: subprocess.Popen[bytes], kind: str) -> list[psutil.Proces
     return found
 
 
-def child_of(serve: subprocess.Popen[bytes], kind: str) -> psutil.Process:
+def child_of(serve: Command, kind: str) -> psutil.Process:
     """Find the one child of this kind."""
     (found,) = children_of(serve, kind)
     return found
