@@ -104,6 +104,12 @@ class Child:
         if lived >= self._pause:
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
             self._starts_left -= 1
+            log.warning(
+                "a process ended and is started again",
+                kind=self._kind,
+                pid=self._process.pid,
+                exit_code=self._process.exitcode,
+            )
             self.start()
         return True
 

@@ -17,8 +17,8 @@ Waiter = asyncio.Future[asyncpg.Connection | None]
 LONGEST_IDLE = 300.0
 CLOSE_WITHIN = 2.0
 # Each connection is a process of the server with 3 to 9 MB of its own, and a process on one core can't keep more than a
-# few of them busy. One more is opened when they are held by slow statements or locks: if none has come back for a
-# moment, or somebody has waited for this part of the time limit.
+# few of them busy. More are opened when they are held by slow statements or locks: if none has come back for a moment,
+# or somebody has waited for this part of the time limit.
 FEW = 4
 MOMENT = 0.5
 LONG_WAIT = 0.4
@@ -59,7 +59,7 @@ class ConnectionPool:
         self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
         self._relieved_at = 0.0
-        """When somebody who waited last got a connection."""
+        """When a connection last came back to somebody who waited."""
         self._sparing: asyncio.TimerHandle | None = None
 
     def acquire(self) -> "PooledConnection":
@@ -159,15 +159,15 @@ class ConnectionPool:
             impatience.cancel()
 
     def _grow(self, waiter: Waiter, since: float) -> None:
-        """Let one who waits open a connection, if there may be one more and those in use are held for long."""
+        """Let somebody who waits open a connection, if there may be one more and those in use are held for long."""
         if waiter.done() or self._in_use >= self._most:
             return
         now = monotonic()
         if now - self._relieved_at < MOMENT and now - since < LONG_WAIT * self._wait_seconds:
             asyncio.get_running_loop().call_later(MOMENT, self._grow, waiter, since)
             return
+        # The next one who waits may open one at once: what holds the first few would probably hold this one too.
         self._in_use += 1
-        self._relieved_at = now
         self._waiting.remove(waiter)
         waiter.set_result(None)
 

@@ -1,12 +1,14 @@
 """Metrics for Prometheus: requests by door and route, and the state of the effects."""
 
 import os
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import REGISTRY
+from prometheus_client.registry import REGISTRY, Collector
 
 from openslot.core.db import Db
 from openslot.jobs.health import count_effects, count_workers
@@ -54,13 +56,26 @@ def _requests() -> CollectorRegistry:
 
 
 async def _from_database(db: Db, now: datetime) -> CollectorRegistry:
-    registry = CollectorRegistry()
-    effects = Gauge("openslot_effects", "Effects that are not done, by state.", ("state",), registry=registry)
-    late = Gauge("openslot_effects_late_seconds", "How long the oldest due effect waits.", registry=registry)
-    workers = Gauge("openslot_workers", "Workers whose heart beats.", registry=registry)
     counts = await count_effects(db, now=now)
+    effects = GaugeMetricFamily("openslot_effects", "Effects that are not done, by state.", labels=("state",))
     for state in ("waiting", "queued", "running", "dead"):
-        effects.labels(state).set(getattr(counts, state))
-    late.set(counts.late_seconds)
-    workers.set(await count_workers(db, now=now))
+        effects.add_metric((state,), getattr(counts, state))
+    late = GaugeMetricFamily(
+        "openslot_effects_late_seconds", "How long the oldest due effect waits.", value=counts.late_seconds
+    )
+    workers = GaugeMetricFamily(
+        "openslot_workers", "Workers whose heart beats.", value=await count_workers(db, now=now)
+    )
+    registry = CollectorRegistry()
+    registry.register(_Read(effects, late, workers))
     return registry
+
+
+class _Read(Collector):
+    """Values that were just read; a `Gauge` would keep them for each process and show them again as its own."""
+
+    def __init__(self, *families: GaugeMetricFamily) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        return self._families

@@ -96,7 +96,13 @@ def test_what_is_killed_comes_back(home: Installation, seeded: dict[str, Any]) -
     home.wait_until_ready()
     assert before.isdisjoint(process.pid for process in psutil.Process(serve.pid).children())
     serve.terminate()
-    assert ended(serve)[0] == 0
+    code, _, err = ended(serve)
+    assert code == 0
+    assert [kind for kind in ("web", "worker") if f"kind={kind}" in err or f'"kind": "{kind}"' in err] == [
+        "web",
+        "worker",
+    ]
+    assert "a process ended and is started again" in err
     home.wait_until_gone(within=0.5)
 
 

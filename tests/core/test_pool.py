@@ -213,6 +213,23 @@ async def test_connections_are_added_only_when_the_first_few_do_not_come_back(
     assert set(slow).isdisjoint(quick)
 
 
+async def test_all_who_wait_are_served_at_once_when_none_has_come_back_for_a_moment(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "FEW", 1)
+    monkeypatch.setattr(pool_module, "MOMENT", 0.01)
+    # Time stands still: whoever had to wait for another moment after the one before would wait for ever.
+    monkeypatch.setattr(pool_module, "monotonic", lambda: 1000.0)
+    pool = ConnectionPool(partial(asyncpg.connect, database_url), most=4, wait_seconds=60)
+    async with asyncio.timeout(10):
+        held = await asyncio.gather(*(pool.take() for _ in range(4)))
+    for connection in held:
+        pool.give_back(connection, None)
+    await pool.close()
+
+    assert len(set(held)) == 4
+
+
 async def test_who_waits_for_long_gets_a_connection_though_others_come_back(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDe
 from openslot.core.events import Effect, Event
 from openslot.i18n import Text
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
+from openslot.integrations.mail.account_mails import PRODUCT
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
@@ -144,7 +145,7 @@ def _write_deletion_ending(effect: Effect) -> Letter:
 
 
 def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) -> Draft:
-    """Write a notice to the person that it is about."""
+    """Write a notice to the person that it is about, from Openslot: one from themselves would look like a fraud."""
     return Draft(
         id=effect.id,
         kind=MailKind.NOTICE,
@@ -152,7 +153,7 @@ def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) 
         recipient=Recipient(
             role=RecipientRole.HOST, email=host.email, name=host.name, zone=host.zone, locale=host.locale
         ),
-        brand=host.brand,
+        brand=PRODUCT,
         locale=choose_locale(host.locale),
         host_id=host_id,
     )

@@ -58,7 +58,7 @@ async def write_host(work: Work, request: Request, username: str, wanted: Format
         await take(work.runtime, READS, request.address)
         page = await get_host_page(work, username.removesuffix(wanted.suffix))
     except (NotFound, TooMany) as refusal:
-        return _refuse(refusal, wanted)
+        return write_refusal(refusal, wanted)
     page_url = f"{work.runtime.settings.public_url}/{page.username}"
     if wanted is Format.JSON:
         offered = [show_offered(each) for each in page.event_types]
@@ -74,7 +74,7 @@ async def write_offer(work: Work, request: Request, which: ByPage, wanted: Forma
         await take(work.runtime, READS, request.address)
         offer, event_type = await _read_offer(work, which, read_options(request))
     except (NotFound, TooMany) as refusal:
-        return _refuse(refusal, wanted)
+        return write_refusal(refusal, wanted)
     if wanted is Format.JSON:
         return _send_json(offer)
     facts = _list_facts(event_type, offer.host.name)
@@ -122,7 +122,8 @@ def _send_markdown(text: str) -> Response:
     return Response(headers={**HEADERS, "content-type": MARKDOWN}, body=text.encode())
 
 
-def _refuse(refusal: Refusal, wanted: Format) -> Response:
+def write_refusal(refusal: Refusal, wanted: Format) -> Response:
+    """Write why there is nothing to read, in the format that was asked for."""
     headers = {**HEADERS, "x-error-code": refusal.code, **refusal.headers}
     if wanted is Format.JSON:
         body = encode({"error": refusal.message})

@@ -12,6 +12,8 @@ from openslot.http.limits import take
 from openslot.i18n import Text
 from openslot.routing import RateLimit, Request, Response
 from openslot.web import words
+from openslot.web.booking_page.for_assistants import write_refusal
+from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.view import DEFAULT_COLOUR, show
 
@@ -31,7 +33,8 @@ def limit_views(handler: Show) -> Show:
         try:
             await take(work.runtime, VIEWS, request.address)
         except TooMany as refusal:
-            return _show_too_many(request, refusal)
+            wanted = choose_format(request)
+            return _show_too_many(request, refusal) if wanted is Format.HTML else write_refusal(refusal, wanted)
         return await handler(work=work, request=request, **values)
 
     return show_within_limit

@@ -36,6 +36,21 @@ async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(
         assert f'href="{path}"' in answer.text.replace("%3A", ":"), path
 
 
+async def test_a_program_is_told_in_the_format_that_it_reads(client: httpx2.AsyncClient, runtime: Runtime) -> None:
+    await open_pages(runtime, VIEWS.most)
+
+    for path in ("/mara.json", f"{PAGE}.json"):
+        answer = await client.get(path)
+        assert (answer.status_code, answer.json()["error"]) == (429, "Too many requests"), path
+        assert 1 <= int(answer.headers["retry-after"]) <= 60
+    for path in ("/mara.md", f"{PAGE}.md"):
+        answer = await client.get(path)
+        assert answer.status_code == 429, path
+        assert answer.headers["content-type"].startswith("text/markdown")
+        assert answer.text.startswith("# Too many requests")
+    assert (await client.get(PAGE, headers={"accept": "application/json"})).json()["error"] == "Too many requests"
+
+
 @pytest.mark.parametrize("tag", LANGUAGES)
 async def test_the_reader_s_language_is_spoken(client: httpx2.AsyncClient, runtime: Runtime, tag: str) -> None:
     await open_pages(runtime, VIEWS.most)

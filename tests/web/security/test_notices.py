@@ -23,6 +23,7 @@ async def test_each_change_is_told_by_mail(runtime: Runtime, clock: MovingClock,
     await work_off(runtime, clock)
     mails = await messages(runtime, host.email)
 
+    assert {str(message["From"]) for message in mails} == {"Openslot <openslot@localhost>"}
     assert sorted(message["Subject"] for message in mails) == [
         "A recovery code was used",
         "Two-factor authentication is off",
