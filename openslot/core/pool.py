@@ -20,7 +20,7 @@ CLOSE_WITHIN = 2.0
 # few of them busy. More are opened when they are held by slow statements or locks: if none has come back for a moment,
 # or somebody has waited for this part of the time limit.
 FEW = 4
-MOMENT = 0.5
+MOMENT = 0.1
 LONG_WAIT = 0.4
 # A connection beyond the first ones that nobody has needed for this long is closed.
 SPARE_AFTER = 60.0
