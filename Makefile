@@ -7,8 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --python $(BIN)/python
-# Tests wait more than they compute.
-WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+# Tests compute a little more than they wait: on two cores three processes are faster than two or four.
+WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 TEST_ARGS ?=
 
 # Without bytecode every process that a test starts compiles the package again.
