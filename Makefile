@@ -38,7 +38,7 @@ run: $(VENV)/.runtime ## Serve on http://127.0.0.1:8000 with demo data on the fi
 	@exec $(BIN)/openslot serve --demo
 
 # Checks compute and tests wait: side by side they take less time. Either fails the whole.
-test: setup chromium mcp-peers ## Run every check and every test
+test: setup chromium ## Run every check and every test
 	@said=$$(mktemp); trap 'rm -f "$$said"' EXIT; \
 	(code=0; $(MAKE) --no-print-directory check >"$$said" 2>&1 || code=$$?; cat "$$said"; exit $$code) & checking=$$!; \
 	code=0; $(MAKE) --no-print-directory unit || code=$$?; \
@@ -60,7 +60,7 @@ prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python
 
-mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run
+mcp-peers: setup ## Install the MCP clients that the tests of the agents' tool server run; the tests do so themselves
 	@scripts/install-mcp-peers $(BIN)/python
 
 bench: setup chromium ## Measure, as ratios within one run

