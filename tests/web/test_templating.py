@@ -64,5 +64,6 @@ def test_what_can_only_be_known_later_is_refused_when_the_template_is_read(sourc
 
 
 def test_every_template_can_be_compiled() -> None:
+    assert SOURCES
     for path in SOURCES:
         templates.compile(path.read_text("utf-8"), name=path.name)
