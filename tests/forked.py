@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from multiprocessing import forkserver
 from pathlib import Path
@@ -60,7 +61,9 @@ class Forked:
 
     def _send(self, number: signal.Signals) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            # It may end meanwhile: the server that forked it has waited for it by then.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
 
 def openslot(*arguments: str) -> None:
