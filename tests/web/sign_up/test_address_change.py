@@ -8,8 +8,9 @@ import pytest
 from openslot.access import operations as access
 from openslot.access.address_changes import LASTS
 from openslot.access.jobs import tidy_access
-from openslot.accounts import invitations, organizations
+from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
+from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Role, User, UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import fingerprint
@@ -21,6 +22,7 @@ from tests.integrations.mail.conftest import mails, part
 from tests.web.conftest import sign_in
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in
+from tests.web.sign_up.test_races import wait_for_locks
 
 PAGE, LINK = "/account/email", "/account/email/"
 MARA, WANTED, TAKEN = "mara@lindqvist.example", "mara@elsewhere.example", "li@okafor.example"
@@ -64,6 +66,15 @@ async def test_the_link_changes_the_address_and_ends_what_the_former_one_could_o
     await member.post("/password/forgot", data={"email": user.email})
     reset = path_in((await read_mail(user.email))[-1], "/password/reset/")
 
+    for statement in (
+        """insert into pending_sign_ins (id, user_id, hash, password_mark, created_at, expires_at)
+        values (gen_random_uuid(), $1, 'a', 'b', now(), now() + interval '1 hour')""",
+        f"""insert into sign_ups
+        (id, hash, browser_hash, email, name, zone, locale, password_hash, created_at, expires_at)
+        select $1, 'a', 'b', '{WANTED}', 'Li', 'UTC', 'en', 'c', now(), now() + interval '1 day'""",
+    ):
+        await runtime.pool.execute(statement, user.id)
+
     shown = await member.get(link)
     assert (shown.status_code, WANTED in shown.text, await address_of(runtime, user)) == (200, True, user.email)
     changed = await member.post(link)
@@ -75,11 +86,15 @@ async def test_the_link_changes_the_address_and_ends_what_the_former_one_could_o
     assert (mine.status_code, "Your email address was changed" in mine.text, WANTED in mine.text) == (200, True, True)
     assert (await member.get("/account", headers=elsewhere)).status_code == 303
     assert await runtime.pool.fetchval("select count(*) from sessions") == 1
-    assert await runtime.pool.fetchval("select count(*) from invitations where used_at is null") == 0
+    for table in ("invitations", "pending_sign_ins", "sign_ups", "password_resets"):
+        assert await runtime.pool.fetchval(f"select count(*) from {table}") == 0, table
     assert (await member.get(reset)).status_code == 403
     assert (await member.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})).json()["email"] == WANTED
     assert (await sign_in(member, user.email)).status_code == 401
     assert (await sign_in(member, WANTED)).status_code == 303
+    # Not even if the account gets its former address back.
+    await runtime.pool.execute("update users set email = $2 where id = $1", user.id, user.email)
+    assert (await member.get(reset)).status_code == 403
 
 
 async def test_the_former_address_is_told_before_and_after(
@@ -201,6 +216,34 @@ async def test_of_two_uses_at_once_one_counts(
     assert sum(each.headers.get("location") == "/account?done=email" for each in answers) == 1
     assert await runtime.pool.fetchval("select count(*) from events where type = 'user.changed'") == 1
     assert await runtime.pool.fetchval("select count(*) from sessions") == 1
+
+
+async def test_a_provider_that_describes_the_user_at_the_same_moment_is_seen(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
+) -> None:
+    async with runtime.transaction(OPERATOR) as describing:
+        await lock_host(describing.db, user.id)
+        harbor = await organizations.add_organization(describing, name="Harbor", slug="harbor")
+        profile = {"userName": user.email}
+        await members.add_described_member(describing, harbor, user, profile=profile, said_active=True)
+        use = asyncio.create_task(member.post(link))
+        await wait_for_locks(runtime, 1)
+    answer = await use
+
+    assert (answer.status_code, "Harbor manages" in answer.text) == (409, True)
+    assert await address_of(runtime, user) == user.email
+
+
+async def test_a_password_that_is_changed_at_the_same_moment_ends_the_link(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
+) -> None:
+    async with runtime.transaction(OPERATOR) as changing:
+        await accounts.set_password(changing, user, password_hash[:-4] + "AAAA")
+        use = asyncio.create_task(member.post(link))
+        await wait_for_locks(runtime, 1)
+
+    assert (await use).status_code == 403
+    assert await address_of(runtime, user) == user.email
 
 
 async def test_of_two_changes_asked_for_at_once_one_can_be_confirmed(
