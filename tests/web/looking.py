@@ -41,13 +41,7 @@ MISFITS = f"""() => {{
 UNFOLD = "selector => document.querySelectorAll(selector).forEach((one) => { one.open = true; })"
 AXE_SCRIPT = Axe().axe_script
 RUN_AXE = "options => axe.run(options).then(found => found.violations)"
-# Nothing is loaded before a run: only the rule for media that play by themselves would wait for it, with every style read.
-AXE: dict[str, Any] = {
-    "rules": {"target-size": {"enabled": True}},
-    "resultTypes": ["violations"],
-    "iframes": False,
-    "preload": False,
-}
+AXE: dict[str, Any] = {"rules": {"target-size": {"enabled": True}}, "resultTypes": ["violations"], "iframes": False}
 AXE_ON_COLORS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 # Tells which elements have passed, too.
 AXE_ON_NEW_COLORS = {**AXE_ON_COLORS, "resultTypes": ["violations", "passes"], "elementRef": True}
