@@ -65,6 +65,13 @@ def test_a_line_has_the_number_at_which_it_begins() -> None:
     assert [(line.number, line.cells[0]) for line in file.lines] == [(3, "A\nB"), (7, "C")]
 
 
+def test_every_kind_of_line_break_in_a_cell_is_one_character() -> None:
+    file = read_file(b'Name,E-mail\r\n"A\r\nB\rC\nD",a@x.example\r\n"E\r\n')
+
+    assert file.lines[0].cells == ("A\nB\nC\nD", "a@x.example")
+    assert file.lines[1].cells == ('"E',)
+
+
 def test_a_file_without_names_of_columns_begins_with_a_person() -> None:
     file = read_file(b"Ann,ann@x.example\nBob,bob@x.example,+4930123456\n")
 
