@@ -122,7 +122,7 @@ def test_a_full_disk_is_survived(cramped: Installation, seeded: dict[str, Any]) 
     assert gone[0].json() == gone[1].json() == UNAVAILABLE
     assert code == 1
     assert "No space left on device" in told
-    assert "tries again and again" in told
+    assert "keeps trying to start it" in told
     assert was_running
     assert set(found) == {200}
     assert again.status_code == 201
