@@ -20,7 +20,7 @@ def make_copy(source: Path, place: Path) -> None:
 
 def _list(root: Path) -> dict[str, tuple[int, ...]]:
     """List what is in a directory, with what differs as soon as one of it was changed."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     for directory, directories, files in os.walk(root):
         for name in (*directories, *files):
             path = os.path.join(directory, name)
