@@ -129,6 +129,8 @@ async def test_a_place_with_an_endless_name_is_left_out(tmp_path: Path) -> None:
     async with server_at(tmp_path, site) as server:
         assert (await server.list_changes(CALENDAR, state=None, known={})).changed == ()
 
+    assert len(site.requests) == 1
+
 
 async def test_the_name_of_a_calendar_is_short_and_can_be_shown(tmp_path: Path) -> None:
     kind = "<D:resourcetype><D:collection/><C:calendar/></D:resourcetype>"
