@@ -120,6 +120,15 @@ class CredentialNotFound(NotFound):
         super().__init__(Text("Key not found"))
 
 
+class CredentialRotated(Conflict):
+    """The key or token was rotated before; two requests at once would otherwise make two new ones."""
+
+    code = "credential_rotated"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This key was already rotated. Rotate the new key instead"))
+
+
 class KeyReused(Conflict):
     """The Idempotency-Key was used for another request."""
 

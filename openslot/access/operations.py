@@ -8,6 +8,7 @@ from openslot.access import store
 from openslot.access.devices import find_device, new_device
 from openslot.access.errors import (
     CredentialNotFound,
+    CredentialRotated,
     PasswordChanged,
     PlanWithoutApi,
     SetupLinkInvalid,
@@ -84,7 +85,7 @@ async def revoke_credential(work: Work, kind: CredentialKind, owner: UUID | str,
 async def rotate_credential(
     work: Work, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, kept_for: timedelta
 ) -> tuple[str, Credential]:
-    """Make a new credential in place of an active one, which stays valid for a time."""
+    """Make a new credential in place of an active one, which stays valid for a time and can't be rotated again."""
     found = await store.list_credentials(work.db, kind, owner)
     old = next((each for each in found if each.id == credential_id), None)
     if old is None or not old.is_active(now=work.now):
@@ -92,7 +93,9 @@ async def rotate_credential(
     made = await _create(work, kind, owner, name=old.name, expires_at=None)
     if kind is CredentialKind.AGENT_KEY:
         await store.give_default_scopes(work.db, str(owner), made[1].id)
-    await store.expire_credential(work.db, kind, owner, credential_id, at=work.now + kept_for)
+    at = work.now + kept_for
+    if not await store.replace_credential(work.db, kind, owner, credential_id, by=made[1].id, at=at):
+        raise CredentialRotated
     return made
 
 

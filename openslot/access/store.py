@@ -115,17 +115,20 @@ async def revoke_credential(
     return found is not None
 
 
-async def expire_credential(
-    db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, at: datetime
-) -> None:
-    """Let an owner's credential expire at a time, or earlier if it does so anyway."""
+async def replace_credential(
+    db: Db, kind: CredentialKind, owner: UUID | str, credential_id: UUID, *, by: UUID, at: datetime
+) -> bool:
+    """Let an owner's credential expire at a time, or earlier if it does so anyway; False where it was replaced."""
     table, owner_column = TABLES[kind]
-    await db.execute(
-        f"update {table} set expires_at = least(expires_at, $3) where id = $1 and {owner_column} = $2",
+    replaced = await db.fetchval(
+        f"""update {table} set expires_at = least(expires_at, $3), replaced_by = $4
+        where id = $1 and {owner_column} = $2 and replaced_by is null returning id""",
         credential_id,
         owner,
         at,
+        by,
     )
+    return replaced is not None
 
 
 async def insert_session(

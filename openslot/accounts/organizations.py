@@ -15,11 +15,10 @@ from openslot.accounts.events import DomainVerified
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.organization_store import CountedOrganization
 from openslot.accounts.plans import Plan
-from openslot.accounts.rules import NOT_A_NAME
+from openslot.accounts.rules import find_name_fault
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.secrets import new_token
-from openslot.core.text import is_line
 from openslot.core.work import Work
 from openslot.i18n import Text
 
@@ -79,8 +78,8 @@ def suggest_slug(name: str) -> str:
 def _check_names(name: str, slug: str) -> tuple[str, str]:
     name, slug = name.strip(), slug.strip().lower()
     faults: dict[str, str] = {}
-    if not 1 <= len(name) <= 200 or not is_line(name):
-        faults["name"] = NOT_A_NAME
+    if fault := find_name_fault(name):
+        faults["name"] = fault
     if not SLUG.fullmatch(slug):
         faults["slug"] = Text("must be 1 to 50 lower-case letters, digits and hyphens")
     if faults:

@@ -5,11 +5,12 @@ from uuid import UUID
 
 from openslot.core.db import Db
 
+# While a picture is being prepared, its account may be closed or erased.
 SAVE_PHOTO = """
-with kept as (
-    insert into photos (user_id, hash, body, updated_at) values ($1, $2, $3, $4)
-    on conflict (user_id) do update set hash = excluded.hash, body = excluded.body, updated_at = excluded.updated_at)
-update users set photo = $2, updated_at = $4 where id = $1"""
+with owner as (
+    update users set photo = $2, updated_at = $4 where id = $1 and disabled_at is null returning id)
+insert into photos (user_id, hash, body, updated_at) select id, $2, $3, $4 from owner
+on conflict (user_id) do update set hash = excluded.hash, body = excluded.body, updated_at = excluded.updated_at"""
 DELETE_PHOTO = """
 with gone as (delete from photos where user_id = $1)
 update users set photo = null, updated_at = $2 where id = $1 and photo is not null"""
@@ -32,7 +33,7 @@ async def update_welcome(db: Db, user_id: UUID, text: str | None, *, now: dateti
 
 
 async def save_photo(db: Db, user_id: UUID, photo_hash: str, body: bytes, *, now: datetime) -> None:
-    """Write a photo, replacing the previous one."""
+    """Write the photo of an open account, replacing the previous one."""
     await db.execute(SAVE_PHOTO, user_id, photo_hash, bytes(body), now)
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import asdict
 from openslot.accounts.models import UserSettings, UserWanted
 from openslot.accounts.usernames import find_fault, suggest
 from openslot.core.errors import Invalid
-from openslot.core.text import NOT_AN_ADDRESS, is_line, parse_email
+from openslot.core.text import INVISIBLE, NOT_AN_ADDRESS, is_line, is_visible, parse_email
 from openslot.core.zones import NOT_A_ZONE, find_zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
@@ -24,8 +24,8 @@ def check_user(wanted: UserWanted) -> UserWanted:
     except ValueError:
         faults["email"] = NOT_AN_ADDRESS
     name = wanted.name.strip()
-    if not _is_name(name):
-        faults["name"] = NOT_A_NAME
+    if fault := find_name_fault(name):
+        faults["name"] = fault
     username = suggest(name, email) if wanted.username is None else wanted.username.strip().lower()
     if fault := find_fault(username):
         faults["username"] = fault
@@ -41,8 +41,8 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
     """Normalise the settings that are given, or refuse them with every fault."""
     given: dict[str, str] = {name: value.strip() for name, value in asdict(wanted).items() if value is not UNSET}
     faults: dict[str, str] = {}
-    if "name" in given and not _is_name(given["name"]):
-        faults["name"] = NOT_A_NAME
+    if "name" in given and (fault := find_name_fault(given["name"])):
+        faults["name"] = fault
     if "username" in given:
         given["username"] = given["username"].lower()
         if fault := find_fault(given["username"]):
@@ -59,5 +59,8 @@ def check_settings(wanted: UserSettings) -> dict[str, str]:
     return given
 
 
-def _is_name(name: str) -> bool:
-    return 1 <= len(name) <= 200 and is_line(name)
+def find_name_fault(name: str) -> str | None:
+    """Tell what is wrong with the name of a user or an organization; None if nothing is."""
+    if not 1 <= len(name) <= 200 or not is_line(name):
+        return NOT_A_NAME
+    return None if is_visible(name) else INVISIBLE

@@ -1,6 +1,7 @@
 """Texts from outside: which characters a line and a longer text may contain."""
 
 import re
+import unicodedata
 from functools import lru_cache
 from typing import Annotated, ClassVar
 
@@ -25,8 +26,15 @@ PROSE_SHAPE = re.compile(PROSE)
 NOT_AN_ADDRESS = Text("is not a valid email address")
 NOT_ALLOWED = Text("has characters that are not allowed")
 EMPTY = Text("must not be empty")
+INVISIBLE = Text("must contain visible characters")
 NOT_A_LANGUAGE = Text("must be a language tag such as de or pt-BR")
 
+# Marks that turn the direction of what follows, beyond the text that contains them.
+TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_WITHOUT_TURNS = str.maketrans("", "", TURNS)
+# Characters without ink: controls, spaces, marks that need a letter before them, and letters that are blank.
+_INKLESS = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Mn", "Me"})
+_BLANK = re.compile("[\u115f\u1160\u2065\u2800\u3164\uffa0\ufff0-\ufff8\U0001d159\U000e0000-\U000e0fff]")
 _LINE = re.compile(LINE)
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 
@@ -39,6 +47,16 @@ def is_line(text: str) -> bool:
 def is_prose(text: str) -> bool:
     """Return whether a text has no control characters except tabs and line breaks."""
     return PROSE_SHAPE.match(text) is not None
+
+
+def is_visible(text: str) -> bool:
+    """Return whether a text has a character that can be seen."""
+    return any(unicodedata.category(each) not in _INKLESS and not _BLANK.match(each) for each in text)
+
+
+def without_turns(text: str) -> str:
+    """Take out the marks that would turn the direction of the words beside the text."""
+    return text.translate(_WITHOUT_TURNS)
 
 
 def at_most_characters(count: int) -> Text:
@@ -59,7 +77,7 @@ def parse_email(text: str) -> str:
 
 
 class Label(CheckedText):
-    """A line that says something: spaces at its ends are taken off, and it must not be empty."""
+    """A line that says something: spaces at its ends are taken off, and something of it can be seen."""
 
     __slots__ = ()
 
@@ -74,6 +92,8 @@ class Label(CheckedText):
             raise ValueError(NOT_ALLOWED)
         if not given.strip():
             raise ValueError(EMPTY)
+        if not is_visible(given):
+            raise ValueError(INVISIBLE)
         if len(given) > cls.longest:
             raise ValueError(at_most_characters(cls.longest))
         return given

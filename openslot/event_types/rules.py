@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from openslot.core.text import INVISIBLE, is_visible
 from openslot.core.urls import NOT_A_URL, is_web_url
 from openslot.event_types.models import (
     BookingWindow,
@@ -58,6 +59,8 @@ def is_told_when_booked(location: Location) -> bool:
 def _text_faults(event_type: EventType) -> Faults:
     if not event_type.name.strip() or len(event_type.name) > 200:
         yield "name", Text("must be 1 to 200 characters")
+    elif not is_visible(event_type.name):
+        yield "name", INVISIBLE
     if len(event_type.slug) > 100 or not _SLUG.fullmatch(event_type.slug):
         yield "slug", Text("must be 1 to 100 lower-case letters and digits, with single hyphens between them")
     if len(event_type.description) > 5000:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from openslot.core.text import parse_email
+from openslot.core.text import is_visible, parse_email
 from openslot.scim.attributes import CORE, ENTERPRISE, Attribute, find_attribute
 from openslot.scim.errors import InvalidValue
 from openslot.scim.matching import to_boolean
@@ -128,7 +128,7 @@ def get_name(resource: Resource) -> str:
     both = f"{name.get('givenName', '')} {name.get('familyName', '')}"
     for choice in (name.get("formatted", ""), both, resource.get("displayName", "")):
         line = " ".join(choice.split())
-        if line:
+        if is_visible(line):
             return line[:200].strip()
     return get_email(resource).partition("@")[0]
 

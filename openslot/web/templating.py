@@ -7,6 +7,7 @@ from jinja2.runtime import Context
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
+from openslot.core.text import without_turns
 from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import ENGLISH, Language
 from openslot.i18n.localization import localize
@@ -86,7 +87,7 @@ templates = LanguageTemplates(
 
 templates.policies["ext.i18n.trimmed"] = True
 templates.install_gettext_callables(None, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-templates.filters |= {"localized": _localize, "sentence": _sentence}
+templates.filters |= {"localized": _localize, "sentence": _sentence, "without_turns": without_turns}
 
 
 def get_template(name: str, language: Language) -> Template:

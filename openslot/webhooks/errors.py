@@ -13,6 +13,15 @@ class WebhookNotFound(NotFound):
         super().__init__(Text("Webhook endpoint not found"))
 
 
+class SecretJustRotated(Conflict):
+    """The secret was rotated within the last minute; again would end the one that receivers still have."""
+
+    code = "secret_just_rotated"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This secret was rotated less than a minute ago. Use the new one, or try again later"))
+
+
 class DeliveryNotFound(NotFound):
     """No such delivery, it is another's, or it is no longer kept."""
 

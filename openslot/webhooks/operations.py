@@ -15,7 +15,14 @@ from openslot.core.queue import Priority
 from openslot.core.sealing import seal
 from openslot.core.work import Work
 from openslot.webhooks import store
-from openslot.webhooks.errors import DeliveryNotFound, EventExpired, TooManyWebhooks, WebhookNotActive, WebhookNotFound
+from openslot.webhooks.errors import (
+    DeliveryNotFound,
+    EventExpired,
+    SecretJustRotated,
+    TooManyWebhooks,
+    WebhookNotActive,
+    WebhookNotFound,
+)
 from openslot.webhooks.events import WebhookDisabled, WebhookTested
 from openslot.webhooks.models import (
     Attempt,
@@ -32,6 +39,7 @@ from openslot.webhooks.rules import (
     GONE,
     MOST_ENDPOINTS,
     MOST_REPLAYED,
+    ROTATE_AGAIN_AFTER,
     SECRETS_OVERLAP,
     check_description,
     check_events,
@@ -115,6 +123,9 @@ async def resume_endpoint(work: Work, ref: EndpointRef) -> Endpoint:
 async def rotate_secret(work: Work, ref: EndpointRef) -> tuple[Endpoint, str]:
     """Give an endpoint a new secret, shown only once; the previous one also signs for a day."""
     endpoint = await _get_for_change(work, ref)
+    since = endpoint.previous_until - SECRETS_OVERLAP if endpoint.previous_until else None
+    if since is not None and work.now < since + ROTATE_AGAIN_AFTER:
+        raise SecretJustRotated
     secret = new_secret()
     rotated = replace(endpoint, previous_until=work.now + SECRETS_OVERLAP, updated_at=work.now)
     await store.rotate_secret(work.db, rotated, await seal(work, secret))

@@ -21,6 +21,7 @@ GONE = 410
 
 FAILS_AT_MOST = timedelta(days=5)
 SECRETS_OVERLAP = timedelta(hours=24)
+ROTATE_AGAIN_AFTER = timedelta(minutes=1)
 LOG_KEPT_FOR = timedelta(days=30)
 MOST_ENDPOINTS = 20
 MOST_REPLAYED = 10_000

@@ -1,5 +1,7 @@
 """When the events of a calendar keep somebody busy: recurring, all-day, moved, cancelled, declined or free."""
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from operator import attrgetter
@@ -10,6 +12,7 @@ from msgspec.structs import replace
 from openslot.availability.intervals import merge
 from openslot.core.zones import floor_second
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
+from openslot.integrations.calendars.event_zones import list_definitions
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 from openslot.integrations.calendars.times import (
     MOST_DATES,
@@ -26,6 +29,9 @@ from openslot.integrations.calendars.times import (
 )
 
 DAY = timedelta(days=1)
+# In bytes still short enough for an index.
+LONGEST_UID = 500
+SEQUENCE = re.compile(r"[0-9]{1,9}")
 
 Span = tuple[int, int]
 
@@ -73,7 +79,7 @@ def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> lis
     groups: dict[str, list[Component]] = {}
     for place, component in enumerate(lines.events):
         uid = component.find("UID")
-        groups.setdefault(uid.value.strip()[:1000] if uid else f"unnamed-{place}", []).append(component)
+        groups.setdefault(uid.value.strip()[:LONGEST_UID] if uid else f"unnamed-{place}", []).append(component)
     # Events that don't repeat take no steps of the budget, so they count whatever the others cost.
     left = budget or Budget()
     return [read_event(uid, group, lines, scope, budget=left) for uid, group in groups.items()]
@@ -81,10 +87,8 @@ def read_events(text: str, scope: Scope, *, budget: Budget | None = None) -> lis
 
 def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, budget: Budget) -> BusyEvent:
     """Read one event from all of its components."""
-    zones = {each.parameters.get("TZID", "").strip() for component in group for each in component.lines}
-    used = [zone for name, zone in lines.zones.items() if name in zones]
-    text = "\n".join(component.write() for component in (*used, *group))
-    versions = [found for component in group if (found := _read_version(component, lines, scope)) is not None]
+    text = "\n".join(component.write() for component in (*list_definitions(group, lines.zones), *group))
+    versions = [found for component in group if (found := _find_version(component, lines, scope)) is not None]
     fault = None if len(versions) == len(group) else "has no time that can be read"
     series = _sort_out(versions)
     spans: list[Span] = []
@@ -94,6 +98,8 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
             spans.append(span)  # noqa: PERF402
     except BadRule as found:
         fault = f"its rule {found}"
+    except OverflowError:
+        fault = "reaches beyond the years that there are"
     only = versions[0] if len(versions) == 1 and not _repeats(versions[0].component) else None
     return BusyEvent(
         uid=uid,
@@ -120,21 +126,24 @@ def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> I
     for version in series.changed.values():
         yield from _span_of(version, version.start, scope)
     later = sorted((version for version in series.changed.values() if version.and_future), key=_replaced_at)
+    farthest = _farthest(later)
     for master in series.masters:
-        left_out = set(series.changed) | _read_excluded(master, lines, scope)
+        left_out = _read_excluded(master, lines, scope)
         days_out = _read_excluded_days(master)
         yield from _list_periods(master, lines, scope)
-        for start in _list_starts(master, lines, scope, budget, moved=_farthest(later)):
-            if start.instant not in left_out and start.wall.date() not in days_out:
+        for start in _list_starts(master, lines, scope, budget, moved=farthest):
+            is_changed = start.instant in series.changed
+            if not is_changed and start.instant not in left_out and start.wall.date() not in days_out:
                 yield from _span_of(*_apply(later, master, start), scope)
 
 
 def _apply(later: list[Version], master: Version, start: EventTime) -> tuple[Version, EventTime]:
     """Apply a change of "this and all following" to a repetition."""
-    for version in reversed(later):
-        if version.replaces is not None and version.replaces.instant < start.instant:
-            return version, version.start.at(start.wall + (version.start.wall - version.replaces.wall))
-    return master, start
+    place = bisect_left(later, start.instant, key=_replaced_at)
+    version = later[place - 1] if place else None
+    if version is None or version.replaces is None:
+        return master, start
+    return version, version.start.at(start.wall + (version.start.wall - version.replaces.wall))
 
 
 def _replaced_at(version: Version) -> datetime:
@@ -186,6 +195,17 @@ def _list_periods(master: Version, lines: Lines, scope: Scope) -> Iterator[Span]
                 yield from _span_of(replace(master, length=length), start, scope)
 
 
+def _find_version(component: Component, lines: Lines, scope: Scope) -> Version | None:
+    """Read a component; None if it has no time, or one that ends outside of the years that there are."""
+    try:
+        version = _read_version(component, lines, scope)
+        if version is not None:
+            version.length.end_of(version.start)
+    except OverflowError:
+        return None
+    return version
+
+
 def _read_version(component: Component, lines: Lines, scope: Scope) -> Version | None:
     start = find_moment(component, "DTSTART", lines, scope)
     replaces = find_moment(component, "RECURRENCE-ID", lines, scope)
@@ -201,7 +221,7 @@ def _read_version(component: Component, lines: Lines, scope: Scope) -> Version |
         is_live=is_live,
         replaces=replaces,
         and_future=line is not None and line.parameters.get("RANGE", "").upper() == "THISANDFUTURE",
-        sequence=int(component.value("SEQUENCE")) if component.value("SEQUENCE")[:9].isdecimal() else 0,
+        sequence=int(component.value("SEQUENCE")) if SEQUENCE.fullmatch(component.value("SEQUENCE")) else 0,
         component=component,
     )
 

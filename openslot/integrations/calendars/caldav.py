@@ -24,6 +24,10 @@ AT_ONCE = 50
 MOST_CALENDARS = 100
 MOST_OBJECTS = 50_000
 MOST_PAGES = 100
+MOST_LINKS = 3
+LONGEST_NAME = 200
+LONGEST_HREF = 2000
+LARGEST_CALENDAR = 100 * 1024 * 1024
 FIND_HOME = dav_xml.propfind(
     "D:resourcetype", "D:current-user-principal", "C:calendar-home-set", "C:calendar-user-address-set"
 )
@@ -60,6 +64,13 @@ def read_address(address: str) -> str:
     return f"https://{address}"
 
 
+class TooManyObjects(CalendarUnreadable):
+    """The calendar has more events than are read."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The calendar has more than {MOST_OBJECTS} events")
+
+
 class CalDavServer:
     """An account on a CalDAV server."""
 
@@ -93,9 +104,7 @@ class CalDavServer:
         """List the calendars that have events."""
         url, found = await self._client.propfind(self._credentials.url, FIND_CALENDARS, depth=1)
         calendars = [
-            RemoteCalendar(
-                url=place, name=answer.text(f"{DAV}displayname") or _last_part(place), can_write=_can_write(answer)
-            )
+            RemoteCalendar(url=place, name=_name(answer.text(f"{DAV}displayname"), place), can_write=_can_write(answer))
             for answer in found.answers
             if _is_calendar(answer) and (place := self._place(url, answer.href)) is not None
         ]
@@ -136,7 +145,8 @@ class CalDavServer:
             response = await self._client.request("GET", href)
         except CalendarGone:
             return None
-        return RemoteObject(href=href, etag=_etag_of(response), text=response.text)
+        # The header's charset is not followed: to Python, compressions are charsets too.
+        return RemoteObject(href=href, etag=_etag_of(response), text=response.content.decode(errors="replace"))
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
         """Write an event where there is none, or in place of the one with this ETag."""
@@ -187,8 +197,10 @@ class CalDavServer:
             try:
                 page = await self._client.report(calendar, dav_xml.sync_collection(at), depth=0)
             except (ReportRefused, AnswerTooLarge):
-                return await self._sync(calendar, None, known) if at else None
+                return await self._sync(calendar, None, known) if token else None
             more = self._read_page(calendar, page, etags, removed)
+            if len(etags) > MOST_OBJECTS or len(removed) > MOST_OBJECTS:
+                raise TooManyObjects
             if page.token is None:
                 return None
             at = page.token
@@ -229,11 +241,17 @@ class CalDavServer:
 
     async def _fetch(self, calendar: str, changed: list[str], removed: list[str], state: CalDavState) -> Changes:
         if len(changed) > MOST_OBJECTS:
-            raise CalendarUnreadable(f"The calendar has more than {MOST_OBJECTS} events")
-        objects: list[RemoteObject] = []
+            raise TooManyObjects
+        objects: dict[str, RemoteObject] = {}
+        left = LARGEST_CALENDAR
         for start in range(0, len(changed), AT_ONCE):
-            objects += await self._read(calendar, changed[start : start + AT_ONCE])
-        return Changes(changed=tuple(objects), removed=tuple(removed), state=msgspec.json.encode(state).decode())
+            found = await self._read(calendar, changed[start : start + AT_ONCE])
+            objects |= {each.href: each for each in found}
+            left -= sum(len(each.text) for each in found)
+            if left < 0:
+                raise CalendarUnreadable(f"The calendar has more than {LARGEST_CALENDAR >> 20} megabytes")
+        state_text = msgspec.json.encode(state).decode()
+        return Changes(changed=tuple(objects.values()), removed=tuple(removed), state=state_text)
 
     async def _read(self, calendar: str, hrefs: Sequence[str]) -> list[RemoteObject]:
         """Read some events at once, fewer where the answer is too large; one that is too large alone is left empty."""
@@ -257,6 +275,8 @@ class CalDavServer:
         try:
             url = str(httpx2.URL(base).join(href))
         except (httpx2.InvalidURL, UnicodeError, ValueError):
+            return None
+        if len(url) > LONGEST_HREF:
             return None
         return _spell(url) if origin_of(url) == origin_of(base) or self._client.trust(url) else None
 
@@ -287,12 +307,18 @@ def _can_write(answer: Answer) -> bool:
 
 
 def _list_links(found: MultiStatus, name: str) -> Iterator[str]:
+    # Each link may be followed by a request.
     for answer in found.answers[:1]:
-        yield from answer.hrefs(name)
+        yield from answer.hrefs(name)[:MOST_LINKS]
 
 
 def _etag_of(response: httpx2.Response) -> str:
     return response.headers.get("etag") or hashlib.sha256(response.content).hexdigest()
+
+
+def _name(told: str, place: str) -> str:
+    shown = "".join(character for character in told if character.isprintable())[:LONGEST_NAME].strip()
+    return shown or _last_part(place)[:LONGEST_NAME]
 
 
 def _last_part(url: str) -> str:

@@ -9,6 +9,10 @@ from openslot.core.errors import Refusal
 
 MOST_EVENTS = 50_000
 LONGEST_LINE = 256 * 1024
+# Real definitions have a few kilobytes; a longer one would be kept with every event that names it.
+LONGEST_ZONE = 32 * 1024
+LONGEST_ZONE_NAME = 255
+MOST_LEVELS = 20
 
 # The properties that decide whether and when somebody is busy; titles, notes and guests are not kept.
 KEPT = frozenset(
@@ -49,6 +53,8 @@ class Component(Struct):
     kind: str
     lines: list[ContentLine]
     parts: list["Component"]
+    written: str | None = None
+    """Its text, once it was asked for."""
 
     def find(self, name: str) -> ContentLine | None:
         """Find the first line of a name."""
@@ -65,8 +71,10 @@ class Component(Struct):
 
     def write(self) -> str:
         """Write the kept lines again."""
-        inner = [line.text for line in self.lines] + [part.write() for part in self.parts]
-        return "\n".join((f"BEGIN:{self.kind}", *inner, f"END:{self.kind}"))
+        if self.written is None:
+            inner = [line.text for line in self.lines] + [part.write() for part in self.parts]
+            self.written = "\n".join((f"BEGIN:{self.kind}", *inner, f"END:{self.kind}"))
+        return self.written
 
 
 class Lines(Struct, frozen=True):
@@ -143,7 +151,7 @@ def _begin(found: Lines, path: list[str], inside: list[Component], line: str) ->
     if kind in READ and (kind in {"VEVENT", "VTIMEZONE"} or (inside and inside[-1].kind == "VTIMEZONE")):
         inside.append(Component(kind, [], []))
         path.append(kind)
-    elif path:
+    elif path and len(path) < MOST_LEVELS:
         path.append(kind)
 
 
@@ -165,5 +173,9 @@ def _close(found: Lines, path: list[str], inside: list[Component], place: int) -
             inside[-1].parts.append(done)
         elif kind == "VEVENT":
             found.events.append(done)
-        elif name := done.find("TZID"):
+        elif (name := done.find("TZID")) and _is_short(name.value, done):
             found.zones.setdefault(name.value.strip(), done)
+
+
+def _is_short(name: str, zone: Component) -> bool:
+    return len(name) <= LONGEST_ZONE_NAME and len(zone.write()) <= LONGEST_ZONE

@@ -1,5 +1,6 @@
 """The XML of CalDAV: the few requests that are made, and their answers without entities or doctypes."""
 
+import re
 from collections.abc import Iterable, Iterator
 from xml.etree.ElementTree import Element, ParseError
 from xml.sax.saxutils import escape
@@ -12,6 +13,7 @@ from openslot.integrations.calendars.errors import CalendarUnreadable
 
 DAV, CALDAV, SERVER = "{DAV:}", "{urn:ietf:params:xml:ns:caldav}", "{http://calendarserver.org/ns/}"
 NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav" xmlns:S="http://calendarserver.org/ns/"'
+STATUS = re.compile(r"[1-5][0-9]{2}")
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
@@ -92,7 +94,7 @@ def _read_answers(root: Element) -> Iterator[Answer]:
 
 def _read_status(status: Element | None) -> int:
     words = (status.text or "").split() if status is not None else []
-    return int(words[1]) if len(words) > 1 and words[1].isdecimal() else 200
+    return int(words[1]) if len(words) > 1 and STATUS.fullmatch(words[1]) else 200
 
 
 def _write_names(names: Iterable[str]) -> str:

@@ -2,16 +2,18 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from datetime import datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from openslot.core.zones import find_zone
-from openslot.integrations.calendars.content_lines import Component, read_lines
+from openslot.integrations.calendars.content_lines import LONGEST_ZONE_NAME, Component, read_lines
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 
 OFFSET = re.compile(r"([+-])(\d\d)(\d\d)(\d\d)?")
 LOCAL = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?")
 MOST_PARTS = 200
+YEAR_WITHOUT_END = 9000
 
 
 class DefinedZone(tzinfo):
@@ -39,11 +41,19 @@ class DefinedZone(tzinfo):
 def zone_of(name: str, defined: dict[str, Component], *, default: tzinfo, years: tuple[int, int]) -> tzinfo:
     """Find the zone that an event names."""
     name = name.strip()
+    if len(name) > LONGEST_ZONE_NAME:
+        return default
     known = _find_known(name)
     if known is not None:
         return known
     definition = defined.get(name)
     return (_define(definition.write(), years) if definition else None) or default
+
+
+def list_definitions(events: Iterable[Component], defined: dict[str, Component]) -> list[Component]:
+    """List the definitions of zones that events name, except of those that are known by their names."""
+    named = {line.parameters.get("TZID", "").strip() for event in events for line in event.lines}
+    return [defined[name] for name in sorted(named) if name in defined and _find_known(name) is None]
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +75,7 @@ def _define(text: str, years: tuple[int, int]) -> tzinfo | None:
     for part in definition.parts[:MOST_PARTS] if definition else ():
         try:
             changes += _list_changes(part, years, budget)
-        except BadRule:
+        except (BadRule, OverflowError):
             continue
     if not changes:
         return None
@@ -100,7 +110,10 @@ def _find_until(rule: str, offset: timedelta) -> datetime | None:
     if found is None:
         return None
     until = _read_local(found[1] if "T" in found[1] else f"{found[1]}T235959")
-    return until + offset if until and found[1].endswith("Z") else until
+    # Some programs write "never" as the last moment that there is, to which no offset can be added.
+    if until is None or until.year >= YEAR_WITHOUT_END:
+        return None
+    return until + offset if found[1].endswith("Z") else until
 
 
 def _read_local(text: str) -> datetime | None:

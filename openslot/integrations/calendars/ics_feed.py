@@ -20,9 +20,12 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreadable,
     ReadOnlyCalendar,
 )
+from openslot.integrations.calendars.event_zones import list_definitions
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
+# Each event is kept with the time zones that it names, so a feed of a few megabytes could become gigabytes.
+LONGEST_SPLIT = 100 * 1024 * 1024
 NAME = re.compile(rb"^X-WR-CALNAME[^:\r\n]*:([^\r\n]{1,200})", re.MULTILINE)
 DEFAULT_NAME = "Calendar feed"
 # The URL is secret and leads to only one calendar, so the calendar has a fixed name.
@@ -52,7 +55,8 @@ class IcsFeed:
         """Name the one calendar that it is."""
         response = await self._get({})
         name = NAME.search(response.content[:65536])
-        shown = name[1].decode(errors="replace").replace("\\,", ",").strip() if name else ""
+        told = name[1].decode(errors="replace").replace("\\,", ",") if name else ""
+        shown = "".join(character for character in told if character.isprintable()).strip()
         return [RemoteCalendar(url=PLACE, name=shown or DEFAULT_NAME, can_write=False)]
 
     async def list_addresses(self) -> frozenset[str]:
@@ -66,7 +70,7 @@ class IcsFeed:
         response = await self._get({name: value for name, value in asked.items() if value is not None})
         if response.status_code == 304 and state is not None:
             return Changes(changed=(), removed=(), state=state)
-        now = FeedState(response.headers.get("etag"), response.headers.get("last-modified"))
+        now = FeedState(_find_header(response, "etag"), _find_header(response, "last-modified"))
         objects = await asyncio.to_thread(_split, response.content)
         changed = tuple(each for each in objects.values() if known.get(each.href) != each.etag)
         removed = tuple(href for href in known if href not in objects)
@@ -114,18 +118,30 @@ class IcsFeed:
         return response
 
 
+def _find_header(response: httpx2.Response, name: str) -> str | None:
+    """Find a header that can be sent back as it came."""
+    value = response.headers.get(name)
+    return value if value and value.isascii() and value.isprintable() else None
+
+
 def _split(body: bytes) -> dict[str, RemoteObject]:
     """Split a feed into its events, each with the zones that it names."""
-    lines = read_lines(body.decode(errors="replace"))
+    # NUL can't be stored.
+    lines = read_lines(body.replace(b"\0", b"").decode(errors="replace"))
     groups: dict[str, list[Component]] = {}
     for place, component in enumerate(lines.events):
         uid = component.find("UID")
         groups.setdefault(uid.value.strip()[:500] if uid else f"unnamed-{place}", []).append(component)
-    return {href: _make(href, group, lines) for href, group in groups.items()}
+    objects: dict[str, RemoteObject] = {}
+    left = LONGEST_SPLIT
+    for href, group in groups.items():
+        objects[href] = _make(href, group, lines)
+        left -= len(objects[href].text)
+        if left < 0:
+            raise CalendarUnreadable("The feed's time zones are too long to be kept with each of its events")
+    return objects
 
 
 def _make(href: str, group: list[Component], lines: Lines) -> RemoteObject:
-    named = {line.parameters.get("TZID", "").strip() for component in group for line in component.lines}
-    zones = [zone for name, zone in lines.zones.items() if name in named]
-    text = "\n".join(component.write() for component in (*zones, *group))
+    text = "\n".join(component.write() for component in (*list_definitions(group, lines.zones), *group))
     return RemoteObject(href=href, etag=hashlib.sha256(text.encode()).hexdigest()[:32], text=text)

@@ -1,5 +1,7 @@
 """The verbs of calendar connections, the only writers of their tables beside the sync."""
 
+import asyncio
+from datetime import timedelta
 from uuid import UUID
 
 import msgspec
@@ -15,6 +17,7 @@ from openslot.core.work import Work
 from openslot.integrations.calendars import event_store, store
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials, read_address
 from openslot.integrations.calendars.errors import (
+    CalendarUnreachable,
     ConnectionNotFound,
     NoSuchCalendar,
     ReadOnlyCalendar,
@@ -42,6 +45,8 @@ from openslot.integrations.calendars.rules import (
 )
 
 READ = "calendars.read"
+# Each request has a limit of its own, but a server can cause many.
+CONNECT_WITHIN = timedelta(seconds=60)
 
 
 async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> CalendarConnection:
@@ -49,9 +54,13 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
     """
-    kind, label, secret, found, addresses = await (
-        _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
-    )
+    try:
+        async with asyncio.timeout(CONNECT_WITHIN.total_seconds()):
+            kind, label, secret, found, addresses = await (
+                _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
+            )
+    except TimeoutError:
+        raise CalendarUnreachable("The calendar's server took too long") from None
     connection = CalendarConnection(
         id=new_id(),
         owner_id=owner.id,

@@ -25,6 +25,8 @@ STEPS = {**UNITS, "MONTHLY": timedelta(days=28), "YEARLY": timedelta(days=365)}
 DAYS_LOOKED_AT = {"WEEKLY": 7, "MONTHLY": 31, "YEARLY": 366}
 WITHIN_A_DAY = frozenset({"SECONDLY", "MINUTELY", "HOURLY"})
 LOOKS_A_STEP = 20
+TIMES_OF_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
+TRIES_A_STEP = 100
 PART = re.compile(r"([A-Z]+)=([^;]*)")
 
 
@@ -63,9 +65,10 @@ class Budget:
 
     def spend(self, steps: int) -> None:
         """Take steps, or refuse where none are left."""
-        self.left -= steps
-        if self.left < 0:
+        # A rule that is refused takes none, so that it leaves the others theirs.
+        if steps > self.left:
             raise BadRule("takes too long to follow")
+        self.left -= steps
 
 
 def expand(
@@ -85,18 +88,15 @@ def expand(
     start = _move_close(parts, start, first)
     end = min(until, last) if until is not None else last
     looks = _count_looks(parts, start, end)
-    budget.spend(10 + looks // LOOKS_A_STEP)
-    try:
-        for taken, moment in enumerate(_make(parts, start, looks)):
-            if moment > end:
-                return
-            if taken >= MOST_OF_ONE_RULE:
-                raise BadRule("repeats too often")
-            budget.spend(1)
-            if moment >= first:
-                yield moment
-    except PastTheEndError:
-        return
+    budget.spend(10 + looks // LOOKS_A_STEP + _count_tries(parts, start, end) // TRIES_A_STEP)
+    for taken, moment in enumerate(_follow(_make(parts, start, looks))):
+        if moment > end:
+            return
+        if taken >= MOST_OF_ONE_RULE:
+            raise BadRule("repeats too often")
+        budget.spend(1)
+        if moment >= first:
+            yield moment
 
 
 def read_parts(rule: str) -> dict[str, str]:
@@ -109,7 +109,7 @@ def read_parts(rule: str) -> dict[str, str]:
     if int(parts.get("INTERVAL", "1")) not in range(1, MOST_INTERVAL + 1):
         raise BadRule("makes no sense")
     times_of_day = 1
-    for name in ("BYHOUR", "BYMINUTE", "BYSECOND"):
+    for name in TIMES_OF_DAY:
         times_of_day *= parts.get(name, "").count(",") + 1
     if times_of_day > MOST_TIMES_OF_DAY:
         raise BadRule("repeats too often")
@@ -153,6 +153,23 @@ def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
         # Days that don't match are skipped one at a time.
         return min(periods, (end - start).days + MOST_OF_ONE_RULE)
     return periods * DAYS_LOOKED_AT.get(parts["FREQ"], 1)
+
+
+def _count_tries(parts: dict[str, str], start: datetime, end: datetime) -> int:
+    """Tell how many times of day dateutil tries, at most, where a rule wants only some of them."""
+    if parts["FREQ"] not in WITHIN_A_DAY or not any(name in parts for name in TIMES_OF_DAY):
+        return 0
+    return max((end - start) // (UNITS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))), 0)
+
+
+def _follow(moments: Iterator[datetime]) -> Iterator[datetime]:
+    try:
+        yield from moments
+    except PastTheEndError:
+        return
+    except (IndexError, OverflowError, TypeError, ValueError):
+        # dateutil notices some impossible values only when it reaches them.
+        raise BadRule("makes no sense") from None
 
 
 def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[datetime]:

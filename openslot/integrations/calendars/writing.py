@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
 
 from openslot.bookings.models import Booking, BookingDetails, Status
+from openslot.core.text import without_turns
 from openslot.event_types.models import EventType
 
 PRODUCT = "-//Openslot//Openslot//EN"
@@ -55,7 +56,7 @@ def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], ma
     event.add("last-modified", _second(booking.updated_at))
     event.add("dtstart", _second(booking.starts_at))
     event.add("dtend", _second(booking.ends_at))
-    event.add("summary", f"{event_type.name}: {booking.invitee_name}")
+    event.add("summary", without_turns(f"{event_type.name}: {booking.invitee_name}"))
     event.add("status", "CANCELLED" if booking.status is Status.CANCELLED else "CONFIRMED")
     event.add("transp", "OPAQUE")
     event.add("description", _describe(booking, event_type, manage_url))
@@ -86,7 +87,7 @@ def _write_person(name: str, email: str, *, status: str | None = None) -> vCalAd
     # Openslot sends the mails, so the calendar's server must not send any.
     person.params["SCHEDULE-AGENT"] = vText("CLIENT")
     # A parameter's value can't contain a quotation mark.
-    if shown := name.replace('"', "'"):
+    if shown := without_turns(name).replace('"', "'"):
         person.params["CN"] = vText(shown)
     if status is not None:
         person.params["PARTSTAT"] = vText(status)

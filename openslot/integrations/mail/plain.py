@@ -3,11 +3,12 @@
 import re
 import unicodedata
 
+from openslot.core.text import without_turns
+
 LONGEST_LINE = 200
 LONGEST_NAME = 60
-# Control characters, surrogates, line and paragraph separators, and marks that turn the direction of what follows.
+# Control characters, surrogates, line and paragraph separators.
 BREAKS = frozenset({"Cc", "Cs", "Zl", "Zp"})
-TURNS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # Text that a mail program would show as a link, or that does not look like a name.
 LINK_LIKE = re.compile(r"[/:@<>\\]|www\.|\w\.\w{2,}", re.IGNORECASE)
 
@@ -15,7 +16,7 @@ LINK_LIKE = re.compile(r"[/:@<>\\]|www\.|\w\.\w{2,}", re.IGNORECASE)
 def one_line(text: str, *, most: int = LONGEST_LINE) -> str:
     """Write a text on one line of at most so many characters, without anything that a header must not have."""
     # A longer text is cut first, so that a megabyte is not scanned.
-    kept = (" " if unicodedata.category(each) in BREAKS else each for each in text[: most * 4] if each not in TURNS)
+    kept = (" " if unicodedata.category(each) in BREAKS else each for each in without_turns(text[: most * 4]))
     line = " ".join("".join(kept).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 

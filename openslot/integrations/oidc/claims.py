@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from openslot.core.text import parse_email
+from openslot.core.text import is_line, is_visible, parse_email
 from openslot.core.zones import find_zone
 from openslot.integrations.oidc.models import ProvenIdentity
 
@@ -24,7 +24,7 @@ def read_identity(claims: Claims, *, issuer: str) -> ProvenIdentity:
         subject=str(claims["sub"]),
         email=email,
         is_email_verified=claims.get("email_verified") is True,
-        name=name[:LONGEST_NAME] if name else None,
+        name=name[:LONGEST_NAME] if name and is_line(name) and is_visible(name) else None,
         zone=zone if zone and find_zone(zone) else None,
         locale=_text(claims, "locale"),
     )

@@ -8,6 +8,7 @@ from joserfc import jws, jwt
 from joserfc.errors import ClaimError, JoseError
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
+from openslot.core.text import is_line
 from openslot.integrations.oidc.claims import Claims
 from openslot.integrations.oidc.errors import OidcMismatch
 from openslot.integrations.oidc.models import OidcAttempt, Provider
@@ -58,8 +59,8 @@ def check_token(token: str, keys: Sequence[Key], provider: Provider, attempt: Oi
     nonce, subject = claims["nonce"], claims["sub"]
     if not isinstance(nonce, str) or not hmac.compare_digest(nonce.encode(errors="replace"), attempt.nonce.encode()):
         raise OidcMismatch("the nonce is another one")
-    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST_SUBJECT:
-        raise OidcMismatch("the subject is too long")
+    if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST_SUBJECT or not is_line(subject):
+        raise OidcMismatch("the subject is too long, or has characters that are not allowed")
     _check_authorized_party(claims, provider.client_id)
     return claims
 

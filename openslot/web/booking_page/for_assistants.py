@@ -11,7 +11,6 @@ from openslot.availability import operations as availability
 from openslot.availability.date_range import MOST_DAYS
 from openslot.availability.models import ByPage, Slot, SlotContext
 from openslot.availability.slot_json import write_slots
-from openslot.bookings.public_api import READS
 from openslot.core.errors import NotFound, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
@@ -19,7 +18,6 @@ from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.http.doors import JSON, encode
-from openslot.http.limits import take
 from openslot.i18n.languages import DEFAULT
 from openslot.routing import Request, Response
 from openslot.web.booking_page.facts import list_facts
@@ -52,12 +50,11 @@ class OfferForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
     booking_url: str
 
 
-async def write_host(work: Work, request: Request, username: str, wanted: Format) -> Response:
-    """Write a host's page for an assistant, within the limit of the public API."""
+async def write_host(work: Work, username: str, wanted: Format) -> Response:
+    """Write a host's page for an assistant."""
     try:
-        await take(work.runtime, READS, request.address)
         page = await get_host_page(work, username.removesuffix(wanted.suffix))
-    except (NotFound, TooMany) as refusal:
+    except NotFound as refusal:
         return write_refusal(refusal, wanted)
     page_url = f"{work.runtime.settings.public_url}/{page.username}"
     if wanted is Format.JSON:
@@ -68,12 +65,11 @@ async def write_host(work: Work, request: Request, username: str, wanted: Format
 
 
 async def write_offer(work: Work, request: Request, which: ByPage, wanted: Format) -> Response:
-    """Write an event type's page for an assistant, with its next open slots, within the limit of the public API."""
+    """Write an event type's page for an assistant, with its next open slots."""
     which = replace(which, slug=which.slug.removesuffix(wanted.suffix))
     try:
-        await take(work.runtime, READS, request.address)
         offer, event_type = await _read_offer(work, which, read_options(request))
-    except (NotFound, TooMany) as refusal:
+    except NotFound as refusal:
         return write_refusal(refusal, wanted)
     if wanted is Format.JSON:
         return _send_json(offer)

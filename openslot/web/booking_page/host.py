@@ -19,7 +19,7 @@ from openslot.web.booking_page.visits import count_visit
 async def show_host(work: Work, request: Request, username: str) -> Response:
     """Show a host's public event types."""
     if (wanted := choose_format(request)) is not Format.HTML:
-        return await write_host(work, request, username, wanted)
+        return await write_host(work, username, wanted)
     options = read_options(request)
     host = await get_host_page(work, username)
     count_visit(work, request, options, username=host.username, zone=host.zone)

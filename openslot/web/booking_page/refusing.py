@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
+from openslot.bookings.public_api import READS
 from openslot.core.errors import Refusal, TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take
@@ -26,14 +27,17 @@ Show = Callable[..., Awaitable[Response]]
 
 
 def limit_views(handler: Show) -> Show:
-    """Count a handler's pages by their visitor's address, and show when to come back to whoever opens too many."""
+    """Count a handler's pages by their visitor's address, and show when to come back to whoever opens too many.
+
+    Assistants share the limit of the public API instead; each page counts for one limit only.
+    """
 
     @wraps(handler)
     async def show_within_limit(*, work: Work, request: Request, **values: str) -> Response:
+        wanted = choose_format(request)
         try:
-            await take(work.runtime, VIEWS, request.address)
+            await take(work.runtime, VIEWS if wanted is Format.HTML else READS, request.address)
         except TooMany as refusal:
-            wanted = choose_format(request)
             return _show_too_many(request, refusal) if wanted is Format.HTML else write_refusal(refusal, wanted)
         return await handler(work=work, request=request, **values)
 

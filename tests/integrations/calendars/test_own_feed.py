@@ -63,6 +63,18 @@ async def test_text_of_an_invitee_can_not_break_out_of_its_line(
     assert str(shown[0]["SUMMARY"]).endswith('A; B, C\\ "D": https://x.example END:VEVENT')
 
 
+async def test_the_name_of_an_invitee_does_not_turn_the_summary(
+    runtime: Runtime, user: User, client: httpx2.AsyncClient, book: Book
+) -> None:
+    await book(name="Jonas \u202efdp.exe")
+
+    text = (await client.get(await renew(runtime, user))).text
+    (shown,) = icalendar.Calendar.from_ical(text).walk("VEVENT")
+
+    assert str(shown["SUMMARY"]).endswith("Jonas fdp.exe")
+    assert shown["ATTENDEE"].params["CN"] == "Jonas fdp.exe"
+
+
 async def test_a_link_ends_when_it_is_renewed_or_revoked_or_its_owner_is_disabled(
     runtime: Runtime, user: User, client: httpx2.AsyncClient
 ) -> None:

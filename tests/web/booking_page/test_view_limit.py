@@ -7,6 +7,7 @@ import httpx2
 import pytest
 
 from openslot.access import limits
+from openslot.bookings.public_api import READS
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import LANGUAGES
@@ -37,7 +38,7 @@ async def test_whoever_opens_too_many_pages_is_told_when_to_come_back(
 
 
 async def test_a_program_is_told_in_the_format_that_it_reads(client: httpx2.AsyncClient, runtime: Runtime) -> None:
-    await open_pages(runtime, VIEWS.most)
+    await limits.take_many(runtime.pool, [f"{READS.name}:127.0.0.1"] * READS.most, READS.most)
 
     for path in ("/mara.json", f"{PAGE}.json"):
         answer = await client.get(path)
@@ -49,6 +50,18 @@ async def test_a_program_is_told_in_the_format_that_it_reads(client: httpx2.Asyn
         assert answer.headers["content-type"].startswith("text/markdown")
         assert answer.text.startswith("# Too many requests")
     assert (await client.get(PAGE, headers={"accept": "application/json"})).json()["error"] == "Too many requests"
+
+
+async def test_a_page_counts_for_one_limit_only(client: httpx2.AsyncClient, runtime: Runtime, intro: EventType) -> None:
+    managed = await book(client)
+    for path, kind in (("/mara.json", None), (f"{PAGE}.md", None), (managed, "application/json"), (PAGE, "text/html")):
+        await runtime.pool.execute("delete from rate_log")
+        answer = await client.get(path, headers={"accept": kind} if kind else None)
+
+        assert answer.status_code == 200
+        logged = await runtime.pool.fetch("select bucket, cardinality(stamps) as count from rate_log")
+        expected = VIEWS if kind == "text/html" else READS
+        assert [(row["bucket"], row["count"]) for row in logged] == [(f"{expected.name}:127.0.0.1", 1)], path
 
 
 @pytest.mark.parametrize("tag", LANGUAGES)

@@ -279,6 +279,26 @@ async def test_the_photo_of_a_closed_account_is_not_served(
     assert (await client.get(f"/photos/{name}.jpg")).status_code == 404
 
 
+async def test_a_photo_of_an_account_that_is_erased_meanwhile_is_not_kept(runtime: Runtime, user: User) -> None:
+    await runtime.pool.execute("delete from event_types")
+    await runtime.pool.execute("delete from schedules")
+    await runtime.pool.execute("delete from users where id = $1", user.id)
+
+    async with runtime.transaction(OPERATOR) as work:
+        await set_photo(work, user, Picture(draw("JPEG")))
+
+    assert await runtime.pool.fetchval("select count(*) from photos") == 0
+
+
+async def test_a_photo_of_an_account_that_is_closed_meanwhile_is_not_kept(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await people.disable_user(work, user, reason=None)
+    async with runtime.transaction(OPERATOR) as work:
+        await set_photo(work, user, Picture(draw("JPEG")))
+
+    assert await runtime.pool.fetchval("select count(*) from photos") == 0
+
+
 async def test_uploads_are_limited(member: httpx2.AsyncClient) -> None:
     answers = [(await upload(member, b"x")).status_code for _ in range(21)]
 

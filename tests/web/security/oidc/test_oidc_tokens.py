@@ -40,6 +40,8 @@ LIES = {
     "empty subject": lie(sub=""),
     "subject of another kind": lie(sub=7),
     "long subject": lie(sub="s" * 256),
+    "subject that can't be stored": lie(sub="mara\0"),
+    "subject on two lines": lie(sub="mara\nmara"),
 }
 
 

@@ -1,0 +1,181 @@
+"""Hostile iCalendar texts: they cost a bounded part of time and memory, and spoil no other event."""
+
+import tracemalloc
+
+import pytest
+
+from openslot.accounts.models import User
+from openslot.core.work import Runtime
+from openslot.integrations.calendars import content_lines, event_zones
+from openslot.integrations.calendars.busy_times import read_events
+from openslot.integrations.calendars.content_lines import LONGEST_ZONE, Component, read_lines
+from openslot.integrations.calendars.errors import CalendarUnreadable
+from openslot.integrations.calendars.ics_feed import _split
+from openslot.integrations.calendars.recurrence import BadRule, Budget
+from openslot.integrations.calendars.sync import sync_connection
+from tests.integrations.calendars.conftest import feed, get, open_starts
+from tests.integrations.calendars.feeds import publishing
+from tests.integrations.calendars.test_recurrence import unbounded
+from tests.integrations.calendars.writing import BERLIN, busy, calendar, event, scope
+
+ASKED = scope("2026-03-01", "2026-04-30", BERLIN)
+TEN = event("ten", start="20260316T100000Z", end="20260316T110000Z")
+DAILY = event("a", start="20260316T120000Z", more=["DURATION:PT1H", "RRULE:FREQ=DAILY;COUNT=3"])
+
+
+def zone(name: str, *, until: str = "20300101T000000Z", dates: int = 0) -> str:
+    changes = [f"RDATE:{','.join(['19700101T000000'] * dates)}"] if dates else []
+    offsets = ["TZOFFSETFROM:+0500", "TZOFFSETTO:+0500", f"RRULE:FREQ=YEARLY;UNTIL={until}"]
+    lines = ["BEGIN:STANDARD", "DTSTART:19700101T000000", *offsets, *changes, "END:STANDARD"]
+    return "\r\n".join(["BEGIN:VTIMEZONE", f"TZID:{name}", *lines, "END:VTIMEZONE"])
+
+
+def changed(uid: str, at: str, to: str) -> str:
+    return event(uid, start=to, more=[f"RECURRENCE-ID;RANGE=THISANDFUTURE:{at}", "DURATION:PT1H"])
+
+
+UNREADABLE = {
+    "a sequence that only begins as a number": [event("a", start="20260316T120000Z", more=["SEQUENCE:123456789x"])],
+    "a sequence of 5000 digits": [event("a", start="20260316T120000Z", more=["SEQUENCE:" + "9" * 5000])],
+    "a series that moves to the end of time": [DAILY, changed("a", "00020101T000000Z", "89990101T000000Z")],
+    "a series that moves behind the end of time": [DAILY, changed("a", "20260317T000000Z", "89990101T000000Z")],
+    "an end before the beginning of time": [event("a", start="VALUE=DATE:89991231", end="VALUE=DATE:00020101")],
+    "a day that no year has": [event("a", start="20260316T120000Z", more=["RRULE:FREQ=YEARLY;BYDAY=+99999MO"])],
+    "an hour that no day has": [event("a", start="20260316T120000Z", more=["RRULE:FREQ=HOURLY;BYHOUR=-53"])],
+    "a minute that no hour has": [event("a", start="20260316T120000Z", more=["RRULE:FREQ=HOURLY;BYMINUTE=61"])],
+    "a zone that ends with time itself": [
+        zone("q", until="99991231T235959Z"),
+        event("a", start="TZID=q:20260316T120000"),
+    ],
+    "a zone that ends before time begins": [
+        zone("q", until="00010101T000000Z"),
+        event("a", start="TZID=q:20260316T120000"),
+    ],
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_an_event_that_makes_no_sense_leaves_the_others_their_times(case: str) -> None:
+    spans = busy(calendar(*UNREADABLE[case], TEN), ASKED)
+
+    assert "10:00" in [f"{start:%H:%M}" for start, _ in spans]
+
+
+def test_a_zone_that_never_ends_still_has_its_offset() -> None:
+    text = calendar(
+        zone("q", until="99991231T235959Z"), event("a", start="TZID=q:20260316T120000", more=["DURATION:PT1H"])
+    )
+
+    assert [f"{start:%H:%M}" for start, _ in busy(text, ASKED)] == ["07:00"]
+
+
+def test_components_inside_one_another_are_followed_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    deepest = 0
+    begin = content_lines._begin
+
+    def watch(found: content_lines.Lines, path: list[str], inside: list[Component], line: str) -> None:
+        nonlocal deepest
+        begin(found, path, inside, line)
+        deepest = max(deepest, len(path))
+
+    monkeypatch.setattr(content_lines, "_begin", watch)
+    read = read_lines("\n".join(["BEGIN:VEVENT", *["BEGIN:X"] * 1000, *["END:Y"] * 1000, "END:VEVENT", TEN]))
+
+    assert (len(read.events), deepest) == (2, 20)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=SECONDLY;BYHOUR=0;BYMINUTE=0;BYSECOND=0",
+        "FREQ=SECONDLY;BYMINUTE=53;BYMONTHDAY=-1",
+        "FREQ=SECONDLY;BYHOUR=3",
+    ],
+)
+def test_a_rule_that_searches_every_second_for_a_few_is_refused_and_takes_nothing_from_others(rule: str) -> None:
+    budget = Budget()
+    hostile = [event(f"h{n}", start="20260301T000000Z", more=[f"RRULE:{rule}", "DURATION:PT1S"]) for n in range(200)]
+    asked = scope("2026-03-01", "2028-03-01", BERLIN)
+
+    events = read_events(calendar(*hostile, DAILY), asked, budget=budget)
+
+    assert [each.fault for each in events] == ["its rule takes too long to follow"] * 200 + [None]
+    with pytest.raises(BadRule):
+        list(unbounded(rule, ASKED.first.replace(tzinfo=None), budget))
+
+
+def test_a_zone_that_is_too_long_is_left_out() -> None:
+    text = calendar(zone("long", dates=LONGEST_ZONE // 16), zone("x" * 256), zone("short"), TEN)
+
+    assert list(read_lines(text).zones) == ["short"]
+
+
+def test_zones_are_kept_only_with_events_that_need_them() -> None:
+    berlin, own = zone("Europe/Berlin"), zone("Head office")
+    kept = _split(
+        calendar(
+            berlin,
+            own,
+            event("known", start="TZID=Europe/Berlin:20260316T120000"),
+            event("own", start="TZID=Head office:20260316T120000"),
+        ).encode()
+    )
+
+    assert {href: "BEGIN:VTIMEZONE" in each.text for href, each in kept.items()} == {"known": False, "own": True}
+
+
+def test_a_feed_that_grows_by_its_zones_is_refused_before_memory_is_full() -> None:
+    dates = (LONGEST_ZONE - 500) // 16
+    events = [event(f"{n}", start="TZID=q:20260316T120000") for n in range(5000)]
+    text = calendar(zone("q", dates=dates), *events).encode()
+    assert len(text) < 500_000
+
+    tracemalloc.start()
+    with pytest.raises(CalendarUnreadable, match="time zones are too long"):
+        _split(text)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 150_000_000
+
+
+def test_a_zone_is_written_once_however_many_times_name_it() -> None:
+    dates = ",".join(["20260316T120000"] * 3000)
+    text = calendar(zone("q", dates=1000), event("a", start="TZID=q:20260316T120000", more=[f"RDATE;TZID=q:{dates}"]))
+    event_zones._define.cache_clear()
+
+    read_events(text, ASKED)
+
+    found = event_zones._define.cache_info()
+    assert (found.misses, found.hits >= 3000) == (1, True)
+    assert (zone_read := read_lines(text).zones["q"]).write() is zone_read.write()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["X-WR-CALNAME:a\0b", "X-WR-CALNAME:\0", event("nul\0", start="20260317T100000Z", more=["RRULE:FREQ=DAILY"])],
+)
+async def test_a_feed_with_nul_is_read_like_any_other(runtime: Runtime, user: User, line: str) -> None:
+    async with publishing(calendar(line, TEN)) as published:
+        connection = await feed(runtime, user, published.url)
+
+        assert await sync_connection(runtime, connection.id) is None
+        assert "10:00" not in await open_starts(runtime, user)
+
+
+async def test_an_event_with_a_name_of_a_thousand_foreign_letters_is_kept(runtime: Runtime, user: User) -> None:
+    name = "".join(chr(0x20000 + n * 7) for n in range(2000))
+    async with publishing(calendar(event(name, start="20260316T100000Z", end="20260316T110000Z"))) as published:
+        connection = await feed(runtime, user, published.url)
+
+        assert await sync_connection(runtime, connection.id) is None
+        assert "10:00" not in await open_starts(runtime, user)
+
+
+async def test_a_tag_that_can_not_be_sent_back_does_not_end_the_readings(runtime: Runtime, user: User) -> None:
+    async with publishing(calendar(TEN)) as published:
+        published.etag = '"é"'
+        connection = await feed(runtime, user, published.url)
+
+        assert [await sync_connection(runtime, connection.id) for _ in range(2)] == [None, None]
+        assert (await get(runtime, connection)).failures == 0
