@@ -318,11 +318,26 @@ async def test_a_reset_against_a_change_of_the_password_leaves_one_of_both(
         client.post(link, data={"password": NEW}), client.post("/account/password", data=form, headers=session)
     )
 
-    assert sorted((reset.status_code == 303, change.status_code == 303)) == [False, True]
-    right = NEW if reset.status_code == 303 else form["password"]
-    wrong = form["password"] if reset.status_code == 303 else NEW
+    was_reset = reset.headers.get("location") == "/login?done=password"
+    # A change that begins after the reset finds its session ended, and is redirected to the sign-in.
+    was_changed = change.headers.get("location") == "/account?done=password"
+    assert sorted((was_reset, was_changed)) == [False, True]
+    right, wrong = (NEW, form["password"]) if was_reset else (form["password"], NEW)
     assert (await sign_in(client, user.email, wrong)).status_code == 401
     assert (await sign_in(client, user.email, right)).status_code == 303
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'user.password_changed'") == 1
+
+
+async def test_a_change_of_the_password_after_a_reset_asks_to_sign_in(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
+) -> None:
+    session = await open_session(runtime, user)
+    form = {"current": PASSWORD, "password": "chosen on the account page"}
+    await client.post(link, data={"password": NEW})
+    late = await client.post("/account/password", data=form, headers=session)
+
+    assert (late.status_code, late.headers["location"]) == (303, "/login?next=/")
+    assert (await sign_in(client, user.email, form["password"])).status_code == 401
 
 
 async def test_a_sign_in_with_the_old_password_does_not_outlive_the_reset(
