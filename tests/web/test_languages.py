@@ -111,10 +111,10 @@ async def member_pages(client: httpx2.AsyncClient, keys: list[str]) -> AsyncIter
 def check(answer: httpx2.Response, language: str, english: EnglishTexts) -> None:
     direction = LANGUAGES[language].direction
 
-    assert f'<html lang="{language}" dir="{direction}">' in answer.text, (answer.url, answer.status_code)
+    assert f'<html lang="{language}" dir="{direction}">' in answer.text, (language, answer.url, answer.status_code)
     texts = [text for text in shown_texts(answer.text) if text not in NOT_OURS]
     left = [text for text in texts if text in english]
-    assert left == [], (answer.url, answer.status_code)
+    assert left == [], (language, answer.url, answer.status_code)
 
 
 async def test_what_anyone_sees_follows_the_browsers_language(

@@ -198,7 +198,7 @@ async def test_another_hosts_connection_is_the_same_404_as_none(
                 continue
             answer = await member.request(method, f"{LIST}/{place}{path}", data=sent if method == "POST" else None)
 
-            assert answer.status_code == 404, (method, place)
+            assert answer.status_code == 404, (method, place, path)
         assert await get(runtime, theirs) == theirs, path
 
 
@@ -256,7 +256,7 @@ async def test_stored_text_stays_text(
         for path in (LIST, f"{LIST}/missing", f"{LIST}/{connection.id}", f"{LIST}/{connection.id}/disconnect"):
             page = (await member.get(path)).text
             seen += "xss-probe" in page
-            assert "<xss-probe" not in page, path
+            assert "<xss-probe" not in page, (path, text)
         assert seen == 4, text
 
 
