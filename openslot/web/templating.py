@@ -1,6 +1,9 @@
 """Templates, compiled once for each language, so that its words are a part of them and no page looks them up again."""
 
+import hashlib
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, nodes, pass_context
 from jinja2.runtime import Context
@@ -8,10 +11,11 @@ from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from openslot.core.text import without_turns
-from openslot.i18n.catalogs import get_catalog
+from openslot.i18n.catalogs import get_catalog, read_source
 from openslot.i18n.languages import ENGLISH, Language
 from openslot.i18n.localization import localize
-from openslot.web.assets import static_url
+from openslot.web.assets import assets, static_url
+from openslot.web.template_cache import TemplateCache
 
 # Most of what a page shows is one of these, which are the same to every reader.
 PLAIN = frozenset({str, Markup, int})
@@ -97,6 +101,13 @@ def get_template(name: str, language: Language) -> Template:
 
 @cache
 def _templates_in(language: Language) -> LanguageTemplates:
-    made = templates.overlay()
+    made = templates.overlay(bytecode_cache=TemplateCache(language.tag, version=_version_in(language)))
     made.language = language
     return made
+
+
+def _version_in(language: Language) -> str:
+    """Return a hash of what a compiled template is made from beside its source: these rules, its words, static URLs."""
+    rules = (version("jinja2"), Path(__file__).read_bytes(), sorted(templates.filters))
+    made_from = (rules, read_source(language), {path: asset.version for path, asset in assets().items()})
+    return hashlib.sha256(repr(made_from).encode()).hexdigest()

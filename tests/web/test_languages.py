@@ -7,7 +7,6 @@ from html import unescape
 from pathlib import Path
 
 import httpx2
-import pytest
 from babel.messages.pofile import read_po
 from playwright.async_api import Browser
 
@@ -112,43 +111,45 @@ async def member_pages(client: httpx2.AsyncClient, keys: list[str]) -> AsyncIter
 def check(answer: httpx2.Response, language: str, english: EnglishTexts) -> None:
     direction = LANGUAGES[language].direction
 
-    assert f'<html lang="{language}" dir="{direction}">' in answer.text, (answer.url, answer.status_code)
+    assert f'<html lang="{language}" dir="{direction}">' in answer.text, (language, answer.url, answer.status_code)
     texts = [text for text in shown_texts(answer.text) if text not in NOT_OURS]
     left = [text for text in texts if text in english]
-    assert left == [], (answer.url, answer.status_code)
+    assert left == [], (language, answer.url, answer.status_code)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 async def test_what_anyone_sees_follows_the_browsers_language(
-    language: str, client: httpx2.AsyncClient, link: str
+    client: httpx2.AsyncClient, link: str, runtime: Runtime
 ) -> None:
-    client.headers["accept-language"] = f"{language};q=0.9, zh"
-    english = english_texts(language)
-    statuses = []
-    async for answer in public_pages(client, link):
-        check(answer, language, english)
-        statuses.append(answer.status_code)
+    for language in LANGUAGES:
+        await runtime.pool.execute("delete from rate_log")
+        client.headers["accept-language"] = f"{language};q=0.9, zh"
+        english = english_texts(language)
+        statuses = []
+        async for answer in public_pages(client, link):
+            check(answer, language, english)
+            statuses.append(answer.status_code)
 
-    assert statuses == [200, 400, 400, 429, 200, 400, 403, 404, 405, 415, 413, 400, 403, 400, 200]
+        assert statuses == [200, 400, 400, 429, 200, 400, 403, 404, 405, 415, 413, 400, 403, 400, 200], language
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 async def test_what_a_member_sees_follows_the_members_own_language(
-    language: str, client: httpx2.AsyncClient, user: User, runtime: Runtime
+    client: httpx2.AsyncClient, user: User, runtime: Runtime
 ) -> None:
-    await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
-    async with runtime.transaction(OPERATOR) as work:
-        made = [(await access.create_api_key(work, user, name=name))[1] for name in ("Qxz", "Xqz")]
-        token = await access.begin_session(work, user, user_agent="")
-    client.headers |= {"accept-language": "de" if language != "de" else "fr", "cookie": f"openslot_session={token}"}
-    await carry_csrf_token(client)
-    english = english_texts(language)
-    statuses = []
-    async for answer in member_pages(client, [str(key.id) for key in made]):
-        check(answer, language, english)
-        statuses.append(answer.status_code)
+    for language in LANGUAGES:
+        await runtime.pool.execute("update users set locale = $1 where id = $2", language, user.id)
+        async with runtime.transaction(OPERATOR) as work:
+            made = [(await access.create_api_key(work, user, name=name))[1] for name in ("Qxz", "Xqz")]
+            token = await access.begin_session(work, user, user_agent="")
+        client.headers |= {"accept-language": "de" if language != "de" else "fr", "cookie": f"openslot_session={token}"}
+        await carry_csrf_token(client)
+        english = english_texts(language)
+        statuses = []
+        async for answer in member_pages(client, [str(key.id) for key in made]):
+            check(answer, language, english)
+            statuses.append(answer.status_code)
 
-    assert statuses == [200, 200, 200, 400, 200, 400, 200, 200, 200, 400, 200, 200, 200, 404, 400, 400, 404]
+        expected = [200, 200, 200, 400, 200, 400, 200, 200, 200, 400, 200, 200, 200, 404, 400, 400, 404]
+        assert statuses == expected, language
 
 
 async def test_a_plan_that_ended_is_told_in_the_members_language(

@@ -1,6 +1,7 @@
 """Forms that another site sends in a visitor's name are refused."""
 
-from itertools import product
+from collections.abc import Iterable, Iterator
+from itertools import cycle, product
 
 import httpx2
 
@@ -16,6 +17,11 @@ FOREIGN = (
     {"sec-fetch-site": "cross-site"},
     {"sec-fetch-site": "same-site"},
 )
+
+
+def from_other_sites(paths: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Give each form one of these in turn: one door looks at all forms, and here all of these are tried."""
+    return zip(paths, cycle(FOREIGN), strict=False)
 
 
 async def test_a_form_of_another_site_is_refused(client: httpx2.AsyncClient) -> None:

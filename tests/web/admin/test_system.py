@@ -5,7 +5,6 @@ import tarfile
 from io import BytesIO
 
 import httpx2
-import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
@@ -76,6 +75,6 @@ async def test_a_backup_is_made_and_downloaded_and_the_log_says_by_whom(
     ]
 
 
-@pytest.mark.parametrize("name", ["openslot-1.tar", "..%2Fsecret.key", "secret.key", "%00"])
-async def test_nothing_else_can_be_downloaded(admin: httpx2.AsyncClient, name: str) -> None:
-    assert (await admin.get(f"/admin/system/backups/{name}")).status_code in {400, 404}
+async def test_nothing_else_can_be_downloaded(admin: httpx2.AsyncClient) -> None:
+    for name in ("openslot-1.tar", "..%2Fsecret.key", "secret.key", "%00"):
+        assert (await admin.get(f"/admin/system/backups/{name}")).status_code in {400, 404}, name

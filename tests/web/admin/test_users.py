@@ -3,7 +3,6 @@
 import re
 
 import httpx2
-import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
@@ -91,9 +90,12 @@ async def test_a_second_administrator_can_be_made_and_unmade(
     assert states == [True, False]
 
 
-@pytest.mark.parametrize("query", ["q=%00", "q=" + "x" * 300, "page=0", "page=99999999999", "q=%E2%80%AE"])
-async def test_a_strange_address_is_answered(admin: httpx2.AsyncClient, query: str) -> None:
-    assert (await admin.get(f"/admin/users?{query}")).status_code in {200, 400}
+STRANGE: list[str] = ["q=%00", "q=" + "x" * 300, "page=0", "page=99999999999", "q=%E2%80%AE"]
+
+
+async def test_a_strange_address_is_answered(admin: httpx2.AsyncClient) -> None:
+    for query in STRANGE:
+        assert (await admin.get(f"/admin/users?{query}")).status_code in {200, 400}, query
 
 
 async def test_an_unknown_user_is_not_found(admin: httpx2.AsyncClient) -> None:

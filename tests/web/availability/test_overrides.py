@@ -39,26 +39,26 @@ async def test_dates_get_other_hours_or_are_closed(
         assert shown in page, shown
 
 
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        ({"first": "", "kind": "closed"}, "Must be a date"),
-        ({"first": "2026-02-30", "kind": "closed"}, "Must be a date"),
-        ({"first": FRIDAY, "last": "x", "kind": "closed"}, "Must be a date"),
-        ({"first": FRIDAY, "last": "2026-03-19", "kind": "closed"}, "Must be at most a year after the first day"),
-        ({"first": FRIDAY, "last": "2027-03-21", "kind": "closed"}, "Must be at most a year after the first day"),
-        ({"first": FRIDAY, "kind": "open"}, "Enter hours, or choose “Closed”"),
-        ({"first": FRIDAY, "kind": "open", "d.0.start": "9", "d.0.end": "x"}, "Must be a time"),
-    ],
-)
-async def test_wrong_dates_and_hours_stand_at_their_field(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule, sent: dict[str, str], words: str
-) -> None:
-    answer = await member.post(f"/availability/{schedule.id}/days", data=sent)
+WRONG_DAYS: list[tuple[dict[str, str], str]] = [
+    ({"first": "", "kind": "closed"}, "Must be a date"),
+    ({"first": "2026-02-30", "kind": "closed"}, "Must be a date"),
+    ({"first": FRIDAY, "last": "x", "kind": "closed"}, "Must be a date"),
+    ({"first": FRIDAY, "last": "2026-03-19", "kind": "closed"}, "Must be at most a year after the first day"),
+    ({"first": FRIDAY, "last": "2027-03-21", "kind": "closed"}, "Must be at most a year after the first day"),
+    ({"first": FRIDAY, "kind": "open"}, "Enter hours, or choose “Closed”"),
+    ({"first": FRIDAY, "kind": "open", "d.0.start": "9", "d.0.end": "x"}, "Must be a time"),
+]
 
-    assert answer.status_code == 400
-    assert words in answer.text
-    assert (await read_schedule(runtime, user)).overrides == ()
+
+async def test_wrong_dates_and_hours_stand_at_their_field(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
+) -> None:
+    for sent, words in WRONG_DAYS:
+        answer = await member.post(f"/availability/{schedule.id}/days", data=sent)
+
+        assert answer.status_code == 400, (sent, words)
+        assert words in answer.text, (sent, words)
+        assert (await read_schedule(runtime, user)).overrides == (), (sent, words)
 
 
 async def test_a_pair_of_fields_is_added_without_saving(
@@ -110,14 +110,12 @@ async def test_a_date_gets_its_weekdays_hours_back_after_a_question(
     assert (await member.post(path)).status_code == 404
 
 
-@pytest.mark.parametrize("day", ["2026-03-21", "x", "9999-99-99", "0001-01-01"])
-async def test_a_date_without_other_hours_is_not_found(
-    member: httpx2.AsyncClient, schedule: Schedule, day: str
-) -> None:
-    path = f"/availability/{schedule.id}/days/{day}"
-    answers = [await member.get(path), await member.post(path), await member.post(f"{path}/remove")]
+async def test_a_date_without_other_hours_is_not_found(member: httpx2.AsyncClient, schedule: Schedule) -> None:
+    for day in ("2026-03-21", "x", "9999-99-99", "0001-01-01"):
+        path = f"/availability/{schedule.id}/days/{day}"
+        answers = [await member.get(path), await member.post(path), await member.post(f"{path}/remove")]
 
-    assert [each.status_code for each in answers] == [404, 404, 404]
+        assert [each.status_code for each in answers] == [404, 404, 404], day
 
 
 async def test_bookings_on_closed_dates_stay_and_are_counted(
@@ -158,31 +156,31 @@ async def test_time_out_of_office_may_have_times(member: httpx2.AsyncClient, run
     assert "Monday 16 March, 12:00 to Monday 16 March, 15:00" in (await member.get("/availability/away")).text
 
 
-@pytest.mark.parametrize(
-    ("sent", "field", "words"),
-    [
-        ({}, "first", "Must be a date"),
-        ({"first": "x"}, "first", "Must be a date"),
-        ({"first": FRIDAY, "last": "2026-13-01"}, "last", "Must be a date"),
-        ({"first": FRIDAY, "first_time": "x"}, "first_time", "Must be a time"),
-        ({"first": FRIDAY, "last_time": "99"}, "last_time", "Must be a time"),
-        ({"first": FRIDAY, "last": "2026-03-19"}, "last", "Must be later than the beginning"),
-        ({"first": FRIDAY, "first_time": "9", "last_time": "9"}, "last", "Must be later than the beginning"),
-        ({"first": FRIDAY, "last": "2046-03-19"}, "last", "Must be at most ten years"),
-        ({"first": FRIDAY, "reason": "x" * 201}, "reason", "200 characters"),
-        ({"first": FRIDAY, "reason": "a\nb"}, "reason", ""),
-    ],
-)
-async def test_a_wrong_time_out_of_office_stands_at_its_field(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, sent: dict[str, str], field: str, words: str
-) -> None:
-    answer = await member.post("/availability/away", data=sent)
+WRONG_AWAY: list[tuple[dict[str, str], str, str]] = [
+    ({}, "first", "Must be a date"),
+    ({"first": "x"}, "first", "Must be a date"),
+    ({"first": FRIDAY, "last": "2026-13-01"}, "last", "Must be a date"),
+    ({"first": FRIDAY, "first_time": "x"}, "first_time", "Must be a time"),
+    ({"first": FRIDAY, "last_time": "99"}, "last_time", "Must be a time"),
+    ({"first": FRIDAY, "last": "2026-03-19"}, "last", "Must be later than the beginning"),
+    ({"first": FRIDAY, "first_time": "9", "last_time": "9"}, "last", "Must be later than the beginning"),
+    ({"first": FRIDAY, "last": "2046-03-19"}, "last", "Must be at most ten years"),
+    ({"first": FRIDAY, "reason": "x" * 201}, "reason", "200 characters"),
+    ({"first": FRIDAY, "reason": "a\nb"}, "reason", ""),
+]
 
-    assert answer.status_code == 400
-    assert f'id="fault-{field}">{words}' in answer.text or (
-        f'id="fault-{field}"' in answer.text and words in answer.text
-    )
-    assert await schedules.list_out_of_office(runtime.work(OPERATOR), user) == []
+
+async def test_a_wrong_time_out_of_office_stands_at_its_field(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    for sent, field, words in WRONG_AWAY:
+        answer = await member.post("/availability/away", data=sent)
+
+        assert answer.status_code == 400, (sent, field)
+        assert f'id="fault-{field}">{words}' in answer.text or (
+            f'id="fault-{field}"' in answer.text and words in answer.text
+        ), (sent, field)
+        assert await schedules.list_out_of_office(runtime.work(OPERATOR), user) == [], (sent, field)
 
 
 async def test_bookings_in_a_time_out_of_office_stay_and_are_told(

@@ -3,7 +3,6 @@
 from datetime import date
 
 import httpx2
-import pytest
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
@@ -36,26 +35,27 @@ async def test_a_schedule_is_added_with_office_hours_of_its_zone(
     assert "The schedule was added" in (await member.get(answer.headers["location"])).text
 
 
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        ({"name": "", "timezone": "UTC"}, "Enter a name"),
-        ({"name": "x" * 201, "timezone": "UTC"}, "200 characters"),
-        ({"name": "Two\nlines", "timezone": "UTC"}, "fault-name"),
-        ({"name": "Evenings", "timezone": "Mars/Phobos"}, "Is not a time zone"),
-        ({"name": "Evenings"}, "Choose a time zone"),
-    ],
-)
-async def test_a_wrong_name_or_zone_stands_at_its_field(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, sent: dict[str, str], words: str
-) -> None:
-    for path in ("/availability", f"/availability/{(await read_schedule(runtime, user)).id}/details"):
-        answer = await member.post(path, data=sent)
+WRONG_DETAILS: list[tuple[dict[str, str], str]] = [
+    ({"name": "", "timezone": "UTC"}, "Enter a name"),
+    ({"name": "x" * 201, "timezone": "UTC"}, "200 characters"),
+    ({"name": "Two\nlines", "timezone": "UTC"}, "fault-name"),
+    ({"name": "Evenings", "timezone": "Mars/Phobos"}, "Is not a time zone"),
+    ({"name": "Evenings"}, "Choose a time zone"),
+]
 
-        assert answer.status_code == 400, path
-        assert words in answer.text
-        assert 'aria-invalid="true"' in answer.text
-    assert [each.name for each in await schedules.list_schedules(runtime.work(OPERATOR), user)] == ["Working hours"]
+
+async def test_a_wrong_name_or_zone_stands_at_its_field(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    for sent, words in WRONG_DETAILS:
+        for path in ("/availability", f"/availability/{(await read_schedule(runtime, user)).id}/details"):
+            answer = await member.post(path, data=sent)
+
+            assert answer.status_code == 400, (sent, path)
+            assert words in answer.text, (sent, path)
+            assert 'aria-invalid="true"' in answer.text, (sent, path)
+        kept = await schedules.list_schedules(runtime.work(OPERATOR), user)
+        assert [each.name for each in kept] == ["Working hours"], sent
 
 
 async def test_name_and_zone_are_changed_unless_another_window_did(
@@ -187,24 +187,28 @@ async def test_holidays_are_chosen_by_country_and_then_by_region(
     assert (await read_schedule(runtime, user)).holidays == HolidayCalendar("DE", "BE")
 
 
-@pytest.mark.parametrize(
-    ("country", "region", "words"),
-    [("XX", "", "No holidays are known"), ("<b>", "", "No holidays are known"), ("DE", "QQ", "not a region of DE")],
-)
-async def test_an_unknown_country_or_region_is_refused(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule, country: str, region: str, words: str
-) -> None:
-    sent = {
-        "country": country,
-        "region": region,
-        "shown_country": country,
-        "version": version_of(schedule.holidays),
-    }
-    answer = await member.post(f"/availability/{schedule.id}/holidays", data=sent)
+UNKNOWN_PLACES: list[tuple[str, str, str]] = [
+    ("XX", "", "No holidays are known"),
+    ("<b>", "", "No holidays are known"),
+    ("DE", "QQ", "not a region of DE"),
+]
 
-    assert answer.status_code == 400
-    assert words in answer.text
-    assert (await read_schedule(runtime, user)).holidays is None
+
+async def test_an_unknown_country_or_region_is_refused(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, schedule: Schedule
+) -> None:
+    for country, region, words in UNKNOWN_PLACES:
+        sent = {
+            "country": country,
+            "region": region,
+            "shown_country": country,
+            "version": version_of(schedule.holidays),
+        }
+        answer = await member.post(f"/availability/{schedule.id}/holidays", data=sent)
+
+        assert answer.status_code == 400, (country, region)
+        assert words in answer.text, (country, region)
+        assert (await read_schedule(runtime, user)).holidays is None, (country, region)
 
 
 async def test_the_region_of_another_country_is_dropped(

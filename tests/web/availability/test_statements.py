@@ -2,8 +2,6 @@
 
 from contextlib import nullcontext
 
-import pytest
-
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
@@ -35,9 +33,8 @@ COSTS = {
 }
 
 
-@pytest.mark.parametrize("path", COSTS)
 async def test_no_page_needs_more_statements_where_there_is_more(
-    settings: Settings, runtime: Runtime, user: User, book: Book, path: str
+    settings: Settings, runtime: Runtime, user: User, book: Book
 ) -> None:
     booking = await book()
     await copy_booking(runtime, str(booking.id), 100)
@@ -55,8 +52,9 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     app = create_app(settings)
     app._open_runtime = lambda: nullcontext(runtime)
     async with serving(app) as url, connect(url, headers=session) as client:
-        address = path.replace("{schedule}", str(schedule.id)).replace("{away}", away)
-        answer = await count(client, pool, address)
+        for path, cost in COSTS.items():
+            address = path.replace("{schedule}", str(schedule.id)).replace("{away}", away)
+            answer = await count(client, pool, address)
 
-    assert answer == (200, COSTS[path]), pool.asked
-    assert COSTS[path] <= MOST
+            assert answer == (200, cost), (path, pool.asked)
+            assert cost <= MOST

@@ -4,7 +4,6 @@ import re
 from datetime import date
 
 import httpx2
-import pytest
 
 from openslot.accounts import brands
 from openslot.accounts.models import ChosenBrand, User
@@ -183,28 +182,26 @@ async def test_a_page_inside_another_has_its_look(client: httpx2.AsyncClient, in
     assert '<input type="hidden" name="embed_origin" value="https://shop.example:8443">' in page
 
 
-@pytest.mark.parametrize(
-    "look",
-    [
-        {"accent": "red"},
-        {"accent": "b4530"},
-        {"accent": "b45309;}"},
-        {"embed_origin": "*"},
-        {"embed_origin": "null"},
-        {"embed_origin": "javascript:alert(1)"},
-        {"embed_origin": "https://shop.example/path"},
-        {"embed_origin": "https://a@shop.example"},
-        {"theme": "blue"},
-    ],
-)
-async def test_a_look_that_is_none_is_left_out(
-    client: httpx2.AsyncClient, intro: EventType, look: dict[str, str]
-) -> None:
-    page = (await client.get(PAGE, params={"embed": "1", **look})).text
+NO_LOOKS: list[dict[str, str]] = [
+    {"accent": "red"},
+    {"accent": "b4530"},
+    {"accent": "b45309;}"},
+    {"embed_origin": "*"},
+    {"embed_origin": "null"},
+    {"embed_origin": "javascript:alert(1)"},
+    {"embed_origin": "https://shop.example/path"},
+    {"embed_origin": "https://a@shop.example"},
+    {"theme": "blue"},
+]
 
-    assert "data-embed-origin" not in page
-    assert "data-theme" not in page
-    assert "/static/accent/2563eb.css" in page
+
+async def test_a_look_that_is_none_is_left_out(client: httpx2.AsyncClient, intro: EventType) -> None:
+    for look in NO_LOOKS:
+        page = (await client.get(PAGE, params={"embed": "1", **look})).text
+
+        assert "data-embed-origin" not in page, look
+        assert "data-theme" not in page, look
+        assert "/static/accent/2563eb.css" in page, look
 
 
 async def test_the_hosts_colour_is_that_of_the_brand(

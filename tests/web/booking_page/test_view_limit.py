@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 
 import httpx2
-import pytest
 
 from openslot.access import limits
 from openslot.bookings.public_api import READS
@@ -64,14 +63,14 @@ async def test_a_page_counts_for_one_limit_only(client: httpx2.AsyncClient, runt
         assert [(row["bucket"], row["count"]) for row in logged] == [(f"{expected.name}:127.0.0.1", 1)], path
 
 
-@pytest.mark.parametrize("tag", LANGUAGES)
-async def test_the_reader_s_language_is_spoken(client: httpx2.AsyncClient, runtime: Runtime, tag: str) -> None:
+async def test_the_reader_s_language_is_spoken(client: httpx2.AsyncClient, runtime: Runtime) -> None:
     await open_pages(runtime, VIEWS.most)
-    answer = await client.get(f"/mara?lang={tag}")
+    for tag in LANGUAGES:
+        answer = await client.get(f"/mara?lang={tag}")
 
-    assert answer.status_code == 429
-    assert f'<html lang="{tag}"' in answer.text
-    assert ("A great many pages" in answer.text) == (tag == "en")
+        assert answer.status_code == 429, tag
+        assert f'<html lang="{tag}"' in answer.text, tag
+        assert ("A great many pages" in answer.text) == (tag == "en"), tag
 
 
 async def test_the_last_page_within_the_limit_is_shown(

@@ -37,26 +37,25 @@ async def test_the_list_tells_of_the_last_and_the_next_meeting(
     assert '<td class="day" data-label="Next meeting">18 March 2026</td>' in (await member.get("/contacts")).text
 
 
-@pytest.mark.parametrize(
-    "search", ["haddad", "HADDAD", "Noor H", "noor@", "design", "o", "\uff28\uff21\uff24\uff24\uff21\uff24"]
-)
-async def test_a_search_finds_name_address_and_company_in_any_case(
-    member: httpx2.AsyncClient, add: Add, search: str
-) -> None:
+SEARCHES: list[str] = ["haddad", "HADDAD", "Noor H", "noor@", "design", "o", "\uff28\uff21\uff24\uff24\uff21\uff24"]
+
+
+async def test_a_search_finds_name_address_and_company_in_any_case(member: httpx2.AsyncClient, add: Add) -> None:
     await add(company="Haddad Design")
     await add("Li", "li@x.example")
-    for sort in ("", "name"):
-        text = (await member.get("/contacts", params={"q": search, "sort": sort})).text
-        assert ("Noor Haddad" in text, "li@x.example" in text) == (True, False)
+    for search in SEARCHES:
+        for sort in ("", "name"):
+            text = (await member.get("/contacts", params={"q": search, "sort": sort})).text
+            assert ("Noor Haddad" in text, "li@x.example" in text) == (True, False), search
 
 
-@pytest.mark.parametrize("search", ["%", "_", "nobody", "\\", "'", '"><script>'])
-async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClient, add: Add, search: str) -> None:
+async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClient, add: Add) -> None:
     await add()
-    answer = await member.get("/contacts", params={"q": search})
+    for search in ("%", "_", "nobody", "\\", "'", '"><script>'):
+        answer = await member.get("/contacts", params={"q": search})
 
-    assert answer.status_code == 200
-    assert "No contact matches this search." in answer.text
+        assert answer.status_code == 200, search
+        assert "No contact matches this search." in answer.text, search
 
 
 async def test_contacts_are_sorted_and_have_pages(
@@ -79,9 +78,12 @@ async def test_contacts_are_sorted_and_have_pages(
     assert "page=2" in (await member.get("/contacts?sort=name&q=x.example")).text
 
 
-@pytest.mark.parametrize("query", ["sort=nonsense", "page=0", "page=x", "page=" + "9" * 50, "q=" + "x" * 5000])
-async def test_a_strange_address_is_no_error(member: httpx2.AsyncClient, query: str) -> None:
-    assert (await member.get(f"/contacts?{query}")).status_code == 200
+STRANGE: list[str] = ["sort=nonsense", "page=0", "page=x", "page=" + "9" * 50, "q=" + "x" * 5000]
+
+
+async def test_a_strange_address_is_no_error(member: httpx2.AsyncClient) -> None:
+    for query in STRANGE:
+        assert (await member.get(f"/contacts?{query}")).status_code == 200, query
 
 
 async def test_a_control_character_is_a_fault_of_the_search(member: httpx2.AsyncClient, add: Add) -> None:
@@ -164,36 +166,36 @@ async def test_a_contact_is_added_changed_and_deleted(
     assert await runtime.pool.fetchval("select status from bookings") == "CONFIRMED"
 
 
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"name": ""}, "Enter a name"),
-        ({"name": "x" * 201}, "Must have at most 200 characters"),
-        ({"email": ""}, "Enter an email address"),
-        ({"email": "nobody"}, "Is not a valid email address"),
-        ({"email": "NOOR@haddad.example"}, "Is taken"),
-        ({"phone": "030 123"}, "Must begin with + and the country code"),
-        ({"company": "x" * 201}, "Must have at most 200 characters"),
-        ({"notes": "x" * 5001}, "Must have at most 5000 characters"),
-        ({"tags": ",".join(f"t{n}" for n in range(21))}, "Must have at most 20 tags"),
-        ({"tags": "x" * 51}, "Must have at most 50 characters"),
-        ({"tags": '"a'}, "Has characters that are not allowed"),
-    ],
-)
+FAULTS: list[tuple[dict[str, str], str]] = [
+    ({"name": ""}, "Enter a name"),
+    ({"name": "x" * 201}, "Must have at most 200 characters"),
+    ({"email": ""}, "Enter an email address"),
+    ({"email": "nobody"}, "Is not a valid email address"),
+    ({"email": "NOOR@haddad.example"}, "Is taken"),
+    ({"phone": "030 123"}, "Must begin with + and the country code"),
+    ({"company": "x" * 201}, "Must have at most 200 characters"),
+    ({"notes": "x" * 5001}, "Must have at most 5000 characters"),
+    ({"tags": ",".join(f"t{n}" for n in range(21))}, "Must have at most 20 tags"),
+    ({"tags": "x" * 51}, "Must have at most 50 characters"),
+    ({"tags": '"a'}, "Has characters that are not allowed"),
+]
+
+
 async def test_every_fault_stands_at_its_field_and_nothing_is_changed(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add, changes: dict[str, str], fault: str
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add
 ) -> None:
     await add()
     contact = await add("Bo", "bo@x.example")
     before = await read_people(runtime, user)
-    field = next(iter(changes))
-    for path in ("/contacts", f"/contacts/{contact.id}/edit"):
-        answer = await member.post(path, data={**FORM, "company": "Typed & kept", **changes})
+    for changes, fault in FAULTS:
+        field = next(iter(changes))
+        for path in ("/contacts", f"/contacts/{contact.id}/edit"):
+            answer = await member.post(path, data={**FORM, "company": "Typed & kept", **changes})
 
-        assert answer.status_code == 400
-        assert f'id="fault-{field}">{fault}' in answer.text
-        assert field == "company" or "Typed &amp; kept" in answer.text
-    assert await read_people(runtime, user) == before
+            assert answer.status_code == 400, (changes, fault)
+            assert f'id="fault-{field}">{fault}' in answer.text, (changes, fault)
+            assert field == "company" or "Typed &amp; kept" in answer.text, (changes, fault)
+        assert await read_people(runtime, user) == before, (changes, fault)
 
 
 async def test_the_file_has_what_was_searched_and_no_formulas(member: httpx2.AsyncClient, add: Add) -> None:
@@ -225,20 +227,20 @@ async def test_a_large_file_comes_in_parts(
     assert [f"p{n}@" in second for n in range(3)] == [True, False, False]
 
 
-@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "pt", "ja", "ar"])
 async def test_an_exported_file_can_be_imported_and_changes_nothing(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add, bring: Import, language: str
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, add: Add, bring: Import
 ) -> None:
     await add("=Noor", "noor@haddad.example", phone=PHONE, company="'+x", notes="-\nb", tags=("-x", 'q"', "a, b"))
     await add("Li", "li@x.example")
     before = await read_people(runtime, user)
-    file = (await member.get("/contacts/export.csv", headers={"accept-language": language})).text
-    page = await member.get(await bring(file.removeprefix("\ufeff")))
+    for language in ("en", "de", "fr", "es", "pt", "ja", "ar"):
+        file = (await member.get("/contacts/export.csv", headers={"accept-language": language})).text
+        page = await member.get(await bring(file.removeprefix("\ufeff")))
 
-    assert "".join(page.text.split()).count("<dd>0</dd>") == 3
-    assert "<dt>Unchanged</dt><dd>2</dd>" in page.text
-    assert await read_people(runtime, user) == before
-    assert (await runtime.pool.fetchval("select updated_at from contacts limit 1")) == MONDAY
+        assert "".join(page.text.split()).count("<dd>0</dd>") == 3, language
+        assert "<dt>Unchanged</dt><dd>2</dd>" in page.text, language
+        assert await read_people(runtime, user) == before, language
+        assert (await runtime.pool.fetchval("select updated_at from contacts limit 1")) == MONDAY, language
 
 
 async def test_the_command_does_the_same(member: httpx2.AsyncClient, add: Add) -> None:

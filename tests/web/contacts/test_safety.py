@@ -1,7 +1,6 @@
 """No page shows another host's data, no form of another site is taken, and no stored text becomes markup."""
 
 from collections.abc import Iterator
-from itertools import product
 from typing import Any
 from uuid import UUID
 
@@ -18,8 +17,8 @@ from tests.contacts.importing import bring_in, start, upload
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_safety import NOBODY
-from tests.web.hostile_text import CORPUS, Markup
-from tests.web.test_same_origin import FOREIGN
+from tests.web.hostile_text import CORPUS, check_pages
+from tests.web.test_same_origin import from_other_sites
 
 FILE = "Name,Email\nAnn,ann@x.example\nBad,bad\nAnn,ann@x.example\n"
 NAMES = ("contact_id", "import_id", "conversation_id", "call_id")
@@ -58,7 +57,7 @@ async def test_a_form_of_another_site_is_refused_and_changes_nothing(
 ) -> None:
     ids = await everything(user)
     before = await runtime.pool.fetch("select * from contacts order by id")
-    for path, headers in product(paths("POST", *ids), FOREIGN):
+    for path, headers in from_other_sites(paths("POST", *ids)):
         answer = await member.post(path, data={"name": "Eve", "email": "eve@x.example"}, headers=headers)
 
         assert answer.status_code == 403, (path, headers)
@@ -124,19 +123,8 @@ async def test_stored_text_stays_text(
     pages += [await member.post("/contacts", data=sent), await member.post(f"/contacts/{ids[0]}/edit", data=sent)]
     pages += [await member.post(f"/contacts/imports/{draft.id}/start", data={"column": text, "existing": text})]
     pages += [await member.post(f"/conversations/{ids[2]}/reply", data={"content": text})]
-    seen = 0
-    for page in pages:
-        markup = Markup()
-        markup.feed(page.text)
-        seen += "xss-probe" in page.text
-
-        assert page.status_code in {200, 400}, page.url
-        assert "xss-probe" not in markup.tags, page.url
-        assert not any(name.startswith("on") for name in markup.attributes), page.url
-        assert all(source.startswith("/static/") for source in markup.scripts), page.url
-        assert not any(address.lower().lstrip().startswith("javascript") for address in markup.addresses), page.url
-        assert "133700021" not in page.text
-    assert seen > 15
+    assert {page.status_code for page in pages} <= {200, 400}
+    assert check_pages(pages) > 15
 
 
 async def spoil(runtime: Runtime, text: str) -> None:

@@ -48,27 +48,34 @@ async def test_a_meeting_that_is_under_way_is_upcoming(
     assert "Jonas Okafor" in (await member.get("/bookings?view=past")).text
 
 
-@pytest.mark.parametrize(
-    "search", ["okafor", "OKAFOR", "jonas@", "Jonas O", "ØRSTED", "ørsted", "\uff2f\uff2b\uff21\uff26\uff2f\uff32"]
-)
-async def test_a_search_finds_names_and_addresses_in_any_case(
-    member: httpx2.AsyncClient, book: Book, search: str
-) -> None:
+SEARCHES: list[str] = [
+    "okafor",
+    "OKAFOR",
+    "jonas@",
+    "Jonas O",
+    "ØRSTED",
+    "ørsted",
+    "\uff2f\uff2b\uff21\uff26\uff2f\uff32",
+]
+
+
+async def test_a_search_finds_names_and_addresses_in_any_case(member: httpx2.AsyncClient, book: Book) -> None:
     await book(name="Ørsted, Jonas Okafor")
     await book(ELEVEN, name="Hana Kim", email="hana@kim.example")
-    text = (await member.get("/bookings", params={"q": search})).text
+    for search in SEARCHES:
+        text = (await member.get("/bookings", params={"q": search})).text
 
-    assert ("Jonas Okafor" in text, "Hana Kim" in text) == (True, False)
+        assert ("Jonas Okafor" in text, "Hana Kim" in text) == (True, False), search
 
 
-@pytest.mark.parametrize("search", ["%", "_", "nobody", "\\", "'", '"><script>'])
-async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClient, book: Book, search: str) -> None:
+async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClient, book: Book) -> None:
     await book()
-    answer = await member.get("/bookings", params={"q": search})
+    for search in ("%", "_", "nobody", "\\", "'", '"><script>'):
+        answer = await member.get("/bookings", params={"q": search})
 
-    assert answer.status_code == 200
-    assert "No booking matches this filter." in answer.text
-    assert "<script>" not in answer.text.replace('<script type="module"', "")
+        assert answer.status_code == 200, search
+        assert "No booking matches this filter." in answer.text, search
+        assert "<script>" not in answer.text.replace('<script type="module"', ""), search
 
 
 async def test_filters_narrow_by_event_type_and_days(
@@ -112,9 +119,12 @@ async def test_what_is_wrong_with_a_filter_stands_at_its_field(member: httpx2.As
     assert "Jonas Okafor" in wrong.text
 
 
-@pytest.mark.parametrize("query", ["view=nonsense", "page=0", "page=-1", "page=x", "page=" + "9" * 50, "type=nothing"])
-async def test_a_strange_address_is_no_error(member: httpx2.AsyncClient, query: str) -> None:
-    assert (await member.get(f"/bookings?{query}")).status_code == 200
+STRANGE: list[str] = ["view=nonsense", "page=0", "page=-1", "page=x", "page=" + "9" * 50, "type=nothing"]
+
+
+async def test_a_strange_address_is_no_error(member: httpx2.AsyncClient) -> None:
+    for query in STRANGE:
+        assert (await member.get(f"/bookings?{query}")).status_code == 200, query
 
 
 async def test_long_lists_have_pages_that_keep_the_filter(

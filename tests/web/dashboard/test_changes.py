@@ -5,7 +5,6 @@ import re
 from datetime import timedelta
 
 import httpx2
-import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
@@ -88,28 +87,28 @@ async def test_a_booking_may_move_into_the_time_that_it_takes_now(
     assert done.status_code == 303
 
 
-@pytest.mark.parametrize(
-    ("start", "fault"),
-    [
-        ("", "Choose a time"),
-        ("soon", "Must be an ISO 8601 date-time"),
-        ("2026-03-16T11:00:00Z", "This time is no longer available"),
-        ("2026-03-16T03:00:00Z", "Is not a start time of this event type"),
-    ],
-)
+NOT_TO_BE_HAD: list[tuple[str, str]] = [
+    ("", "Choose a time"),
+    ("soon", "Must be an ISO 8601 date-time"),
+    ("2026-03-16T11:00:00Z", "This time is no longer available"),
+    ("2026-03-16T03:00:00Z", "Is not a start time of this event type"),
+]
+
+
 async def test_a_time_that_can_not_be_had_stands_at_its_field(
-    member: httpx2.AsyncClient, runtime: Runtime, book: Book, start: str, fault: str
+    member: httpx2.AsyncClient, runtime: Runtime, book: Book
 ) -> None:
     booking = await book()
     await book(ELEVEN, name="Hana Kim", email="hana@kim.example")
-    sent = {"start": start, "reason": "Because", "day": "2026-03-18"}
-    answer = await member.post(f"/bookings/{booking.id}/reschedule", data=sent)
+    for start, fault in NOT_TO_BE_HAD:
+        sent = {"start": start, "reason": "Because", "day": "2026-03-18"}
+        answer = await member.post(f"/bookings/{booking.id}/reschedule", data=sent)
 
-    assert answer.status_code == 400
-    assert fault in answer.text
-    assert "Because" in answer.text
-    assert 'name="day" value="2026-03-18"' in answer.text
-    assert (await stored(runtime, booking.id))["starts_at"] == TEN
+        assert answer.status_code == 400, (start, fault)
+        assert fault in answer.text, (start, fault)
+        assert "Because" in answer.text, (start, fault)
+        assert 'name="day" value="2026-03-18"' in answer.text, (start, fault)
+        assert (await stored(runtime, booking.id))["starts_at"] == TEN, (start, fault)
 
 
 async def test_weeks_lead_on_and_never_back_into_the_past(member: httpx2.AsyncClient, book: Book) -> None:

@@ -1,7 +1,7 @@
 """The host of the dashboard's tests, with ways to read and send the form of an event type."""
 
 import re
-from html.parser import HTMLParser
+from html import unescape
 from typing import Any
 
 import httpx2
@@ -26,43 +26,29 @@ async def intro(runtime: Runtime, user: User) -> EventType:
     return found[0]
 
 
-class _Fields(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.values: dict[str, str] = {}
-        self.in_form = False
-        self.choice = self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        name = given.get("name", "")
-        if tag == "form":
-            self.in_form = given.get("id") == "offer"
-        elif not self.in_form:
-            return
-        elif tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
-            self.values[name] = given.get("value", "")
-        elif tag == "textarea":
-            self.text, self.values[name] = name, ""
-        elif tag == "select":
-            self.choice, self.values[name] = name, ""
-        elif tag == "option" and ("selected" in given or not self.values[self.choice]):
-            self.values[self.choice] = given["value"]
-
-    def handle_endtag(self, tag: str) -> None:
-        self.in_form = self.in_form and tag != "form"
-        self.text = "" if tag == "textarea" else self.text
-
-    def handle_data(self, data: str) -> None:
-        if self.text:
-            self.values[self.text] += data if self.values[self.text] else data.removeprefix("\n")
+# Templates escape quotes and brackets in values, so that a tag ends at the first bracket.
+FORM = re.compile(r'<form [^>]*id="offer".*?</form>', re.DOTALL)
+TAG = re.compile(r"<(input|textarea|select|option)\b([^>]*)>([^<]*)")
+ATTRIBUTE = re.compile(r'([a-z-]+)(?:="([^"]*)")?')
 
 
 def read_fields(page: str) -> dict[str, str]:
     """Read what the form of a page would send, as a browser does."""
-    fields = _Fields()
-    fields.feed(page)
-    return {name: value for name, value in fields.values.items() if name and name != "csrf"}
+    values: dict[str, str] = {}
+    choice = ""
+    (form,) = FORM.findall(page)
+    for tag, attributes, text in TAG.findall(form):
+        given = {name: unescape(value) for name, value in ATTRIBUTE.findall(attributes)}
+        name = given.get("name", "")
+        if tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
+            values[name] = given.get("value", "")
+        elif tag == "textarea":
+            values[name] = unescape(text).removeprefix("\n")
+        elif tag == "select":
+            choice, values[name] = name, ""
+        elif tag == "option" and ("selected" in given or not values[choice]):
+            values[choice] = given["value"]
+    return {name: value for name, value in values.items() if name and name != "csrf"}
 
 
 def read_faults(page: str) -> dict[str, str]:

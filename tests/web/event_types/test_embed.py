@@ -39,25 +39,23 @@ async def test_the_code_is_the_documented_one(member: httpx2.AsyncClient, runtim
     assert code == documented.replace("Book an intro call", "Book “Intro-Call” with Mara Lindqvist")
 
 
-@pytest.mark.parametrize(
-    ("query", "mode", "element"),
-    [
-        ("", "inline", "<openslot-booking>"),
-        ("", "popup", '<openslot-booking mode="popup">'),
-        ("", "floating", '<openslot-booking mode="floating">'),
-        ("?theme=dark", "inline", '<openslot-booking theme="dark">'),
-        ("?position=start", "floating", '<openslot-booking mode="floating" position="start">'),
-        ("?position=start", "popup", '<openslot-booking mode="popup">'),
-        ("?own_colour=on&accent=%23AA00FF", "inline", '<openslot-booking accent="aa00ff">'),
-        ("?accent=%23aa00ff", "inline", "<openslot-booking>"),
-        ("?language=ar", "popup", '<openslot-booking mode="popup" lang="ar">'),
-        ("?theme=x&position=x&language=x&own_colour=on&accent=%22%3E%3Cx", "inline", "<openslot-booking>"),
-    ],
-)
-async def test_the_look_is_written_as_attributes(
-    member: httpx2.AsyncClient, intro: EventType, query: str, mode: str, element: str
-) -> None:
-    assert element in read_code(await embed(member, intro, query), mode).splitlines()
+LOOKS: list[tuple[str, str, str]] = [
+    ("", "inline", "<openslot-booking>"),
+    ("", "popup", '<openslot-booking mode="popup">'),
+    ("", "floating", '<openslot-booking mode="floating">'),
+    ("?theme=dark", "inline", '<openslot-booking theme="dark">'),
+    ("?position=start", "floating", '<openslot-booking mode="floating" position="start">'),
+    ("?position=start", "popup", '<openslot-booking mode="popup">'),
+    ("?own_colour=on&accent=%23AA00FF", "inline", '<openslot-booking accent="aa00ff">'),
+    ("?accent=%23aa00ff", "inline", "<openslot-booking>"),
+    ("?language=ar", "popup", '<openslot-booking mode="popup" lang="ar">'),
+    ("?theme=x&position=x&language=x&own_colour=on&accent=%22%3E%3Cx", "inline", "<openslot-booking>"),
+]
+
+
+async def test_the_look_is_written_as_attributes(member: httpx2.AsyncClient, intro: EventType) -> None:
+    for query, mode, element in LOOKS:
+        assert element in read_code(await embed(member, intro, query), mode).splitlines(), (query, mode)
 
 
 async def test_the_link_speaks_the_chosen_language(member: httpx2.AsyncClient, intro: EventType) -> None:

@@ -3,7 +3,6 @@
 import re
 
 import httpx2
-import pytest
 
 from openslot.accounts.models import Role, User
 from openslot.core.work import Runtime
@@ -18,6 +17,7 @@ from tests.web.organization.driving import Stage, fill, set_stage
 # owner, administrator, member, owner of another organization, Business plan without one, Free plan without one,
 # administrator of the platform, signed out.
 NOT = 404
+DONE = {200, 303}
 TABLE: dict[str, tuple[int | str, ...]] = {
     "GET /organization": (200, 200, 200, 200, NOT, NOT, NOT, "in"),
     "POST /organization/switch": (303, 303, 303, NOT, NOT, NOT, NOT, "in"),
@@ -69,45 +69,65 @@ def test_every_page_is_in_the_table() -> None:
     assert list(TABLE) == [f"{each.method} {each.path}" for each in declared if each is not None]
 
 
-@pytest.mark.parametrize("line", TABLE)
-async def test_every_cell(
-    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book, line: str
+def list_people(harbor: Harbor) -> tuple[User | None, ...]:
+    """List everyone in the order of the table."""
+    others = (harbor.foreign_owner, harbor.nobody, harbor.free, harbor.platform)
+    return (harbor.owner, harbor.admin, harbor.member, *others, None)
+
+
+async def test_every_page_and_every_refusal(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:
-    people: tuple[User | None, ...] = (
-        None,
-        harbor.platform,
-        harbor.free,
-        harbor.nobody,
-        harbor.foreign_owner,
-        harbor.member,
-        harbor.admin,
-        harbor.owner,
-    )
-    method, _, template = line.partition(" ")
-    found: list[int | str] = []
-    is_changed = True
-    for who in people:
-        # Those who may not come first, and leave everything as it is for those who may.
-        if is_changed:
-            stage = await set_stage(runtime, harbor, resolver, book)
+    stage = await set_stage(runtime, harbor, resolver, book)
+    changes = await count_changes(runtime)
+    for place, who in enumerate(list_people(harbor)):
         if who is None:
-            client.headers.pop("cookie", None)
+            client.headers.pop("cookie")
         else:
             await act_as(client, runtime, who)
-        changes = await count_changes(runtime)
-        answer = await send(client, stage, method, template)
-        is_in = answer.status_code == 303 and answer.headers["location"].startswith("/login")
-        found.append("in" if is_in else answer.status_code)
-        if who not in {harbor.owner, harbor.admin, harbor.member}:
-            assert not MARKS.search(answer.text), (who, answer.text)
-        if answer.status_code == NOT:
-            nothing = await client.get("/organization/nothing")
-            assert answer.text == nothing.text or template.count("{"), (who, answer.text)
-        is_changed = method == "POST" and answer.status_code < 400 and not is_in
-        if not is_changed:
-            assert await count_changes(runtime) == changes, who
+        nothing = await client.get("/organization/nothing")
+        for line, expected in TABLE.items():
+            method, _, template = line.partition(" ")
+            if method == "POST" and expected[place] in DONE:
+                continue
+            answer = await send(client, stage, method, template)
 
-    assert tuple(reversed(found)) == TABLE[line]
+            assert outcome(answer) == expected[place], (line, who, answer.text)
+            check_marks(answer, harbor, who, line)
+            if answer.status_code == NOT:
+                assert answer.text == nothing.text or template.count("{"), (line, who, answer.text)
+        assert await count_changes(runtime) == changes, who
+
+
+async def test_every_form_does_what_it_is_for(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
+) -> None:
+    stage = await set_stage(runtime, harbor, resolver, book)
+    for line, expected in TABLE.items():
+        method, _, template = line.partition(" ")
+        for who, wanted in zip(list_people(harbor), expected, strict=True):
+            if method == "GET" or who is None or wanted not in DONE:
+                continue
+            if "{" in template or "/waiting/" in template:
+                stage = await set_stage(runtime, harbor, resolver, book)
+            # An earlier form has changed the name, which is typed to delete the organization.
+            await runtime.pool.execute("update organizations set name = 'Harbor' where slug like 'harbor%'")
+            await act_as(client, runtime, who)
+            answer = await send(client, stage, method, template)
+
+            assert outcome(answer) == wanted, (line, who, answer.text)
+            check_marks(answer, harbor, who, line)
+
+
+def outcome(answer: httpx2.Response) -> int | str:
+    """Say what the table says about an answer."""
+    is_in = answer.status_code == 303 and answer.headers["location"].startswith("/login")
+    return "in" if is_in else answer.status_code
+
+
+def check_marks(answer: httpx2.Response, harbor: Harbor, who: User | None, line: str) -> None:
+    if who not in {harbor.owner, harbor.admin, harbor.member}:
+        assert not MARKS.search(answer.text), (line, who, answer.text)
 
 
 async def send(client: httpx2.AsyncClient, stage: Stage, method: str, template: str) -> httpx2.Response:
@@ -117,23 +137,16 @@ async def send(client: httpx2.AsyncClient, stage: Stage, method: str, template: 
     return await client.post(stage.path(template), data=data)
 
 
-@pytest.mark.parametrize(
-    "template", [line.partition(" ")[2] for line in TABLE if line.startswith("GET") and "{" in line]
-)
 async def test_another_organizations_id_is_like_none(
-    client: httpx2.AsyncClient,
-    runtime: Runtime,
-    harbor: Harbor,
-    resolver: FakeResolver,
-    book: Book,
-    template: str,
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, resolver: FakeResolver, book: Book
 ) -> None:
     stage = await set_stage(runtime, harbor, resolver, book)
     await act_as(client, runtime, harbor.foreign_owner)
-    theirs = await client.get(stage.path(template, f"GET {template}"))
-    none = await client.get(re.sub(r"\{\w+\}", "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f", template))
+    for template in [line.partition(" ")[2] for line in TABLE if line.startswith("GET") and "{" in line]:
+        theirs = await client.get(stage.path(template, f"GET {template}"))
+        none = await client.get(re.sub(r"\{\w+\}", "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f", template))
 
-    assert (theirs.status_code, theirs.text) == (404, none.text)
+        assert (theirs.status_code, theirs.text) == (404, none.text), template
 
 
 async def test_an_administrator_may_not_decide_about_an_owner(

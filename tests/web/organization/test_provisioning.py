@@ -5,7 +5,6 @@ from datetime import timedelta
 from uuid import UUID
 
 import httpx2
-import pytest
 
 from openslot.core.work import Runtime
 from tests.bookings.conftest import MovingClock
@@ -47,24 +46,22 @@ async def test_a_token_is_shown_once_used_and_revoked(
     assert (await owner.get(f"{PAGE}/tokens/{token_id}/revoke")).headers["location"] == PAGE
 
 
-@pytest.mark.parametrize(
-    ("fields", "fault"),
-    [
-        ({"name": "", "expires": "never"}, "Give the token a name"),
-        ({"name": "x" * 101, "expires": "never"}, "Must have at most 100 characters"),
-        ({"name": "a\x01", "expires": "never"}, "Has characters that are not allowed"),
-        ({"name": "Okta", "expires": "soon"}, "Must be one of"),
-        ({"name": "Okta"}, "Choose one of these"),
-    ],
-)
-async def test_a_wrong_token_form_is_explained(
-    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, fields: dict[str, str], fault: str
-) -> None:
-    del harbor
-    answer = await owner.post(f"{PAGE}/tokens", data=fields)
+WRONG_TOKENS: list[tuple[dict[str, str], str]] = [
+    ({"name": "", "expires": "never"}, "Give the token a name"),
+    ({"name": "x" * 101, "expires": "never"}, "Must have at most 100 characters"),
+    ({"name": "a\x01", "expires": "never"}, "Has characters that are not allowed"),
+    ({"name": "Okta", "expires": "soon"}, "Must be one of"),
+    ({"name": "Okta"}, "Choose one of these"),
+]
 
-    assert (answer.status_code, fault in answer.text) == (400, True), answer.text
-    assert await runtime.pool.fetchval("select count(*) from scim_tokens") == 0
+
+async def test_a_wrong_token_form_is_explained(owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor) -> None:
+    del harbor
+    for fields, fault in WRONG_TOKENS:
+        answer = await owner.post(f"{PAGE}/tokens", data=fields)
+
+        assert (answer.status_code, fault in answer.text) == (400, True), answer.text
+        assert await runtime.pool.fetchval("select count(*) from scim_tokens") == 0, (fields, fault)
 
 
 async def test_without_the_business_plan_the_page_says_what_to_do(

@@ -21,17 +21,17 @@ async def test_without_a_second_factor_no_code_is_asked_for(member: httpx2.Async
     assert (await member.post(CHANGE, data={"current": PASSWORD, "password": NEW})).status_code == 303
 
 
-@pytest.mark.parametrize("code", ["", "  ", "000000", "0000-0000-0000-0000-0000", "x" * 101])
 async def test_without_a_right_code_the_password_stays(
-    member: httpx2.AsyncClient, runtime: Runtime, host: User, phone: App, code: str
+    member: httpx2.AsyncClient, runtime: Runtime, host: User, phone: App
 ) -> None:
     before = await find_hash(runtime, host)
-    answer = await member.post(CHANGE, data={"current": PASSWORD, "password": NEW, "code": code})
+    for code in ("", "  ", "000000", "0000-0000-0000-0000-0000", "x" * 101):
+        answer = await member.post(CHANGE, data={"current": PASSWORD, "password": NEW, "code": code})
 
-    assert answer.status_code == 400
-    assert 'id="fault-code"' in answer.text
-    assert await find_hash(runtime, host) == before
-    assert (await member.get(PAGE)).status_code == 200
+        assert answer.status_code == 400, code
+        assert 'id="fault-code"' in answer.text, code
+        assert await find_hash(runtime, host) == before, code
+        assert (await member.get(PAGE)).status_code == 200, code
 
 
 @pytest.mark.parametrize("is_from_app", [True, False], ids=["app", "recovery code"])

@@ -73,23 +73,21 @@ async def test_the_codes_can_be_downloaded_as_text(member: httpx2.AsyncClient, r
     assert told[3:-1] == codes_on(page)
 
 
-@pytest.mark.parametrize(
-    ("current", "words"),
-    [
-        ("wrong", "Is not your current password"),
-        ("", "Enter your current password"),
-        ("x" * 201, "Must have at most 200 characters"),
-        ("a\x00b", "Has characters that are not allowed"),
-    ],
-)
-async def test_a_setup_that_can_not_begin_says_why_at_its_field(
-    member: httpx2.AsyncClient, current: str, words: str
-) -> None:
-    answer = await member.post(SETUP, data={"current": current})
+WRONG_PASSWORDS: list[tuple[str, str]] = [
+    ("wrong", "Is not your current password"),
+    ("", "Enter your current password"),
+    ("x" * 201, "Must have at most 200 characters"),
+    ("a\x00b", "Has characters that are not allowed"),
+]
 
-    assert answer.status_code == 400
-    assert words in answer.text
-    assert 'aria-invalid="true"' in answer.text
+
+async def test_a_setup_that_can_not_begin_says_why_at_its_field(member: httpx2.AsyncClient) -> None:
+    for current, words in WRONG_PASSWORDS:
+        answer = await member.post(SETUP, data={"current": current})
+
+        assert answer.status_code == 400, (current, words)
+        assert words in answer.text, (current, words)
+        assert 'aria-invalid="true"' in answer.text, (current, words)
 
 
 async def test_a_wrong_first_code_is_told_at_its_field_and_keeps_the_secret(

@@ -49,16 +49,16 @@ async def test_the_right_password_deletes_and_signs_out(
     assert (await member.get("/mara")).status_code == 404
 
 
-@pytest.mark.parametrize("password", ["", "wrong", "correct horse batterx", "x" * 201, "a\nb"])
 async def test_a_wrong_password_is_told_at_its_field_and_deletes_nothing(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, password: str
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
-    answer = await member.post(PAGE, data={"password": password, "message": "Bye"})
+    for password in ("", "wrong", "correct horse batterx", "x" * 201, "a\nb"):
+        answer = await member.post(PAGE, data={"password": password, "message": "Bye"})
 
-    assert answer.status_code == 400
-    assert 'id="fault-password"' in answer.text
-    assert await find_message(runtime) is None
-    assert (await member.get("/mara")).status_code == 200
+        assert answer.status_code == 400, password
+        assert 'id="fault-password"' in answer.text, password
+        assert await find_message(runtime) is None, password
+        assert (await member.get("/mara")).status_code == 200, password
 
 
 async def test_guessing_is_limited(member: httpx2.AsyncClient, runtime: Runtime) -> None:

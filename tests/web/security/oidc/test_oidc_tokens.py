@@ -7,6 +7,7 @@ import pytest
 from joserfc.jwk import ECKey, RSAKey
 
 from openslot.accounts.models import User
+from openslot.core.work import Runtime
 from openslot.integrations.oidc import provider as wire
 from tests.integrations.oidc.fake_provider import CLIENT_ID, FakeProvider
 from tests.web.security.oidc.scene import is_in, sign_in
@@ -45,16 +46,18 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("told", LIES)
 async def test_a_token_with_a_wrong_claim_opens_nothing(
-    client: httpx2.AsyncClient, provider: FakeProvider, mara: User, told: str
+    client: httpx2.AsyncClient, provider: FakeProvider, runtime: Runtime, mara: User
 ) -> None:
-    provider.change_claims = LIES[told]
-    answer = await sign_in(client, provider)
+    for told, change in LIES.items():
+        # So many attempts would be refused, whatever they contain.
+        await runtime.pool.execute("delete from rate_log")
+        provider.change_claims = change
+        answer = await sign_in(client, provider)
 
-    assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_mismatch")
-    assert not await is_in(client)
-    assert mara.email not in answer.text
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_mismatch"), told
+        assert not await is_in(client), told
+        assert mara.email not in answer.text, told
 
 
 async def test_several_audiences_are_accepted_if_the_token_was_made_for_us(
