@@ -1,5 +1,6 @@
-"""The recurrence rules of RFC 5545, section 3.8.5.3, each with the dates that it tells."""
+"""The recurrence rules of RFC 5545, section 3.8.5.3, each with the dates that it tells; more with OPENSLOT_LONG."""
 
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from openslot.integrations.calendars.busy_times import read_events
 from openslot.integrations.calendars.recurrence import BadRule, Budget, CountedMonths, PastTheEndError, expand
 from tests.integrations.calendars.writing import BERLIN, NEW_YORK, calendar, event, instants, scope
 
+LONG = os.environ.get("OPENSLOT_LONG") == "1"
 START = "TZID=America/New_York:19970902T090000"
 
 
@@ -203,7 +205,7 @@ RULES = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=1000 if LONG else 60, deadline=None)
 @given(rule=RULES, days_before=st.integers(0, 2000))
 def test_rules_give_what_another_implementation_gives(rule: str, days_before: int) -> None:
     start = datetime(2026, 3, 16, 9, tzinfo=BERLIN) - timedelta(days=days_before)
