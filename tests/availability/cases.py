@@ -128,7 +128,15 @@ def bavarian_holidays() -> frozenset[date]:
     return frozenset(holidays.country_holidays("DE", subdiv="BY", years=range(2025, 2033)))
 
 
-WINDOWS = [("rolling", 60), ("rolling", 60), ("rolling", 60), ("rolling", 4), ("businessDays", 3), ("businessDays", 9)]
+Window = tuple[str, int] | tuple[date, date]
+WINDOWS: list[Window] = [
+    ("rolling", 60),
+    ("rolling", 60),
+    ("rolling", 60),
+    ("rolling", 4),
+    ("businessDays", 3),
+    ("businessDays", 9),
+]
 ROUND_THE_CLOCK = (((0, DAY),),) * 7
 OFFICE_HOURS = (((540, 1020),),) * 5 + ((), ())
 
@@ -148,8 +156,8 @@ def check_each(questions: Iterable[Case], check: Callable[[Case], None]) -> None
         except AssertionError as error:
             failed.append((case, error))
     if failed:
-        case, error = min(failed, key=lambda each: len(repr(each[0])))
-        raise AssertionError(f"{len(failed)} cases fail, the simplest is {case}") from error
+        simplest, cause = min(failed, key=lambda each: len(repr(each[0])))
+        raise AssertionError(f"{len(failed)} cases fail, the simplest is {simplest}") from cause
 
 
 def _draw_hours(chance: Random) -> tuple[Minutes, ...]:
@@ -186,7 +194,7 @@ def draw_case(chance: Random) -> Case:
     def near() -> date:
         return first + timedelta(days=chance.randint(-3, days))
 
-    opens = near()
+    span: Window = (near(), near() + timedelta(days=2))
     # On the hour, so that many of them are starts of the grid.
     sessions = sorted({start // 60 * 60 for start in instants(2)})
     return Case(
@@ -204,7 +212,7 @@ def draw_case(chance: Random) -> Case:
         after=chance.choice([0, 0, 5, 30, 60, 480]),
         interval=chance.choice([None, 15, 5, 30, 50, 45, 60]),
         notice=chance.choice([0, 0, 0, 60, 125, DAY, 3 * DAY, 4 * DAY]),
-        window=chance.choice([*WINDOWS, *[(opens, near() + timedelta(days=2))] * 2]),
+        window=chance.choice([*WINDOWS, span, span]),
         per_day=chance.choice([None, None, None, 1, 2]),
         per_week=chance.choice([None, None, None, 2, 3]),
         claims=chance.choice([(), spans(4)]),

@@ -1,6 +1,7 @@
 """Radicale, a real CalDAV server, in a thread that tests start, stop and start again."""
 
 import asyncio
+import shutil
 import socket
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -74,6 +75,10 @@ class Radicale:
             self._thread.join(20)
             assert not self._thread.is_alive(), "Radicale did not stop"
             self._thread = None
+
+    def empty(self) -> None:
+        """Remove the calendars that earlier tests have left: whoever connects to the account reads all of them."""
+        shutil.rmtree(self._folder / "data" / "collection-root" / USER, ignore_errors=True)
 
     async def add_calendar(self, name: str = "Work") -> str:
         """Make a calendar as another client."""
