@@ -18,8 +18,6 @@ from openslot.core.config import Settings
 from tests.access.probes import PROBES, TABLE
 from tests.live import connect, serving
 
-pytestmark = pytest.mark.own_database
-
 ME = "/api/v1/me"
 NAME = ".s.PGSQL.5432"
 
@@ -109,6 +107,7 @@ async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
     assert [answer.status_code for answer in after] == [200] * 3
 
 
+@pytest.mark.own_database
 async def test_connections_killed_under_load_give_an_answer_or_503(
     settings: Settings, bearer: dict[str, str], database_url: str
 ) -> None:

@@ -6,23 +6,19 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
 
-pytestmark = pytest.mark.own_database
-
-TABLE = "create table notes (note text primary key)"
-
 
 async def write(work: Work, note: str) -> None:
-    await work.db.execute("insert into notes values ($1)", note)
+    """Write into a table that has a text as its key."""
+    await work.db.execute("insert into lanes (lane, unfinished) values ($1, 0)", note)
 
 
 async def notes(runtime: Runtime) -> list[str]:
-    return [row["note"] for row in await runtime.pool.fetch("select note from notes order by note")]
+    return [row["lane"] for row in await runtime.pool.fetch("select lane from lanes order by lane")]
 
 
 @pytest.fixture
 async def work(runtime: Runtime) -> Work:
-    """Begin work without a transaction, and give it something to write to."""
-    await runtime.pool.execute(TABLE)
+    """Begin work without a transaction."""
     return runtime.work(OPERATOR)
 
 

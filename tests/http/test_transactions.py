@@ -15,14 +15,14 @@ from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
 from tests.live import connect, serving
 
-pytestmark = pytest.mark.own_database
-
-TABLE = "create table notes (note text primary key)"
+# No lane of an effect has it.
+NOTE = -1
 SLOW = asyncio.Event()
 
 
 async def write(work: Work, note: str) -> None:
-    await work.db.execute("insert into notes values ($1)", note)
+    """Write into a table that has a text as its key."""
+    await work.db.execute("insert into lanes (lane, unfinished) values ($1, $2)", note, NOTE)
 
 
 @post("/api/v1/probe/refused")
@@ -85,14 +85,13 @@ PROBES = (refused, refused_softly, in_parts, called_back, calls_out, calls_out_q
 async def probe(settings: Settings, runtime: Runtime, bearer: dict[str, str]) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve the probes with two connections."""
     SLOW.clear()
-    await runtime.pool.execute(TABLE)
     app = create_app(replace(settings, database_connections=2), more_routes=PROBES)
     async with serving(app) as url, connect(url, headers=bearer, timeout=20) as client:
         yield client
 
 
 async def notes(runtime: Runtime) -> set[str]:
-    return {row["note"] for row in await runtime.pool.fetch("select note from notes")}
+    return {row["lane"] for row in await runtime.pool.fetch("select lane from lanes where unfinished = $1", NOTE)}
 
 
 async def test_what_is_refused_is_undone_however_it_is_said(probe: httpx2.AsyncClient, runtime: Runtime) -> None:

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
 
-import pytest
-
 from openslot.agents import approval_store, approvals
 from openslot.agents.approval_rules import ApprovalStatus
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
@@ -16,8 +14,6 @@ from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
 from tests.agents.spending import FakeClock
-
-pytestmark = pytest.mark.own_database  # it adds a table
 
 ROUNDS = 20
 
