@@ -1,15 +1,16 @@
 """Questions to the engine: built by hand in tests, drawn at random for the oracle, and told in the engine's words."""
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from itertools import pairwise
+from random import Random, SystemRandom
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import holidays
 import msgspec
-from hypothesis import strategies as st
 
 from openslot.availability.models import Busy, Claim, Setting, Slot, Slots, Taken
 from openslot.availability.slot_json import write_slots
@@ -127,80 +128,115 @@ def bavarian_holidays() -> frozenset[date]:
     return frozenset(holidays.country_holidays("DE", subdiv="BY", years=range(2025, 2033)))
 
 
-WINDOWS = [("rolling", 60), ("rolling", 60), ("rolling", 60), ("rolling", 4), ("businessDays", 3), ("businessDays", 9)]
-_fives = st.integers(0, 287).map(lambda n: n * 5)
+Window = tuple[str, int] | tuple[date, date]
+WINDOWS: list[Window] = [
+    ("rolling", 60),
+    ("rolling", 60),
+    ("rolling", 60),
+    ("rolling", 4),
+    ("businessDays", 3),
+    ("businessDays", 9),
+]
+ROUND_THE_CLOCK = (((0, DAY),),) * 7
+OFFICE_HOURS = (((540, 1020),),) * 5 + ((), ())
 
 
-@st.composite
-def time_ranges(draw: st.DrawFn) -> Minutes:
-    start = draw(st.sampled_from([0, 0, 60, 120, 150, 540, 1320, 1380]) | _fives)
-    end = draw(st.sampled_from([120, 180, 1020, 1440, 1440]) | _fives)
+def draw_cases(count: int, draw: Callable[[Random], Case]) -> Iterator[Case]:
+    """Draw so many questions: the same in each run, and others each time in the long run."""
+    first = SystemRandom().randrange(2**32) if LONG else 0
+    return (draw(Random(seed)) for seed in range(first, first + count))
+
+
+def check_each(questions: Iterable[Case], check: Callable[[Case], None]) -> None:
+    """Check every question, and of those that fail report the one that is told in the fewest words."""
+    failed: list[tuple[Case, AssertionError]] = []
+    for case in questions:
+        try:
+            check(case)
+        except AssertionError as error:
+            failed.append((case, error))
+    if failed:
+        simplest, cause = min(failed, key=lambda each: len(repr(each[0])))
+        raise AssertionError(f"{len(failed)} cases fail, the simplest is {simplest}") from cause
+
+
+def _draw_hours(chance: Random) -> tuple[Minutes, ...]:
+    return tuple(_draw_range(chance) for _ in range(chance.randint(0, 3)))
+
+
+def _draw_range(chance: Random) -> Minutes:
+    fives = chance.randrange(288) * 5, chance.randrange(288) * 5
+    start = chance.choice([0, 0, 60, 120, 150, 540, 1320, 1380, *fives[:1] * 8])
+    end = chance.choice([120, 180, 1020, 1440, 1440, *fives[1:] * 5])
     return (start, end) if end > start else (start, end + DAY - (end == start) * 5)
 
 
-_hours = st.lists(time_ranges(), max_size=3).map(tuple)
-_weeks = st.one_of(
-    st.tuples(*[_hours] * 7),
-    st.just((((0, DAY),),) * 7),
-    st.just((((540, 1020),),) * 5 + ((), ())),
-    _hours.map(lambda hours: (hours,) * 7),
-)
+def _draw_week(chance: Random) -> tuple[tuple[Minutes, ...], ...]:
+    hours = [_draw_hours(chance) for _ in range(7)]
+    return chance.choice([tuple(hours), (hours[0],) * 7, ROUND_THE_CLOCK, OFFICE_HOURS])
 
 
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """Draw a question near a change of the host's clocks."""
-    zone = draw(st.sampled_from(ZONES))
-    first = draw(st.sampled_from(days_of_change(zone))) + timedelta(days=draw(st.integers(-4, 2)))
-    days = draw(st.integers(1, 7))
+def draw_case(chance: Random) -> Case:
+    """Draw a question near a change of the host's clocks, with about a third of the rules in play."""
+    zone = chance.choice(ZONES)
+    first = chance.choice(days_of_change(zone)) + timedelta(days=chance.randint(-4, 2))
+    days = chance.randint(1, 7)
     base = (first - EPOCH).days * DAY
-    instants = st.integers(-DAY // 5, (days + 1) * DAY // 5).map(lambda n: base + n * 5)
-    spans = st.tuples(instants, st.integers(1, 24) | st.integers(1, 300)).map(lambda s: (s[0], s[0] + s[1] * 5))
-    near = st.integers(-3, days).map(lambda n: first + timedelta(days=n))
-    starts = draw(st.lists(instants, max_size=2, unique=True))
-    duration = draw(st.sampled_from([15, 30, 45, 60, 5, 20, 90, 30, 15, 240, 1440]))
+    duration = chance.choice([15, 30, 45, 60, 5, 20, 90, 30, 15, 240, 1440])
+
+    def instants(most: int) -> list[int]:
+        return [base + chance.randint(-DAY // 5, (days + 1) * DAY // 5) * 5 for _ in range(chance.randint(0, most))]
+
+    def spans(most: int) -> tuple[Minutes, ...]:
+        lengths = [chance.randint(1, 24), chance.randint(1, 300)]
+        return tuple((start, start + chance.choice(lengths) * 5) for start in instants(most))
+
+    def near() -> date:
+        return first + timedelta(days=chance.randint(-3, days))
+
+    span: Window = (near(), near() + timedelta(days=2))
+    # On the hour, so that many of them are starts of the grid.
+    sessions = sorted({start // 60 * 60 for start in instants(2)})
     return Case(
         zone=zone,
-        viewer=draw(st.sampled_from(ZONES)),
+        viewer=chance.choice(ZONES),
         first=first,
         last=first + timedelta(days=days - 1),
-        now=draw(st.sampled_from([base - 3 * DAY, base - 3 * DAY, draw(instants)])),
-        weekly=draw(_weeks),
-        overrides=draw(st.dictionaries(near, _hours, max_size=3)),
-        away=draw(st.sampled_from([(), (), (draw(spans),)])),
-        holidays=draw(st.sampled_from([frozenset(), bavarian_holidays()])),
+        now=chance.choice([base - 3 * DAY, base - 3 * DAY, *instants(1)]),
+        weekly=_draw_week(chance),
+        overrides={near(): _draw_hours(chance) for _ in range(chance.randint(0, 3))},
+        away=chance.choice([(), (), spans(2)]),
+        holidays=chance.choice([frozenset(), bavarian_holidays()]),
         duration=duration,
-        before=draw(st.sampled_from([0, 0, 10, 15, 60, 480])),
-        after=draw(st.sampled_from([0, 0, 5, 30, 60, 480])),
-        interval=draw(st.sampled_from([None, 15, 5, 30, 50, 45, 60])),
-        notice=draw(st.sampled_from([0, 0, 0, 60, 125, DAY, 3 * DAY, 4 * DAY])),
-        window=draw(st.sampled_from(WINDOWS) | st.tuples(near, near.map(lambda on: on + timedelta(days=2)))),
-        per_day=draw(st.sampled_from([None, None, None, 1, 2])),
-        per_week=draw(st.sampled_from([None, None, None, 2, 3])),
-        claims=draw(st.lists(spans, max_size=4).map(tuple)),
-        sessions=tuple((s - 10, s + duration + 5, s, draw(st.integers(0, 2))) for s in starts),
-        busy=draw(st.lists(spans, max_size=5).map(tuple)),
-        booked=draw(st.lists(instants, max_size=4).map(tuple)),
+        before=chance.choice([0, 0, 10, 15, 60, 480]),
+        after=chance.choice([0, 0, 5, 30, 60, 480]),
+        interval=chance.choice([None, 15, 5, 30, 50, 45, 60]),
+        notice=chance.choice([0, 0, 0, 60, 125, DAY, 3 * DAY, 4 * DAY]),
+        window=chance.choice([*WINDOWS, span, span]),
+        per_day=chance.choice([None, None, None, 1, 2]),
+        per_week=chance.choice([None, None, None, 2, 3]),
+        claims=chance.choice([(), spans(4)]),
+        sessions=tuple((s - 10, s + duration + 5, s, chance.randint(0, 2)) for s in sessions),
+        busy=chance.choice([(), spans(5)]),
+        booked=tuple(instants(4)),
     )
 
 
-@st.composite
-def cases_across_a_change(draw: st.DrawFn) -> Case:
+def draw_case_across_a_change(chance: Random) -> Case:
     """Draw hours that begin or end while the clocks change, with no other rule in play."""
-    zone = draw(st.sampled_from([zone for zone in ZONES if len(days_of_change(zone)) > 1]))
-    change = draw(st.sampled_from(days_of_change(zone)))
-    begin = draw(st.integers(0, 20).map(lambda n: n * 15) | st.integers(1320, 1439))
-    length = draw(st.integers(2, 24).map(lambda n: n * 15))
-    night = ((begin, begin + length),)
+    zone = chance.choice([zone for zone in ZONES if len(days_of_change(zone)) > 1])
+    change = chance.choice(days_of_change(zone))
+    begin = chance.choice([chance.randint(0, 20) * 15, chance.randint(1320, 1439)])
+    night = ((begin, begin + chance.randint(2, 24) * 15),)
     return Case(
         zone=zone,
-        viewer=draw(st.sampled_from([zone, "UTC"])),
+        viewer=chance.choice([zone, "UTC"]),
         first=change - timedelta(days=1),
         last=change + timedelta(days=1),
         now=(change - EPOCH).days * DAY - 3 * DAY,
         weekly=((),) * 7,
         overrides={change - timedelta(days=1): night, change: night},
-        duration=draw(st.sampled_from([5, 15, 30])),
+        duration=chance.choice([5, 15, 30]),
     )
 
 

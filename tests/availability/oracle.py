@@ -4,7 +4,7 @@ from array import array
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import lru_cache
-from itertools import chain
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 DAY = 1440
@@ -69,11 +69,15 @@ def read_clock(zone: str, minute: int) -> int:
 @lru_cache(maxsize=200_000)
 def first_minute(zone: str, wall: int) -> int:
     """Find the first minute at which a zone's clock shows this time or a later one, no clock being 15 hours off."""
-    first, last = wall - 15 * 60, wall + 15 * 60
-    days = range(first // DAY, last // DAY + 1)
-    shown = chain.from_iterable(wall_clock(zone, day) for day in days)
-    minutes = zip(range(days[0] * DAY, last), shown, strict=False)
-    return next(at for at, clock in minutes if at >= first and clock >= wall)
+    for day in range((wall - 15 * 60) // DAY, (wall + 15 * 60) // DAY + 1):
+        shown = wall_clock(zone, day)
+        if shown[-1] - shown[0] == DAY - 1:
+            minute = max(wall - shown[0], 0)
+        else:
+            minute = next((minute for minute, clock in enumerate(shown) if clock >= wall), DAY)
+        if minute < DAY:
+            return day * DAY + minute
+    raise AssertionError(f"a clock in {zone} is 15 hours off")
 
 
 class Look:
@@ -89,10 +93,15 @@ class Look:
             self.clock += wall_clock(case.zone, day)
         self.size = self.days * DAY
         self.base = self.day0 * DAY
+        inner = range(self.day0 + 1, self.day0 + self.days - 1)
+        self.mondays = [self.first_minute(day * DAY) for day in inner if self._is_monday(day)]
 
     def first_minute(self, wall: int) -> int:
         """Find the first minute at which the clock shows this time or a later one."""
         return min(max(first_minute(self.case.zone, wall) - self.base, 0), self.size)
+
+    def _is_monday(self, day: int) -> bool:
+        return (EPOCH + timedelta(days=day)).isoweekday() == 1
 
     def hours(self, on: date) -> tuple[Minutes, ...]:
         return self.case.overrides.get(on, self.case.weekly[on.weekday()])
@@ -109,6 +118,16 @@ class Look:
             low, high = max(start - self.base, 0), min(end - self.base, self.size)
             marked[low:high] = b"\1" * (high - low)
         return marked
+
+
+def is_marked(minutes: bytearray, start: int, end: int) -> bool:
+    """Tell whether each of these minutes is marked."""
+    return minutes.find(0, start, end) < 0
+
+
+def is_touched(minutes: bytearray, start: int, end: int) -> bool:
+    """Tell whether any of these minutes is marked."""
+    return minutes.find(1, start, end) >= 0
 
 
 def consult(case: Case) -> Opinion:
@@ -130,8 +149,8 @@ def consult(case: Case) -> Opinion:
     opened = [
         at
         for at in grid
-        if all(plain[at : at + case.duration])
-        and not any(away[at : at + case.duration])
+        if is_marked(plain, at, at + case.duration)
+        and not is_touched(away, at, at + case.duration)
         and is_free(look, at, taken, busy)
         and is_in_time(look, at, last)
         and is_within_limits(look, at)
@@ -147,29 +166,21 @@ def list_grid(look: Look, working: bytearray) -> list[int]:
     while (start := working.find(1, end)) >= 0:
         end = working.find(0, start)
         anchor = start
-        for monday in mondays(look, start, end):
+        for monday in find_mondays(look, start, end):
             starts += range(anchor, min(monday, end - case.duration + 1), step)
             anchor = monday
         starts += range(anchor, end - case.duration + 1, step)
     return starts
 
 
-def mondays(look: Look, start: int, end: int) -> list[int]:
+def find_mondays(look: Look, start: int, end: int) -> list[int]:
     """Find the Mondays whose whole week before was worked without a break."""
-    found, before = [], -1
-    for day in range(look.day0 + 1, look.day0 + look.days - 1):
-        if (EPOCH + timedelta(days=day)).isoweekday() != 1:
-            continue
-        at = look.first_minute(day * DAY)
-        if start <= before and at < end:
-            found.append(at)
-        before = at
-    return found
+    return [monday for before, monday in pairwise([-1, *look.mondays]) if start <= before and monday < end]
 
 
 def is_asked(look: Look, at: int) -> bool:
-    if at < (LOOKBACK - 2) * DAY:
-        return False  # no calendar is two days behind; this spares the look at it
+    if not (LOOKBACK - 2) * DAY <= at < look.size - (LOOKAHEAD - 3) * DAY:
+        return False  # no calendar is two days off; this spares the look at it
     viewer = ZoneInfo(look.case.viewer)
     instant = datetime.fromtimestamp((look.base + at) * 60, viewer)
     return look.case.first <= instant.date() <= look.case.last
@@ -177,13 +188,13 @@ def is_asked(look: Look, at: int) -> bool:
 
 def is_free(look: Look, at: int, taken: bytearray, busy: bytearray) -> bool:
     case = look.case
-    blocked = slice(at - case.before, at + case.duration + case.after)
-    if any(busy[blocked]):
+    blocked = at - case.before, at + case.duration + case.after
+    if is_touched(busy, *blocked):
         return False
     for _, _, start, seats_left in case.sessions:
         if start == look.base + at:
             return seats_left > 0
-    return not any(taken[blocked])
+    return not is_touched(taken, *blocked)
 
 
 def is_in_time(look: Look, at: int, last: date) -> bool:

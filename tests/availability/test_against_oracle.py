@@ -1,45 +1,62 @@
 """The engine against the oracle, on questions drawn at random around changes of the clocks; more with OPENSLOT_LONG."""
 
 from datetime import UTC, datetime
+from itertools import islice
+from random import Random
 from zoneinfo import ZoneInfo
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+import pytest
 
+from openslot.availability import slots
+from openslot.availability.closures import RULES
 from openslot.availability.models import NO_START, Code, Days
 from openslot.availability.slots import judge, list_slots
-from tests.availability.cases import LONG, as_setting, cases, cases_across_a_change
+from tests.availability.cases import (
+    LONG,
+    as_setting,
+    check_each,
+    draw_case,
+    draw_case_across_a_change,
+    draw_cases,
+)
 from tests.availability.oracle import Case, consult
 
 
-@given(case=cases(), data=st.data())
-@settings(
-    max_examples=20_000 if LONG else 400,
-    deadline=None,
-    database=None,
-    derandomize=not LONG,
-    suppress_health_check=list(HealthCheck),
-)
-def test_engine_and_oracle_list_and_judge_alike(case: Case, data: st.DataObject) -> None:
-    opinion = consult(case)
-    setting = as_setting(case)
-    listed = list_slots(setting, Days(case.first, case.last), viewer=ZoneInfo(case.viewer)).starts
-    assert [start // 60 for start in listed] == opinion.open
-    assert all(start % 60 == 0 for start in listed)
-    if opinion.grid:
-        start = data.draw(st.sampled_from(opinion.grid)) + data.draw(st.sampled_from([0, 0, 0, 5, -5]))
-        check_verdict(case, start, opinion.grid, opinion.open)
+def list_starts(case: Case) -> list[int]:
+    """Ask the engine."""
+    return list_slots(as_setting(case), Days(case.first, case.last), viewer=ZoneInfo(case.viewer)).starts
 
 
-@given(case=cases_across_a_change())
-@settings(max_examples=5_000 if LONG else 200, deadline=None, database=None, derandomize=not LONG)
-def test_engine_and_oracle_agree_on_hours_that_begin_or_end_in_a_change(case: Case) -> None:
-    listed = list_slots(as_setting(case), Days(case.first, case.last), viewer=ZoneInfo(case.viewer)).starts
-    assert [start // 60 for start in listed] == consult(case).open
+def test_engine_and_oracle_list_and_judge_alike() -> None:
+    def check(case: Case) -> None:
+        opinion = consult(case)
+        listed = list_starts(case)
+        assert [start // 60 for start in listed] == opinion.open
+        assert all(start % 60 == 0 for start in listed)
+        for start in Random(len(opinion.grid)).choices(opinion.grid or [0], k=3):
+            for shifted in (start, start + 5):
+                check_verdict(case, shifted, opinion.grid, opinion.open)
+
+    check_each(draw_cases(20_000 if LONG else 300, draw_case), check)
+
+
+def test_engine_and_oracle_agree_on_hours_that_begin_or_end_in_a_change() -> None:
+    def check(case: Case) -> None:
+        assert [start // 60 for start in list_starts(case)] == consult(case).open
+
+    check_each(draw_cases(5_000 if LONG else 200, draw_case_across_a_change), check)
+
+
+def test_every_rule_decides_about_some_of_the_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = [(case, list_starts(case)) for case in draw_cases(300, draw_case)]
+    for code, _ in RULES:
+        monkeypatch.setattr(slots, "RULES", [rule for rule in RULES if rule[0] is not code])
+        decided = (case for case, starts in questions if list_starts(case) != starts)
+        assert len(list(islice(decided, 5))) == 5, code
 
 
 def check_verdict(case: Case, start: int, grid: list[int], opened: list[int]) -> None:
-    if not grid[0] <= start <= grid[-1]:
+    if not grid or not grid[0] <= start <= grid[-1]:
         return
     code = judge(as_setting(case), datetime.fromtimestamp(start * 60, UTC))
     assert (code is Code.OPEN) == (start in opened)

@@ -4,7 +4,6 @@ from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
 from msgspec.structs import replace
 
 from openslot.availability.explain import explain_day, explain_start, explain_starts
@@ -13,7 +12,17 @@ from openslot.availability.slots import judge, list_slots
 from openslot.core.zones import at_second
 from openslot.event_types.models import Limits, RangeWindow, RollingWindow
 from openslot.schedules.models import DateOverride, HolidayCalendar, OutOfOffice, TimeRange
-from tests.availability.cases import as_setting, at, cases, every_day, make_event_type, make_schedule, second
+from tests.availability.cases import (
+    as_setting,
+    at,
+    check_each,
+    draw_case,
+    draw_cases,
+    every_day,
+    make_event_type,
+    make_schedule,
+    second,
+)
 from tests.availability.oracle import Case
 
 NOW = at("2026-03-02 12:00")  # 07:00 on a Monday in New York
@@ -152,9 +161,11 @@ def test_day_that_never_was_is_told() -> None:
     assert explain_day(samoa, date(2011, 12, 30)).reasons[0].sentence == "Never on this clock"
 
 
-@given(case=cases())
-@settings(max_examples=150, deadline=None, database=None, derandomize=True)
-def test_explanation_is_never_of_another_opinion_than_the_engine(case: Case) -> None:
+def test_explanation_is_never_of_another_opinion_than_the_engine() -> None:
+    check_each(draw_cases(150, draw_case), check_explanation)
+
+
+def check_explanation(case: Case) -> None:
     setting, zone = as_setting(case), ZoneInfo(case.zone)
     listed = list_slots(setting, Days(case.first, case.first), viewer=zone).starts
     told = explain_day(setting, case.first)

@@ -1,14 +1,25 @@
 """Spans: merged, subtracted, and starts picked in them, against sets of seconds."""
 
 from itertools import pairwise
+from random import Random
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import pytest
 
 from openslot.availability.intervals import Span, invert, merge, pick_starts, subtract
 from openslot.core.zones import FOREVER
 
-spans = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)).map(lambda s: (s[0], s[0] + s[1])), max_size=8)
+CASES = 300
+
+
+@pytest.fixture
+def chance() -> Random:
+    """The same chances in each run."""
+    return Random(7)
+
+
+def draw_spans(chance: Random) -> list[Span]:
+    starts = [chance.randint(0, 60) for _ in range(chance.randint(0, 8))]
+    return [(start, start + chance.randint(1, 12)) for start in starts]
 
 
 def seconds(some: list[Span]) -> set[int]:
@@ -22,32 +33,29 @@ def test_nothing_gives_nothing() -> None:
     assert invert([]) == [(-FOREVER, FOREVER)]
 
 
-@given(spans)
-@settings(max_examples=200, database=None, derandomize=True)
-def test_merged_spans_are_apart_and_cover_the_same(some: list[Span]) -> None:
-    merged = merge(some)
-    assert seconds(merged) == seconds(some)
-    assert all(before[1] < after[0] for before, after in pairwise(merged))
+def test_merged_spans_are_apart_and_cover_the_same(chance: Random) -> None:
+    for _ in range(CASES):
+        some = draw_spans(chance)
+        merged = merge(some)
+        assert seconds(merged) == seconds(some)
+        assert all(before[1] < after[0] for before, after in pairwise(merged))
 
 
-@given(spans, spans)
-@settings(max_examples=200, database=None, derandomize=True)
-def test_what_is_left_is_in_no_hole(some: list[Span], holes: list[Span]) -> None:
-    assert seconds(subtract(merge(some), merge(holes))) == seconds(some) - seconds(holes)
+def test_what_is_left_is_in_no_hole(chance: Random) -> None:
+    for _ in range(CASES):
+        some, holes = draw_spans(chance), draw_spans(chance)
+        assert seconds(subtract(merge(some), merge(holes))) == seconds(some) - seconds(holes)
 
 
-@given(spans)
-@settings(max_examples=200, database=None, derandomize=True)
-def test_what_is_inverted_is_all_the_rest(some: list[Span]) -> None:
-    merged = merge(some)
-    assert invert(merged) == subtract([(-FOREVER, FOREVER)], merged)
+def test_what_is_inverted_is_all_the_rest(chance: Random) -> None:
+    for _ in range(CASES):
+        merged = merge(draw_spans(chance))
+        assert invert(merged) == subtract([(-FOREVER, FOREVER)], merged)
 
 
-@given(spans, spans, st.integers(1, 7))
-@settings(max_examples=200, database=None, derandomize=True)
-def test_starts_are_steps_of_their_stretch_outside_what_is_closed(
-    some: list[Span], closed: list[Span], step: int
-) -> None:
-    stretches = merge(some)
-    expected = [at for start, end in stretches for at in range(start, end, step) if at not in seconds(closed)]
-    assert pick_starts(stretches, sorted(closed), step=step) == expected
+def test_starts_are_steps_of_their_stretch_outside_what_is_closed(chance: Random) -> None:
+    for _ in range(CASES):
+        stretches, closed, step = merge(draw_spans(chance)), draw_spans(chance), chance.randint(1, 7)
+        shut = seconds(closed)
+        expected = [at for start, end in stretches for at in range(start, end, step) if at not in shut]
+        assert pick_starts(stretches, sorted(closed), step=step) == expected

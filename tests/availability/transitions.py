@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sysconfig
 import time
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -42,14 +43,20 @@ def changes_by_zone(zones: tuple[str, ...]) -> dict[str, list[Change]]:
 
 
 def _ask_zdump(zones: tuple[str, ...]) -> dict[str, list[Change]]:
-    paths = {str(path_of(zone)): zone for zone in zones}
+    # Many zones are other names of one file, which is asked about once.
+    files = {zone: path_of(zone) for zone in zones}
+    namesakes = defaultdict(list)
+    for zone, file in files.items():
+        namesakes[file.read_bytes()].append(zone)
+    paths = {str(files[names[0]]): names for names in namesakes.values()}
     command = ["zdump", "-v", "-c", f"{FIRST_YEAR},{LAST_YEAR + 1}", *paths]
     said = subprocess.run(command, capture_output=True, text=True, check=True, env={"LC_ALL": "C"}).stdout
     offsets: dict[str, dict[int, int]] = {zone: {} for zone in zones}
     for line in said.splitlines():
         if found := _LINE.match(line):
             at = calendar.timegm(time.strptime(found[2], "%b %d %H:%M:%S %Y"))
-            offsets[paths[found[1]]][at] = int(found[3])
+            for zone in paths[found[1]]:
+                offsets[zone][at] = int(found[3])
     return {
         zone: [
             Change(at, told[at - 1], after)

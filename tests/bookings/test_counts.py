@@ -152,7 +152,7 @@ async def test_a_list_and_its_total_are_of_one_moment(runtime: Runtime, user: Us
             await bookings.cancel_booking(work, BookingRef(booking_id, user.id))
 
     reading = [asyncio.create_task(read()) for _ in range(2)]
-    await asyncio.gather(*(live(start) for start in starts()[:40]))
+    await asyncio.gather(*(live(start) for start in starts()[:20]))
     done.set()
     assert min(await asyncio.gather(*reading)) > 3
 
@@ -179,10 +179,10 @@ async def live_wildly(runtime: Runtime, users: list[User], seed: int) -> None:
 
 async def test_after_many_at_once_it_is_still_exact(runtime: Runtime, user: User, others: list[User]) -> None:
     users = [user, *others]
-    await asyncio.gather(*(live_wildly(runtime, users, seed) for seed in range(12)))
+    await asyncio.gather(*(live_wildly(runtime, users, seed) for seed in range(6)))
 
-    assert sum((await counts(runtime)).values()) > 100
-    assert (await counts(runtime))["CANCELLED"] > 10
+    assert sum((await counts(runtime)).values()) > 50
+    assert (await counts(runtime))["CANCELLED"] > 5
     assert await is_exact(runtime)
 
 
@@ -202,44 +202,35 @@ async def test_two_who_count_for_one_host_wait_for_each_other(runtime: Runtime, 
     assert await counts(runtime) == {}
 
 
-@pytest.mark.parametrize(
-    ("query", "total"),
-    [
-        ("", 3),
-        ("?status=CONFIRMED", 2),
-        ("?status=CANCELLED", 1),
-        ("?from=2026-03-16T10:30:00Z", 2),
-        ("?from=2026-03-16T10:30:00Z&status=CONFIRMED", 1),
-        ("?to=2026-03-16T10:30:00Z", 1),
-        ("?page=9", 3),
-        ("?page=9&status=CANCELLED", 1),
-        ("?page=9&from=2026-03-16T10:30:00Z", 2),
-    ],
-)
 async def test_totals_over_http(
-    client: httpx2.AsyncClient,
-    bearer: dict[str, str],
-    runtime: Runtime,
-    book: Book,
-    meeting: EventType,
-    query: str,
-    total: int,
+    client: httpx2.AsyncClient, bearer: dict[str, str], runtime: Runtime, book: Book, meeting: EventType
 ) -> None:
     del meeting
     made = [(await book(start=f"2026-03-16T1{hour}:00:00Z")).json()["bookingId"] for hour in range(4)]
     await client.post(f"/api/v1/bookings/{made[1]}/cancel", headers=bearer)
     await runtime.pool.execute("update bookings set status = 'PENDING_PAYMENT' where id = $1", UUID(made[3]))
+    totals = {
+        "": 3,
+        "?status=CONFIRMED": 2,
+        "?status=CANCELLED": 1,
+        "?from=2026-03-16T10:30:00Z": 2,
+        "?from=2026-03-16T10:30:00Z&status=CONFIRMED": 1,
+        "?to=2026-03-16T10:30:00Z": 1,
+        "?page=9": 3,
+        "?page=9&status=CANCELLED": 1,
+        "?page=9&from=2026-03-16T10:30:00Z": 2,
+    }
 
-    page = (await client.get(f"/api/v1/bookings{query}", headers=bearer)).json()
+    pages = {query: (await client.get(f"/api/v1/bookings{query}", headers=bearer)).json() for query in totals}
 
-    assert page["pagination"]["total"] == total
+    assert {query: page["pagination"]["total"] for query, page in pages.items()} == totals
 
 
 @pytest.fixture
 async def uncounted(runtime: Runtime, user: User, others: list[User]) -> str:
     """A database in which the triggers are there and what was booked before them is not counted yet."""
     for host in (user, *others):
-        for start in starts()[:20]:
+        for start in starts()[:6]:
             await book(runtime, host, start)
     await runtime.pool.execute("update booking_counts set bookings = 7 where host_id = $1", user.id)
     await runtime.pool.execute("delete from booking_counts where host_id = $1", others[0].id)

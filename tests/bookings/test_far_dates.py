@@ -1,4 +1,6 @@
-"""No date is a 500: every parameter that takes one, at the edges of 1970 to 2200 and far beyond."""
+"""No date is a 500: every parameter that takes one, at the edges of 1970 to 2200 and beyond; all with OPENSLOT_LONG."""
+
+import os
 
 import httpx2
 import pytest
@@ -6,20 +8,24 @@ import pytest
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import Book
 
+LONG = os.environ.get("OPENSLOT_LONG") == "1"
 DATES = [
     "0001-01-01", "1900-01-01", "1969-12-31", "1970-01-01", "1970-01-02", "2000-02-29", "2001-02-29", "2026-03-16",
     "2038-01-18", "2038-01-19", "2038-01-20", "2106-02-07", "2106-02-08", "2199-12-31", "2200-01-01", "2200-12-31",
     "2201-01-01", "9999-12-31", "10000-01-01", "99999-01-01", "-0001-01-01", "2026-13-01", "2026-00-00", "",
 ]  # fmt: skip
 TIMES = ["T00:00:00Z", "T23:59:59.999999Z", "T09:00:00+14:00", "T09:00:00-12:00", "T24:00:00Z", "T"]
-MOMENTS = [f"{date}{time}" for date in DATES for time in TIMES]
+# Where an offset leads out of a range, or a date out of those that can be written.
+EDGES = {"0001-01-01", "1970-01-01", "2038-01-19", "2200-12-31", "9999-12-31"}
+MOMENTS = [f"{date}{time}" for date in DATES for time in (TIMES if LONG or date in EDGES else TIMES[:1])]
+ZONES = ("UTC", "Pacific/Kiritimati", "Etc/GMT+12")
 
 
 async def test_slots_of_any_day(client: httpx2.AsyncClient, bearer: dict[str, str], meeting: EventType) -> None:
     del meeting
     for first in DATES:
         for more in ({}, {"endDate": first}, {"endDate": "2200-12-31"}):
-            for zone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12"):
+            for zone in ZONES if LONG or first in EDGES else ZONES[:1]:
                 params = {"timezone": zone, "startDate": first, **more}
                 answer = await client.get("/api/v1/availability/meeting", params=params, headers=bearer)
                 assert answer.status_code in {200, 400}, (params, answer.text)

@@ -23,9 +23,9 @@ from tests.live import connect
 from tests.racing import WebPair, find_disorder
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
-ROUNDS, CLIENTS = (200, 50) if LONG else (6, 50)
-MIXED = 3000 if LONG else 240
-SEAT_ROUNDS = 50 if LONG else 3
+ROUNDS, CLIENTS = (200, 50) if LONG else (3, 50)
+MIXED = 3000 if LONG else 160
+SEAT_ROUNDS, SEAT_CLIENTS = (50, 100) if LONG else (2, 50)
 
 Clients = list[httpx2.AsyncClient]
 
@@ -134,9 +134,12 @@ async def test_seats_are_given_out_exactly(clients: Clients, key: dict[str, str]
     await offer(runtime, user, "group", seats=7)
     for number in range(SEAT_ROUNDS):
         start = workday(number // 8) + timedelta(hours=number % 8)
-        sent = [clients[n % 2].post("/api/v1/bookings", json=wish("group", start, n), headers=key) for n in range(100)]
+        sent = [
+            clients[n % 2].post("/api/v1/bookings", json=wish("group", start, n), headers=key)
+            for n in range(SEAT_CLIENTS)
+        ]
         statuses = Counter(answer.status_code for answer in await asyncio.gather(*sent))
-        assert statuses == {200: 7, 409: 93}
+        assert statuses == {200: 7, 409: SEAT_CLIENTS - 7}
     await check_order(runtime)
 
 

@@ -1,5 +1,6 @@
-"""Filters against a real database: the same users as a plain evaluation finds, no fault, no injection."""
+"""Filters against a database: users whom a plain evaluation finds, no fault, no injection; more with OPENSLOT_LONG."""
 
+import os
 import random
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,8 @@ from openslot.scim.store import SEARCH
 from tests.scim.strategies import SUPPORTED
 from tests.scim.writing import judge, write
 
+LONG = os.environ.get("OPENSLOT_LONG") == "1"
+ASKED, HOSTILE = (1000, 10_000) if LONG else (120, 2_500)
 NAMES = ["userName", "USERNAME", "emails.value", "emails", "displayName", "externalId", "id", "active"]
 TEXTS = [
     '"mara@harbor.example"',
@@ -94,7 +97,7 @@ async def test_a_filter_finds_whom_a_plain_evaluation_finds(
     asked: list[Filter] = []
 
     @given(SUPPORTED)
-    @hypothesis_settings(max_examples=300, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(max_examples=ASKED, database=None, deadline=None, suppress_health_check=list(HealthCheck))
     def collect(term: Filter) -> None:
         asked.append(term)
 
@@ -106,17 +109,17 @@ async def test_a_filter_finds_whom_a_plain_evaluation_finds(
         assert [row["id"] for row in rows] == wanted, write(term)
         assert total == len(wanted)
         found_any += bool(wanted)
-    assert len(asked) >= 300
-    assert found_any >= 30
+    assert len(asked) >= ASKED
+    assert found_any >= ASKED // 10
 
 
-async def test_ten_thousand_filters_cause_no_fault_and_reach_nobody_else(
+async def test_no_filter_causes_a_fault_or_reaches_anybody_else(
     runtime: Runtime, organization: Organization, crowd: dict[UUID, dict[str, Any]]
 ) -> None:
     work, chance = provider_of(runtime, organization), random.Random(13)
     outside = await runtime.pool.fetchval("select count(*) from users")
     refused = answered = 0
-    for _ in range(10_000):
+    for _ in range(HOSTILE):
         if chance.random() < 0.3:
             text = f"{chance.choice(NAMES)} {chance.choice(['eq', 'co', 'SW'])} {chance.choice([*TEXTS, *INJECTED])}"
         else:
@@ -128,7 +131,7 @@ async def test_ten_thousand_filters_cause_no_fault_and_reach_nobody_else(
         else:
             answered += 1
             assert {row["id"] for row in rows} <= crowd.keys()
-    assert (refused > 5000, answered > 500) == (True, True)
+    assert (refused > HOSTILE // 2, answered > HOSTILE // 20) == (True, True)
     assert await runtime.pool.fetchval("select count(*) from users") == outside
 
 

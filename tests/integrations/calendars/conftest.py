@@ -39,7 +39,7 @@ Book = Callable[..., Awaitable[Booking]]
 
 @pytest.fixture(scope="session")
 def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Radicale]:
-    """Run one real server for all tests; each test has calendars of its own."""
+    """Run one real server for all tests; `work_calendar` empties it for each."""
     with radicale_in(tmp_path_factory.mktemp("radicale")) as server:
         yield server
 
@@ -65,7 +65,8 @@ async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runti
 
 @pytest.fixture
 async def work_calendar(radicale: Radicale) -> str:
-    """Make an empty calendar on the server."""
+    """Make an empty calendar on the server, the only one there."""
+    radicale.empty()
     return await radicale.add_calendar("Work")
 
 

@@ -1,20 +1,20 @@
-"""Radicale, a real CalDAV server, as a process that tests start, stop and start again."""
+"""Radicale, a real CalDAV server, in a thread that tests start, stop and start again."""
 
 import asyncio
+import shutil
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 import httpx2
 import pytest
 
-from tests.live import serving
+from tests.live import connect, serving
 
 USER, PASSWORD = "mara", "correct horse"
 MAKE_CALENDAR = """<?xml version="1.0"?>
@@ -32,35 +32,53 @@ class Radicale:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._thread: Thread | None = None
 
     def start(self) -> None:
         """Start it, or start it again where it was."""
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "radicale", "--config", "", "--server-hosts", f"127.0.0.1:{self.port}"),
-                *("--storage-filesystem-folder", str(self._folder / "data"), "--auth-type", "htpasswd"),
-                *("--auth-htpasswd-filename", str(self._folder / "users"), "--auth-htpasswd-encryption", "plain"),
-                *("--auth-delay", "0", "--logging-level", "critical"),
-            ],
-            cwd=self._folder,
-        )
+        # Importing it takes longer than most tests: only the processes that need it should.
+        from radicale.log import logger
+        from radicale.server import serve
+
+        logger.setLevel("CRITICAL")
+        self._until, told = socket.socketpair()
+        self._thread = Thread(target=serve, args=(self._configure(), told), daemon=True)
+        self._thread.start()
         started = time.monotonic()
-        while self._process.poll() is None and time.monotonic() - started < 60:
+        while self._thread.is_alive() and time.monotonic() - started < 60:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
             except OSError:
-                time.sleep(0.05)
+                time.sleep(0.005)
             else:
                 return
         pytest.fail("Radicale did not start")
 
+    def _configure(self) -> Any:
+        from radicale import config
+
+        configuration = config.load()
+        storage = {"filesystem_folder": str(self._folder / "data"), "_filesystem_fsync": "False"}
+        users = {"htpasswd_filename": str(self._folder / "users"), "htpasswd_encryption": "plain"}
+        chosen = {
+            "server": {"hosts": f"127.0.0.1:{self.port}"},
+            "storage": storage,
+            "auth": {"type": "htpasswd", "delay": "0", **users},
+        }
+        configuration.update(chosen, "tests", privileged=True)
+        return configuration
+
     def stop(self) -> None:
-        """Stop it."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(20)
-            self._process = None
+        """Stop it, after it has answered what it was asked."""
+        if self._thread is not None:
+            self._until.close()
+            self._thread.join(20)
+            assert not self._thread.is_alive(), "Radicale did not stop"
+            self._thread = None
+
+    def empty(self) -> None:
+        """Remove the calendars that earlier tests have left: whoever connects to the account reads all of them."""
+        shutil.rmtree(self._folder / "data" / "collection-root" / USER, ignore_errors=True)
 
     async def add_calendar(self, name: str = "Work") -> str:
         """Make a calendar as another client."""
@@ -71,7 +89,7 @@ class Radicale:
 
     async def send(self, method: str, url: str, **options: Any) -> httpx2.Response:
         """Do something as another client."""
-        async with httpx2.AsyncClient(auth=(USER, PASSWORD), verify=False, timeout=30) as client:
+        async with connect(self.url, auth=(USER, PASSWORD), timeout=30) as client:
             return await client.request(method, url, **options)
 
     async def put(self, url: str, text: str) -> None:
@@ -117,10 +135,8 @@ async def without_sync(server: Radicale) -> AsyncIterator[str]:
         else:
             kept = {name: value for name, value in scope["headers"] if name not in {b"content-length", b"connection"}}
             path = scope["raw_path"].decode()
-            async with httpx2.AsyncClient(verify=False, timeout=30) as client:
-                given = await client.request(
-                    scope["method"], f"{server.url}{path}", content=body, headers=list(kept.items())
-                )
+            async with connect(server.url, timeout=30) as client:
+                given = await client.request(scope["method"], path, content=body, headers=list(kept.items()))
             dropped = {b"content-length", b"transfer-encoding", b"connection", b"content-encoding"}
             headers = [(name.lower(), value) for name, value in given.headers.raw if name.lower() not in dropped]
             status, answer = given.status_code, given.content

@@ -119,13 +119,13 @@ async def test_a_feed_of_a_hundred_megabytes_is_left_before_its_end_and_the_othe
 async def test_hostile_events_leave_the_others_their_times_and_are_counted(runtime: Runtime, user: User) -> None:
     hostile = [
         event(f"h{n}", start="20260316T000000Z", more=["RRULE:FREQ=SECONDLY;BYDAY=SU;COUNT=999999", "DURATION:PT1S"])
-        for n in range(20)
+        for n in range(3)
     ]
     async with publishing(calendar(*hostile, TEN)) as feed:
         connection = await connect(runtime, user, feed)
 
         assert "10:00" not in await open_starts(runtime, user)
-        assert connection.calendars[0].unread_events == 20
+        assert connection.calendars[0].unread_events == 3
 
 
 async def test_a_feeds_url_is_kept_sealed(runtime: Runtime, user: User) -> None:
