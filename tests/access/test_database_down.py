@@ -15,7 +15,8 @@ import pytest
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from tests.access.probes import PROBES, TABLE
+from tests.access.probes import PROBES
+from tests.databases import PROBE_ROWS
 from tests.live import connect, serving
 
 pytestmark = pytest.mark.own_database
@@ -114,7 +115,7 @@ async def test_connections_killed_under_load_give_an_answer_or_503(
 ) -> None:
     roomy = msgspec.structs.replace(settings, limit_key=1_000_000)
     operator = await asyncpg.connect(database_url)
-    await operator.execute(TABLE)
+    await operator.execute(PROBE_ROWS)
     statuses: Counter[int] = Counter()
 
     async def hammer(client: httpx2.AsyncClient) -> None:

@@ -28,9 +28,6 @@ from openslot.core.secrets import Secrets
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.wiring import SEALED
-from tests.access.probes import TABLE
-
-pytestmark = pytest.mark.own_database
 
 SLOW_LOCK = """
 create schema slow;
@@ -78,8 +75,7 @@ class Retrying:
 
 @pytest.fixture
 async def retrying(pair: Pair, runtime: Runtime, bearer: dict[str, str]) -> Retrying:
-    """Make a client with a key, and a table to write to."""
-    await runtime.pool.execute(TABLE)
+    """Make a client with a key."""
     return Retrying(pair, runtime, bearer)
 
 
@@ -131,6 +127,7 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
     assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
 
 
+@pytest.mark.own_database
 async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(runtime: Runtime, database_url: str) -> None:
     request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
     answer = StoredResponse(status=200, headers={}, body=b"first")

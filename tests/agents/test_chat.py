@@ -21,8 +21,6 @@ from tests.agents.spending import FakeClock, call_of, make_key
 from tests.webhooks.conftest import work_off, work_until_settled
 from tests.webhooks.receiver import receiving
 
-pytestmark = pytest.mark.own_database  # it adds a table
-
 
 @pytest.fixture
 def clock() -> FakeClock:
@@ -37,7 +35,6 @@ def chat() -> FakeChat:
 @pytest.fixture
 async def runtime(settings: Settings, clock: FakeClock, chat: FakeChat) -> AsyncIterator[Runtime]:
     async with open_runtime(settings, clock=clock, fakes={Chat: chat}) as opened:
-        await opened.pool.execute("create table marks (agent text, user_id text)")
         yield opened
 
 

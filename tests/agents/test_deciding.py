@@ -25,8 +25,6 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send
 from tests.agents.spending import FakeClock, call_of, make_key
 
-pytestmark = pytest.mark.own_database  # it adds a table
-
 RECORDS = "select agent, tool, status, approver, approval_id, input_hash from agent_calls order by no"
 
 
@@ -43,7 +41,6 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
     async with open_runtime(settings, clock=clock) as opened:
-        await opened.pool.execute("create table marks (agent text, user_id text)")
         yield opened
 
 
@@ -179,7 +176,6 @@ def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 async def waiting(settings: Settings) -> str:
     """A call that waits, asked for just now."""
     async with open_runtime(settings) as runtime:
-        await runtime.pool.execute("create table marks (agent text, user_id text)")
         support = call_of("support", key_id=await make_key(runtime, "support"))
         return str(await ask(runtime, support))
 

@@ -6,10 +6,6 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Conflict
 from openslot.core.work import Runtime, Work
 
-pytestmark = pytest.mark.own_database
-
-TABLE = "create table notes (note text primary key)"
-
 
 async def write(work: Work, note: str) -> None:
     await work.db.execute("insert into notes values ($1)", note)
@@ -21,8 +17,7 @@ async def notes(runtime: Runtime) -> list[str]:
 
 @pytest.fixture
 async def work(runtime: Runtime) -> Work:
-    """Begin work without a transaction, and give it something to write to."""
-    await runtime.pool.execute(TABLE)
+    """Begin work without a transaction."""
     return runtime.work(OPERATOR)
 
 

@@ -15,9 +15,6 @@ from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
 from tests.live import connect, serving
 
-pytestmark = pytest.mark.own_database
-
-TABLE = "create table notes (note text primary key)"
 SLOW = asyncio.Event()
 
 
@@ -85,7 +82,6 @@ PROBES = (refused, refused_softly, in_parts, called_back, calls_out, calls_out_q
 async def probe(settings: Settings, runtime: Runtime, bearer: dict[str, str]) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve the probes with two connections."""
     SLOW.clear()
-    await runtime.pool.execute(TABLE)
     app = create_app(replace(settings, database_connections=2), more_routes=PROBES)
     async with serving(app) as url, connect(url, headers=bearer, timeout=20) as client:
         yield client

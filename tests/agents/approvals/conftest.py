@@ -19,7 +19,6 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
     async with open_runtime(settings, clock=clock) as opened:
-        await opened.pool.execute("create table marks (agent text, user_id text)")
         yield opened
 
 

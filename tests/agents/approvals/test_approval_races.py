@@ -17,8 +17,6 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
 from tests.agents.spending import FakeClock
 
-pytestmark = pytest.mark.own_database  # it adds a table
-
 ROUNDS = 20
 
 
