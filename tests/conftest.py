@@ -101,7 +101,7 @@ async def shared_database(postgres: str, first_data_dir: Path) -> AsyncIterator[
 async def database_url(
     postgres: str, shared_database: SharedDatabase, request: pytest.FixtureRequest
 ) -> AsyncIterator[str]:
-    """A migrated database without rows but its data keys; with the mark `own_database`, one that the test may do anything to."""
+    """A migrated database with data keys alone; with the mark `own_database`, one that the test may do anything to."""
     if request.node.get_closest_marker("own_database"):
         async with new_database(postgres) as url:
             yield url
@@ -156,6 +156,15 @@ def _cheap_passwords() -> Iterator[None]:
     """Hash passwords at a cost that tests can afford."""
     with hashing_cheaply():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage rarely: making one app would otherwise set off two collections."""
+    before = gc.get_threshold()
+    gc.set_threshold(20_000, *before[1:])
+    yield
+    gc.set_threshold(*before)
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable
 from datetime import timedelta
 
-import pytest
-
 from openslot.agents import approval_store, approvals
 from openslot.agents.approval_rules import ApprovalStatus
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
