@@ -52,10 +52,10 @@ check: setup ## Format, lint, types, import contracts
 	@$(BIN)/lint-imports
 
 unit: setup ## The tests alone; TEST_ARGS goes to pytest
-	@$(BIN)/pytest -n $(WORKERS) --maxschedchunk 4 $(TEST_ARGS)
+	@$(BIN)/pytest --processes $(WORKERS) $(TEST_ARGS)
 
 prove: setup ## Run the long proofs: races, crashes, every pair of writers; TEST_ARGS goes to pytest
-	@OPENSLOT_LONG=1 $(BIN)/pytest -n $(WORKERS) $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
+	@OPENSLOT_LONG=1 $(BIN)/pytest --processes $(WORKERS) $$(grep -rl OPENSLOT_LONG tests --include='test_*.py') $(TEST_ARGS)
 
 chromium: setup ## Install a Chromium for the browser tests where there is none
 	@scripts/install-chromium $(BIN)/python

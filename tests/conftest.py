@@ -33,6 +33,8 @@ from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, s
 
 PASSWORD = "correct horse battery"
 
+pytest_plugins = ["tests.processes"]
+
 
 def pytest_collection() -> None:
     """Let the garbage collector rest while modules are imported and tests are made: all of it stays."""

@@ -176,6 +176,24 @@ class ResetLinkInvalid(Forbidden):
         super().__init__(Text("This link was already used, has expired or is incomplete"))
 
 
+class AddressLinkInvalid(Forbidden):
+    """The link to confirm an email address is used, expired, wrong or of another account."""
+
+    code = "address_link_invalid"
+
+    def __init__(self) -> None:
+        super().__init__(Text("This link was already used, has expired or is incomplete"))
+
+
+class TooManyAddressChanges(Conflict):
+    """The user has asked for as many links to new addresses as allowed."""
+
+    code = "too_many_address_changes"
+
+    def __init__(self) -> None:
+        super().__init__(Text("You have asked for this too often. Try again later"))
+
+
 class WeakPassword(Invalid):
     """The password is too short or too long, or has control characters."""
 

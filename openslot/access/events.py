@@ -1,6 +1,7 @@
-"""What happened to the second factor of an account."""
+"""What happened to the second factor and the address of an account."""
 
 from typing import ClassVar
+from uuid import UUID
 
 from openslot.accounts.events import UserEvent
 from openslot.core.events import Event
@@ -33,9 +34,17 @@ class RecoveryCodesRenewed(UserEvent, frozen=True, kw_only=True):
     type: ClassVar[str] = "two_factor.recovery_codes_renewed"
 
 
+class AddressChangeRequested(UserEvent, frozen=True, kw_only=True):
+    """A user wants another email address; the link to confirm it and the notice are to be sent."""
+
+    type: ClassVar[str] = "user.address_change_requested"
+    change_id: UUID
+
+
 ACCESS_EVENTS: tuple[type[Event], ...] = (
     TwoFactorTurnedOn,
     TwoFactorTurnedOff,
     RecoveryCodeUsed,
     RecoveryCodesRenewed,
+    AddressChangeRequested,
 )

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from functools import partial
 
+from openslot.access.address_change_store import delete_old_changes
 from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
 from openslot.access.limits import forget_old_logs
@@ -28,6 +29,7 @@ async def tidy_access(work: Work) -> str:
     await repeat(lambda limit: delete_old_failures(work.db, now=work.now, limit=limit))
     # For a day they count for the limit of an account.
     await repeat(lambda limit: delete_old_resets(work.db, before=work.now - DAY, limit=limit))
+    await repeat(lambda limit: delete_old_changes(work.db, before=work.now - DAY, limit=limit))
     await repeat(lambda limit: delete_expired_sign_ups(work.db, now=work.now, limit=limit))
     await repeat(lambda limit: delete_expired_pending(work.db, now=work.now, limit=limit))
     await delete_expired_setup_links(work.db, now=work.now)

@@ -34,6 +34,15 @@ class SignedIn(Struct, frozen=True, kw_only=True):
     device: str
 
 
+class AddressChange(Struct, frozen=True, kw_only=True):
+    """An address that a user wants to have, until the link that was sent to it is used."""
+
+    id: UUID
+    user_id: UUID
+    email: str
+    expires_at: datetime
+
+
 class Session(Struct, frozen=True, kw_only=True):
     """A browser in which a user is signed in."""
 

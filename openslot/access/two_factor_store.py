@@ -135,7 +135,7 @@ async def replace_recovery_codes(db: Db, user_id: UUID, hashes: Sequence[bytes],
 async def delete_two_factor(db: Db, user_id: UUID) -> bool:
     """Remove a user's app and codes, and end sign-ins that wait for a code; False where no app was confirmed."""
     await db.execute("delete from recovery_codes where user_id = $1", user_id)
-    await db.execute("delete from pending_sign_ins where user_id = $1", user_id)
+    await delete_pending_of(db, user_id)
     was_on = await db.fetchval(
         "delete from authenticators where user_id = $1 returning confirmed_at is not null", user_id
     )
@@ -188,6 +188,11 @@ async def use_pending(db: Db, token_hash: bytes, *, now: datetime) -> bool:
         now,
     )
     return used is not None
+
+
+async def delete_pending_of(db: Db, user_id: UUID) -> None:
+    """End every sign-in of a user that waits for a code."""
+    await db.execute("delete from pending_sign_ins where user_id = $1", user_id)
 
 
 async def delete_expired_pending(db: Db, *, now: datetime, limit: int) -> int:

@@ -213,6 +213,20 @@ class OwnsOrganization(Conflict):
         )
 
 
+class AddressManaged(Conflict):
+    """The identity provider of an organization manages the account and its address."""
+
+    code = "address_managed"
+
+    def __init__(self, organization: str) -> None:
+        super().__init__(
+            Text(
+                "%(name)s manages your account and its email address. Ask its administrator to change it",
+                name=organization,
+            )
+        )
+
+
 class ManagedByOrganization(Conflict):
     """An organization manages the account, so only its administrators can remove it."""
 

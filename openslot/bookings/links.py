@@ -39,6 +39,11 @@ def calendar_url(runtime: Runtime, booking_id: UUID) -> str:
     return f"{manage_url(runtime, booking_id)}/calendar.ics"
 
 
+def booking_url(runtime: Runtime, booking_id: UUID) -> str:
+    """Write the address of a booking's page in the dashboard, which asks the host to sign in."""
+    return f"{runtime.settings.public_url}/bookings/{booking_id}"
+
+
 def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
     """Write the token at the end of the link in the JSON that was kept of a booking; the rest stays as it is."""
     fields = msgspec.json.decode(shown, type=dict[str, Any])

@@ -31,7 +31,7 @@ def list_approvals(as_json: AsJson = False) -> None:
         (each.id, each.requester, each.tool, msgspec.json.encode(each.arguments).decode(), each.expires_at)
         for each in found
     ]
-    print_table(("Id", "Requester", "Tool", "Arguments", "Expires"), rows, nothing="No departure is waiting.")
+    print_table(("Id", "Requester", "Tool", "Arguments", "Expires"), rows, nothing="No call waits for an approval.")
 
 
 @app.command("approve")

@@ -72,8 +72,11 @@ def _print(found: Verified, *, as_json: bool) -> None:
         return
     for each in found.faults:
         console.print(f"Record {each.no}: {each.fault}")
-    if not found.faults:
-        console.print(f"{found.records} records, none changed. Keep this elsewhere: {found.records}:{found.end}")
+    if not found.faults and not found.records:
+        console.print("There are no records yet.")
+    elif not found.faults:
+        console.print(f"{found.records} records, none changed.")
+        console.print(f"Note this in another place for the next check: --noted {found.records}:{found.end}")
 
 
 def _read_noted(text: str) -> tuple[int, str]:

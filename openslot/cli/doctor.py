@@ -60,7 +60,7 @@ def _look_inside(chosen: Settings) -> list[Finding]:
     except StartupError as fault:
         mend = "See postgres.log in the data directory" if is_embedded else "Correct DATABASE_URL, or start the server"
         is_tried_on = is_embedded and has_owner(chosen.data_dir)
-        trying = " openslot serve is running and tries again and again; it comes back by itself." if is_tried_on else ""
+        trying = " openslot serve is running and keeps trying to start it." if is_tried_on else ""
         return [problem("database", f"{fault}{trying}", mend)]
 
 

@@ -150,8 +150,13 @@ async def find_event_type(work: Work, host: User, slug: str) -> EventType:
 
 def shown(found: KeptMail) -> ShownMail:
     """Convert a mail to its form for scripts."""
-    names = set(ShownMail.__struct_fields__) - {"to"}
-    return ShownMail(to=found.recipient, **{name: getattr(found, name) for name in names})
+    names = set(ShownMail.__struct_fields__) - {"to", "status", "sent_at"}
+    return ShownMail(
+        to=found.recipient,
+        status="stored" if found.is_stored else found.status,
+        sent_at=None if found.is_stored else found.sent_at,
+        **{name: getattr(found, name) for name in names},
+    )
 
 
 def find_part(message: EmailMessage | None, kind: str) -> str | None:

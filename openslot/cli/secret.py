@@ -42,7 +42,7 @@ def rotate(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"file": path, "keys": keys})
         return
-    console.print(f"A new key was added to {path}, before {keys - 1} older.")
+    console.print(f"A new key was put in front of the others in {path}; there are {keys} now.")
     console.print("To encrypt everything with it and remove the older keys: openslot secret retire")
 
 

@@ -59,9 +59,13 @@ async def _look_at_clock(connection: asyncpg.Connection) -> Finding:
     after = system_clock()
     apart = abs(theirs - (before + (after - before) / 2))
     words = f"This machine's clock and the database's are {apart.total_seconds():.1f} s apart."
-    if apart > CLOCKS_MUST_NOT_DIFFER:
-        return problem("clock", words, "timedatectl set-ntp true")
-    return warning("clock", words, "timedatectl set-ntp true") if apart > CLOCKS_MAY_DIFFER else ok("clock", words)
+    if apart <= CLOCKS_MAY_DIFFER:
+        return ok("clock", words)
+    meaning = (
+        f"{words} Links and sessions expire at the wrong time, and codes of two-factor authentication may be refused."
+    )
+    report = problem if apart > CLOCKS_MUST_NOT_DIFFER else warning
+    return report("clock", meaning, "timedatectl set-ntp true")
 
 
 async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
@@ -70,7 +74,8 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
     except StartupError as fault:
         return problem("migrations", str(fault), "Install the version of Openslot that the database was last used with")
     if missing:
-        return problem("migrations", f"Not applied yet: {', '.join(missing)}.", "openslot migrate")
+        meaning = f"Not applied yet, so this version does not work on the database: {', '.join(missing)}."
+        return problem("migrations", meaning, "openslot migrate")
     if ahead := await ahead_migrations(connection):
         meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This one works on it."
         return warning("migrations", meaning, "Install the newer version here, too")
@@ -87,8 +92,10 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
         return []
     if await opens_all(connection, secrets):
         return [ok("seals", "The secret key fits the database.")]
-    meaning = "The secret key does not fit the database: openslot can't start."
-    return [problem("seals", meaning, "Restore the key from a backup: tar xf BACKUP secret.key")]
+    meaning = "The secret key is not the one that the database was used with: Openslot can't start."
+    is_file = chosen.secret_key is None
+    mend = f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}" if is_file else "Set OPENSLOT_SECRET_KEY to the former key"
+    return [problem("seals", meaning, mend)]
 
 
 async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_asleep: bool) -> AsyncIterator[Finding]:
@@ -101,7 +108,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
     else:
         yield problem(
             "worker",
-            "No worker has reported for 30 seconds: nothing that was deferred is done.",
+            "No worker has reported for 30 seconds: no mail, calendar entry or webhook is sent.",
             "openslot worker",
         )
     for finding in await _look_at_effects(connection, wiring, now):
@@ -116,9 +123,15 @@ async def _look_at_effects(connection: asyncpg.Connection, wiring: Wiring, now: 
     dead = (await count_effects(connection, now=now)).dead
     found = await _look_at_unknown(connection, wiring)
     if late:
-        found.append(warning("effects", f"{late} are more than 5 minutes late.", "openslot worker"))
+        meaning = (
+            f"{late} mails, calendar entries, webhooks or the like are more than 5 minutes late: too few workers run."
+        )
+        found.append(warning("effects", meaning, "openslot worker"))
     if dead:
-        meaning = f"{dead} failed at every try: openslot effect list --state dead"
+        meaning = (
+            f"{dead} mails, calendar entries, webhooks or the like have failed at every try and are not tried again; "
+            "openslot effect list --state dead shows why."
+        )
         found.append(warning("effects", meaning, "openslot effect retry --all"))
     return found or [ok("effects", "No effect is late or dead.")]
 
@@ -128,8 +141,8 @@ async def _look_at_unknown(connection: asyncpg.Connection, wiring: Wiring) -> li
     if not unknown:
         return []
     told = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
-    meaning = f"Some wait for a worker of a newer version: {told}."
-    return [warning("effects", meaning, "Start a worker of the newer version")]
+    meaning = f"Some are known only to a newer version of Openslot and wait for a worker of it: {told}."
+    return [warning("effects", meaning, "Start openslot worker with the newer version")]
 
 
 async def _look_at_periodic(
@@ -140,11 +153,11 @@ async def _look_at_periodic(
     failed = [f"{run.name} at {iso(run.started_at)}: {run.result}" for run in runs if run.status == "failed"]
     late = [run.name for run in runs if is_running and now - _next(run, wanted[run.name]) > LATE_AFTER]
     if failed:
-        return problem(
-            "periodic jobs", f"Failed: {'; '.join(failed)}", "Read the worker's log; each runs again by itself"
-        )
+        meaning = f"Failed: {'; '.join(failed)}. What they clean up or renew waits until they succeed."
+        return problem("periodic jobs", meaning, "Find the error in the worker's log; each job runs again by itself")
     if late:
-        return warning("periodic jobs", f"Late: {', '.join(late)}.", "openslot worker")
+        meaning = f"More than 5 minutes late, so the workers are overloaded or stuck: {', '.join(late)}."
+        return warning("periodic jobs", meaning, "openslot worker")
     return ok("periodic jobs", f"{len(runs)} of {len(wanted)} have run, none failed.")
 
 
@@ -159,15 +172,16 @@ async def _look_at_bookings(connection: asyncpg.Connection, now: datetime) -> Fi
     named = ", ".join(str(booking_id) for booking_id in lost[:5])
     return problem(
         "bookings",
-        f"{len(lost)} confirmed booking{'s' if len(lost) > 1 else ''} ahead has no time reserved: {named}.",
-        "Reschedule or cancel these bookings",
+        f"Upcoming bookings whose time is not reserved, so that it can be booked again: {len(lost)} ({named}).",
+        "Reschedule or cancel them on their pages, /bookings/ID",
     )
 
 
 async def _look_at_people(connection: asyncpg.Connection) -> Finding:
     users, admins = await count_users(connection)
     if admins:
-        return ok("administrator", f"{admins} of {users} accounts.")
+        return ok("administrator", f"Administrators of the platform: {admins} of {users} accounts.")
     if users:
-        return problem("administrator", "There is no administrator.", "openslot user admin EMAIL")
+        meaning = "There is no administrator of the platform, so that nobody can open /admin."
+        return problem("administrator", meaning, "openslot user admin EMAIL")
     return warning("administrator", "There is no account yet.", "openslot user add EMAIL --name NAME --admin")

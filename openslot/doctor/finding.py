@@ -14,7 +14,7 @@ class FindingState(StrEnum):
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was checked: its state, what that means, and the command that fixes it."""
+    """One thing that was checked: its state, what that means, and the command or step that fixes it; all in English."""
 
     name: str
     state: FindingState

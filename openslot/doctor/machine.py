@@ -25,7 +25,6 @@ from openslot.doctor.oidc import look_at_oidc
 
 # Names that are documented but not read by this version yet.
 LATER = {
-    "OPENSLOT_CHAT_WEBHOOK",
     "OPENSLOT_IMAGES_URL",
     "OPENSLOT_CODEBASE_ROOT",
 }
@@ -38,11 +37,14 @@ def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path
     known = {environment_name(field) for field in Settings.__struct_fields__} | LATER
     given = {name for name in (*environ, *dotenv_values(dotenv)) if name.startswith("OPENSLOT_")}
     unknown = sorted(given - known)
+    names = ", ".join(unknown)
     if not unknown:
         return ok("variables", "Every OPENSLOT_ variable is known.")
     guesses = [guess for name in unknown for guess in get_close_matches(name, known, n=1)]
     meant = f" Did you mean {', '.join(guesses)}?" if guesses else ""
-    return warning("variables", f"Unknown variables: {', '.join(unknown)}.{meant}", f"unset {' '.join(unknown)}")
+    is_exported = all(name in environ for name in unknown)
+    mend = f"unset {' '.join(unknown)}" if is_exported else f"Correct or remove them in {dotenv}: {names}"
+    return warning("variables", f"Unknown variables, which have no effect: {names}.{meant}", mend)
 
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
@@ -62,9 +64,11 @@ def look_at_directory(data_dir: Path) -> Finding:
     if not data_dir.exists():
         return warning("data directory", f"{data_dir} does not exist; the first start creates it.", "openslot serve")
     if not data_dir.is_dir() or not os.access(data_dir, os.W_OK | os.X_OK):
-        return problem("data directory", f"{data_dir} can't be written.", f"chown -R $(whoami) {data_dir}")
+        meaning = f"{data_dir} can't be written, so that neither the database nor a backup can be stored there."
+        return problem("data directory", meaning, f"chown -R $(whoami) {data_dir}")
     if data_dir.stat().st_mode & stat.S_IWOTH:
-        return problem("data directory", f"Everyone on this machine can write to {data_dir}.", f"chmod o-w {data_dir}")
+        meaning = f"Everyone on this machine can write to {data_dir}, and so replace the database or the secret key."
+        return problem("data directory", meaning, f"chmod o-w {data_dir}")
     return ok("data directory", f"{data_dir.absolute()} can be written.")
 
 
@@ -75,14 +79,16 @@ def look_at_key(chosen: Settings) -> Finding:
     if is_file and not path.exists():
         if chosen.database_url is None and not has_cluster(chosen.data_dir):
             return ok("secret key", "The first start creates one.")
-        meaning = f"{path} is missing; a new one can't decrypt an existing database."
-        return warning("secret key", meaning, "Restore secret.key from a backup: tar xf BACKUP secret.key")
+        meaning = f"{path} is missing. A new key can't open what the former one sealed, so a used database won't start."
+        return warning("secret key", meaning, f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}")
     if is_file and path.stat().st_mode & 0o077:
-        return problem("secret key", f"{path} can be read by others.", f"chmod 600 {path}")
+        meaning = f"Other users of this machine can read {path}, and with it all sealed secrets."
+        return problem("secret key", meaning, f"chmod 600 {path}")
     try:
         Secrets(tuple((chosen.secret_key or path.read_text("utf-8")).replace(",", "\n").split()))
     except (StartupError, OSError, UnicodeDecodeError) as fault:
-        return problem("secret key", f"The key can't be used: {fault}", "openssl rand -base64 48")
+        mend = "Bring back the former key; only for a new installation: openssl rand -base64 48"
+        return problem("secret key", f"The key can't be used, so Openslot does not start: {fault}", mend)
     return ok("secret key", f"{path} is private." if is_file else "Set by OPENSLOT_SECRET_KEY.")
 
 
@@ -91,9 +97,11 @@ def look_at_space(data_dir: Path) -> Finding:
     place = next(path for path in (data_dir.absolute(), *data_dir.absolute().parents) if path.exists())
     free = shutil.disk_usage(place).free
     words = f"{free / 1e9:.1f} GB are free at {place}."
-    if free < NO_SPACE:
-        return problem("disk space", words, f"du -sh {data_dir}/*")
-    return warning("disk space", words, f"du -sh {data_dir}/*") if free < LITTLE_SPACE else ok("disk space", words)
+    if free >= LITTLE_SPACE:
+        return ok("disk space", words)
+    meaning = f"{words} The database stops when the disk is full."
+    mend = f"Remove old backups, or find what takes the space: du -sh {data_dir}/*"
+    return problem("disk space", meaning, mend) if free < NO_SPACE else warning("disk space", meaning, mend)
 
 
 def look_at_address(chosen: Settings) -> Finding:
@@ -102,7 +110,10 @@ def look_at_address(chosen: Settings) -> Finding:
     if public.scheme == "https":
         return ok("address", f"The service is at {chosen.public_url}.")
     if chosen.base_url is None and not _is_loopback(chosen.host):
-        meaning = f"The service listens on {chosen.host}, and its links begin with {chosen.public_url}."
+        meaning = (
+            f"The service listens on {chosen.host}, but OPENSLOT_BASE_URL is not set: links in mail begin with "
+            f"{chosen.public_url}, and passwords and keys can be read in transit."
+        )
         return warning("address", meaning, "Set OPENSLOT_BASE_URL=https://… and put a proxy with TLS in front")
     if not _is_loopback(public.hostname or ""):
         meaning = f"{chosen.public_url} is not encrypted: passwords and keys can be read in transit."
@@ -114,14 +125,22 @@ def look_at_proxies(chosen: Settings) -> Finding:
     """Check whether clients' addresses can be trusted."""
     believed = ", ".join(map(str, chosen.trusted_proxies))
     if any(network.prefixlen == 0 for network in chosen.trusted_proxies):
-        meaning = "Everyone is believed to be a proxy: a forged X-Forwarded-For passes every limit by address."
+        meaning = (
+            "Every address is trusted as a proxy: anyone can forge X-Forwarded-For and avoid the limits by address."
+        )
         return problem("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES to the proxy's own network")
     public = [str(network) for network in chosen.trusted_proxies if not network.is_private]
     if public:
-        meaning = f"Public networks are trusted as proxies: {', '.join(public)}."
+        meaning = (
+            f"Public networks are trusted as proxies: {', '.join(public)}. Anyone there can forge X-Forwarded-For and "
+            "avoid the limits by address."
+        )
         return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES to the proxy's own network")
     if chosen.public_url.startswith("https://") and not chosen.trusted_proxies:
-        meaning = "Requests come through a proxy that is not trusted: all visitors count as one address."
+        meaning = (
+            "The public address is https, but no proxy is trusted: all visitors who come through a proxy count as one "
+            "address and share its limits."
+        )
         return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES, for instance to 127.0.0.1")
     return ok("proxies", f"X-Forwarded-For is trusted from {believed}." if believed else "No proxy is trusted.")
 
@@ -130,10 +149,15 @@ def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:
     """Check whether there is a recent backup."""
     made = [backup.created_at for backup in find_backups(chosen) if backup.created_at is not None]
     if not made:
-        return warning("backups", "There is no backup in the data directory.", "openslot backup create")
+        meaning = (
+            "There is no backup in the data directory (other places are not checked): a lost disk loses everything."
+        )
+        return warning("backups", meaning, "openslot backup create")
     age = now - max(made)
-    words = f"The newest backup is {age.days} day{'' if age.days == 1 else 's'} old."
-    return warning("backups", words, "openslot backup create") if age > BACKUP_EVERY else ok("backups", words)
+    words = f"The newest backup in the data directory is {age.days} day{'' if age.days == 1 else 's'} old."
+    if age <= BACKUP_EVERY:
+        return ok("backups", words)
+    return warning("backups", f"{words} What was changed since would be lost.", "openslot backup create")
 
 
 def _is_loopback(host: str) -> bool:

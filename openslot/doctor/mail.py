@@ -14,11 +14,13 @@ PATIENCE = timedelta(seconds=10)
 def look_at_mail(chosen: Settings) -> Finding:
     """Check whether mail can be sent: connect to the server and log in, without sending anything."""
     if chosen.smtp_url is None and chosen.sign_up == "open":
-        return problem("mail", "Anyone may sign up, but no mail with the link is sent.", "Set OPENSLOT_SMTP_URL")
+        meaning = "Anyone may sign up (OPENSLOT_SIGN_UP=open), but mail is not sent, so that nobody gets the link."
+        return problem("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
     if chosen.smtp_url is None:
         return ok("mail", "OPENSLOT_SMTP_URL is not set: mail stays in the embedded mailbox (openslot mail list).")
     try:
         asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=PATIENCE).check())
     except MailDeferred as fault:
-        return problem("mail", f"Mail can't be sent by {chosen.smtp_url!r}: {fault}", "Correct OPENSLOT_SMTP_URL")
-    return ok("mail", f"{chosen.smtp_url!r} takes mail.")
+        meaning = f"{chosen.smtp_url!r} does not accept mail: {fault}. Mails are tried again for about 24 hours."
+        return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
+    return ok("mail", f"{chosen.smtp_url!r} answers and accepts the login.")

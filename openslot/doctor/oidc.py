@@ -19,7 +19,9 @@ def look_at_oidc(chosen: Settings) -> Finding:
     except OidcUnreachable as fault:
         mend = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
         return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", mend)
-    return ok("oidc", f"{provider.issuer} answers; its redirect URI for us must be {provider.redirect_uri}")
+    return ok(
+        "oidc", f"{provider.issuer} answers. The redirect URI that is registered there must be {provider.redirect_uri}"
+    )
 
 
 async def _read(chosen: Settings) -> None:

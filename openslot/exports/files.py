@@ -198,6 +198,7 @@ FILES = (
 # Tables with data of a user that are in no file, each with the reason.
 NOT_EXPORTED = {
     "account_deletions": "exists only while the account is being deleted, when nobody can sign in to export it",
+    "address_changes": "an address that waits to be confirmed for a day, and the hash of its link",
     "booking_counts": "totals of bookings.json, kept for speed",
     "busy_sources": "which calendars close times; calendars.json says it",
     "busy_spans": "times that were read from the user's own calendars and are read again every five minutes",

@@ -24,6 +24,7 @@ from openslot.web.pages import page, redirect
 
 NOTICES = {
     "password": Text("Your password was changed. All other devices were signed out."),
+    "email": Text("Your email address was changed. All other devices were signed out."),
     "revoked": Text("The key was revoked. Requests that use it are refused."),
 }
 NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]

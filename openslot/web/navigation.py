@@ -81,6 +81,7 @@ PLACES = (
     NavigationItem(path="/welcome", name=Text("First steps")),
     NavigationItem(path="/account", name=Text("Account"), keys="g a", group=NavigationGroup.SETTINGS),
     NavigationItem(path="/account#keys", name=Text("API keys")),
+    NavigationItem(path="/account/email", name=Text("Change your email address")),
     NavigationItem(path="/account#password-title", name=Text("Change password")),
     NavigationItem(path="/settings/profile", name=Text("Profile"), group=NavigationGroup.SETTINGS),
     NavigationItem(path="/settings/notifications", name=Text("Notifications"), group=NavigationGroup.SETTINGS),

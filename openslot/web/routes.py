@@ -2,6 +2,13 @@
 
 from openslot.routing import Mount
 from openslot.web.account import change_password, show_account
+from openslot.web.account_email import (
+    ask_for_new_address,
+    confirm_new_address,
+    show_change_of_address,
+    show_new_address,
+    withdraw_new_address,
+)
 from openslot.web.admin.routes import ADMINISTRATION
 from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
 from openslot.web.booking_page.event_type import book, show_event_type
@@ -47,6 +54,11 @@ PAGES = Mount(
         finish_oidc,
         show_account,
         change_password,
+        show_change_of_address,
+        ask_for_new_address,
+        withdraw_new_address,
+        show_new_address,
+        confirm_new_address,
         show_keys,
         make_key,
         ask_to_revoke,

@@ -18,7 +18,7 @@ test holds it.
 - **T1** reads and needs nothing more. **T2** writes what can be undone and needs `confirm: true`. **T3** writes
   what can't be undone or matters much, and also needs an approval by the Orchestrator.
 - Arguments with `?` can be left out. Unknown arguments are refused. A refusal names every wrong argument; an id
-  that stands for nothing is refused with `does not exist`.
+  that does not exist is refused with `does not exist`.
 - The same thing has the same JSON as in the REST API, with `userId`, the user whom it belongs to. A booking has no
   `manageUrl`: whoever has that link can cancel without an approval.
 - Lists have `limit` (at most 100) and `page`, and tell the `total`. The totals of all bookings and of all contacts

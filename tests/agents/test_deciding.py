@@ -191,7 +191,7 @@ def test_the_terminal_lists_and_approves(cli: Cli, waiting: str) -> None:
     done = cli("agent", "approvals", "approve", waiting, "--json")
     assert done["outcome"] == "approved"
     assert done["result"]["userId"] == "7"
-    assert cli("agent", "approvals", "list") == "No departure is waiting.\n"
+    assert cli("agent", "approvals", "list") == "No call waits for an approval.\n"
     with pytest.raises(ApprovalRefused, match="approved already"):
         cli("agent", "approvals", "reject", waiting)
 

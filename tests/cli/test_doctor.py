@@ -46,7 +46,9 @@ def test_a_mistyped_variable_is_noticed_and_announced_ones_are_not(tmp_path: Pat
     environ = {"OPENSLOT_SMTP_URL": "smtp://", "OPENSLOT_HOST": "::", "PATH": ""}
     finding = find_unknown_variables(environ, tmp_path / ".env")
     assert finding.state is FindingState.WARNING
-    assert finding.meaning == "Unknown variables: OPENSLOT_PROT. Did you mean OPENSLOT_PORT?"
+    assert finding.meaning == "Unknown variables, which have no effect: OPENSLOT_PROT. Did you mean OPENSLOT_PORT?"
+    assert finding.mend == f"Correct or remove them in {tmp_path / '.env'}: OPENSLOT_PROT"
+    assert find_unknown_variables({"OPENSLOT_PROT": "1"}, tmp_path / "none").mend == "unset OPENSLOT_PROT"
     assert find_unknown_variables(environ, tmp_path / "none").state is FindingState.OK
 
 
@@ -92,7 +94,8 @@ def test_a_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / KEY_FILE).chmod(0o644)
     assert look_at_key(settings).mend == f"chmod 600 {tmp_path / KEY_FILE}"
     (tmp_path / KEY_FILE).unlink()
-    assert look_at_key(chosen(tmp_path, database_url="postgresql://x")).state is FindingState.WARNING
+    missing = look_at_key(chosen(tmp_path, database_url="postgresql://x"))
+    assert (missing.state, missing.mend) == (FindingState.WARNING, f"tar xf BACKUP -C {tmp_path} secret.key")
     assert look_at_key(chosen(tmp_path, secret_key="short")).state is FindingState.PROBLEM
     assert look_at_key(chosen(tmp_path, secret_key=f"{'new' * 20}, {'old' * 20}")).state is FindingState.OK
 
@@ -171,7 +174,9 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
     )
     assert {finding.state for finding in (await inside(settings)).values()} == {FindingState.OK}
     await change(settings, "update periodic_runs set started_at = now() - interval '7 minutes'")
-    assert (await inside(settings))["periodic jobs"].meaning == "Late: effects.sweep."
+    assert (await inside(settings))["periodic jobs"].meaning.endswith(
+        "late, so the workers are overloaded or stuck: effects.sweep."
+    )
 
 
 @pytest.mark.parametrize(
@@ -215,14 +220,17 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
                 ('crm.push', 'queued'), ('crm.push', 'waiting'), ('crm.push', 'done'), ('webhooks.deliver', 'queued')
             ) s(reaction, state)""",
     )
-    assert (await inside(settings))["effects"].meaning == ("Some wait for a worker of a newer version: 2 for crm.push.")
+    assert (await inside(settings))["effects"].meaning == (
+        "Some are known only to a newer version of Openslot and wait for a worker of it: 2 for crm.push."
+    )
 
 
 @pytest.mark.usefixtures("runtime")
 async def test_a_key_that_does_not_fit_the_database_is_a_problem(settings: Settings) -> None:
     assert (await inside(settings))["seals"].state is FindingState.OK
     other = msgspec.structs.replace(settings, secret_key="x" * 40)
-    assert (await inside(other))["seals"].state is FindingState.PROBLEM
+    seals = (await inside(other))["seals"]
+    assert (seals.state, seals.mend) == (FindingState.PROBLEM, "Set OPENSLOT_SECRET_KEY to the former key")
     (settings.data_dir / KEY_FILE).unlink()
     assert "seals" not in await inside(settings)
     assert not (settings.data_dir / KEY_FILE).exists()

@@ -29,6 +29,8 @@ from openslot.wiring import SEALED
 OLD, NEW = "o" * 40, "n" * 40
 PLAIN = {
     "calendar_feeds.token_hash": "a hash",
+    "address_changes.hash": "a fingerprint",
+    "address_changes.password_digest": "a digest of a hash",
     "agent_calls.signature": "a signature",
     "agent_chain.last": "a signature",
     "agent_chain.signature": "a signature",

@@ -60,6 +60,7 @@ ROWS = (
     "insert into authenticators (id, user_id, secret, created_at, confirmed_at) values ($2, $1, $9, $4, $4)",
     "insert into recovery_codes values ($1, $9, $4)",
     "insert into pending_sign_ins values ($2, $1, $9, $9, $4, $4)",
+    "insert into address_changes values ($2, $1, $9, 'mara2', 'mara', $9, $4, $4)",
     "insert into password_resets values ($2, $1, $9, 'mara', $9, $4, $4)",
     """insert into contact_imports (id, owner_id, file_name, encoding, delimiter, header, columns, existing, state,
     line_count, created_at, updated_at) values ($2, $1, 'people.csv', 'utf-8', ',', '{}', '{}', 'skip', 'done', 1, $4,

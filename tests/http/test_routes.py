@@ -22,6 +22,8 @@ WITHOUT = {
     "/settings/security/two-factor/off",
     "/settings/security/recovery-codes",
     "/settings/security/provider",
+    "/account/email",
+    "/account/email/{token}",
     "/account/password",
     "/setup",
     "/invite/{token}",

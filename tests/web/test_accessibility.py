@@ -6,6 +6,7 @@ import httpx2
 from playwright.async_api import Browser, Page
 
 from openslot.access import operations as access
+from openslot.access.address_changes import change_token
 from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_url, invite
 from openslot.accounts.models import UserWanted
@@ -69,6 +70,27 @@ async def visit(page: Page, runtime: Runtime, password_hash: str) -> AsyncIterat
     await page.click("form[action='/account/password'] button")
     await page.wait_for_selector(".fault")
     yield "wrong password"
+    async for name in visit_new_address(page, runtime):
+        yield name
+
+
+async def visit_new_address(page: Page, runtime: Runtime) -> AsyncIterator[str]:
+    """Go through the change of the email address."""
+    await page.goto("/account/email")
+    await page.fill("#email", "a-new-and-rather-long-address-of-mara@elsewhere.example")
+    await page.fill("#current", "x")
+    await page.click("form[action='/account/email'] button")
+    await page.wait_for_selector(".fault")
+    yield "wrong password for a new address"
+    await page.fill("#current", PASSWORD)
+    await page.click("form[action='/account/email'] button")
+    await page.wait_for_selector("form[action='/account/email/withdraw']")
+    yield "a new address that waits"
+    await page.goto("/account/email/wrong")
+    yield "wrong link to a new address"
+    token = change_token(runtime, await runtime.pool.fetchval("select id from address_changes"))
+    await page.goto(f"/account/email/{token}")
+    yield "confirm a new address"
 
 
 async def test_every_page_fits_a_phone_and_axe_finds_no_fault(

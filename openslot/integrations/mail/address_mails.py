@@ -1,10 +1,10 @@
-"""Mails to the owner of an account whose address an identity provider changes, or wants to change."""
+"""Mails to the owner of an account whose address has changed, or that an identity provider wants to change."""
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.addresses import AddressKept
 from openslot.accounts.errors import UserNotFound
 from openslot.accounts.events import UserChanged
-from openslot.core.actor import SYSTEM
+from openslot.core.actor import SYSTEM, ActorKind
 from openslot.core.events import Effect, Outcome, Skipped
 from openslot.core.work import Work
 from openslot.i18n import Text
@@ -16,6 +16,14 @@ from openslot.integrations.mail.security_notices import SECURITY_FOOTER
 
 TELL_ADDRESS = "mail.address_changed"
 DELETED = "the account is deleted"
+BY_PROVIDER = (
+    Text("Your organization manages your account and has changed its address. Sign in with the new one."),
+    Text("If you did not expect this, ask the owner of your organization."),
+)
+BY_OWNER = (
+    Text("Sign in with the new one from now on. All devices were signed out, except the one where you changed it."),
+    Text("If this wasn't you, contact your administrator now."),
+)
 
 
 async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
@@ -30,10 +38,7 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
     letter = Letter(
         subject=Text("The email address of your account was changed"),
         heading=Text("The email address of your account was changed"),
-        paragraphs=(
-            Text("Your organization manages your account and has changed its address. Sign in with the new one."),
-            Text("If you did not expect this, ask the owner of your organization."),
-        ),
+        paragraphs=BY_OWNER if effect.actor.kind is ActorKind.SESSION else BY_PROVIDER,
         facts=(
             Fact(label=Text("Former address"), lines=(event.previous_email,)),
             Fact(label=Text("New address"), lines=(event.email,)),

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
-from openslot.bookings.links import calendar_url, manage_url
+from openslot.bookings.links import booking_url, calendar_url, manage_url
 from openslot.bookings.models import Booking, BookingDetails
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
@@ -52,6 +52,7 @@ def read_meeting(
         host=host,
         manage_url=manage_url(runtime, booking.id),
         calendar_url=calendar_url(runtime, booking.id),
+        booking_url=booking_url(runtime, booking.id),
         is_reason_of_host=cause.kind is not ActorKind.PUBLIC,
     )
     if isinstance(told, BookingRescheduled):

@@ -51,14 +51,13 @@ def write_letter(
     title = say_title(meeting, recipient)
     when = say_short(meeting.booking.starts_at, recipient.zone, locale)
     is_on = kind is not MailKind.CANCELLATION
-    may_change = is_on and recipient.role is RecipientRole.INVITEE
     return Letter(
         subject=SUBJECTS[kind](title=title, when=when),
         heading=BY_ROLE[recipient.role][kind],
         paragraphs=_write_paragraphs(meeting, kind, recipient),
         facts=_write_facts(meeting, recipient, locale),
         quote=_find_quote(meeting, recipient),
-        button=Link(label=Text("Reschedule or cancel"), url=meeting.manage_url) if may_change else None,
+        button=_find_button(meeting, recipient, is_on=is_on),
         links_label=Text("Add to your calendar"),
         links=_write_links(meeting, recipient, entry) if is_on and recipient.role is not RecipientRole.HOST else (),
         footer=(_say_reason_for_mail(meeting, recipient),),
@@ -126,6 +125,14 @@ def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
     words = meeting.reason or (None if meeting.previous_starts_at else meeting.booking.notes)
     is_of_host = bool(meeting.reason) and meeting.is_reason_of_host
     return paragraph(words) if words and (is_of_host or recipient.role is RecipientRole.HOST) else None
+
+
+def _find_button(meeting: MailedMeeting, recipient: Recipient, *, is_on: bool) -> Link | None:
+    if recipient.role is RecipientRole.HOST:
+        return Link(label=Text("View the booking"), url=meeting.booking_url)
+    if is_on and recipient.role is RecipientRole.INVITEE:
+        return Link(label=Text("Reschedule or cancel"), url=meeting.manage_url)
+    return None
 
 
 def _write_links(meeting: MailedMeeting, recipient: Recipient, entry: CalendarEntry) -> tuple[Link, ...]:

@@ -2,7 +2,7 @@
 
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
-from openslot.bookings.links import calendar_url, manage_url
+from openslot.bookings.links import booking_url, calendar_url, manage_url
 from openslot.bookings.models import BookingDetails, BookingRef, Status
 from openslot.core.work import Work
 from openslot.i18n.localization import localize
@@ -32,6 +32,7 @@ async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedM
         host=host,
         manage_url=manage_url(work.runtime, booking.id),
         calendar_url=calendar_url(work.runtime, booking.id),
+        booking_url=booking_url(work.runtime, booking.id),
     )
     invitee = list_recipients(booking, host)[0]
     locale = operations.choose_locale(invitee.locale, host.locale)

@@ -36,6 +36,9 @@ class MailedMeeting(Struct, frozen=True, kw_only=True):
     host: MailHost
     manage_url: str
     calendar_url: str
+    booking_url: str
+    """The booking's page in the dashboard, for the host alone."""
+
     previous_starts_at: datetime | None = None
     previous_ends_at: datetime | None = None
     reason: str | None = None

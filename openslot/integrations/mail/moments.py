@@ -9,6 +9,11 @@ from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 
 DASH = "\u2013"
+# Zones that are named by their offset, in every spelling.
+UNIVERSAL = {
+    **dict.fromkeys(("UTC", "UCT", "Universal", "Zulu"), "UTC"),
+    **dict.fromkeys(("GMT", "GMT0", "GMT+0", "GMT-0", "Greenwich"), "GMT"),
+}
 
 
 def say_day(moment: datetime, zone: str, locale: Locale) -> str:
@@ -37,10 +42,16 @@ def say_short(moment: datetime, zone: str, locale: Locale) -> Text:
     return Text("%(day)s, %(time)s", day=day, time=say_time(moment, zone, locale))
 
 
-def say_zone(moment: datetime, zone: str, locale: Locale) -> Text:
-    """Say `Berlin time, GMT+01:00`."""
+def say_zone(moment: datetime, zone: str, locale: Locale) -> Text | str:
+    """Say `Berlin time, GMT+01:00`, and `UTC` where the name is the offset."""
+    named = UNIVERSAL.get(zone.removeprefix("Etc/"))
+    if named:
+        return named
     local = moment.astimezone(get_zone(zone))
     offset = get_timezone_gmt(local, locale=locale.formats)
+    if zone.startswith("Etc/"):
+        # Their names have the sign the other way round: Etc/GMT+5 is GMT-05:00.
+        return offset
     if "/" not in zone:
         return Text("%(zone)s, %(offset)s", zone=zone, offset=offset)
     city = get_timezone_location(zone, locale=locale.formats, return_city=True)

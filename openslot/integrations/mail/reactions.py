@@ -1,5 +1,6 @@
 """What mail does because something happened: one mail for each participant, and notices to hosts."""
 
+from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
 from openslot.accounts.addresses import TELL_KEPT
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
@@ -10,6 +11,12 @@ from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Ski
 from openslot.core.work import Work
 from openslot.integrations.mail import operations
 from openslot.integrations.mail.account_mails import TELL_CHANGE, send_reset, tell_password_changed
+from openslot.integrations.mail.address_change_mails import (
+    CONFIRM_ADDRESS,
+    TELL_REQUEST,
+    send_confirmation_link,
+    tell_address_change_requested,
+)
 from openslot.integrations.mail.address_mails import TELL_ADDRESS, tell_address_changed, tell_address_kept
 from openslot.integrations.mail.deletion_mails import send_deletion_link
 from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
@@ -99,6 +106,20 @@ MAIL_REACTIONS = (
     Reaction(name=SEND_RESET, run=send_reset, delays=DELAYS, destination=mail_server),
     Reaction(name=TELL_KEPT, run=tell_address_kept, delays=DELAYS, destination=mail_server),
     Reaction(name=TELL_ADDRESS, on=(UserChanged,), run=tell_address_changed, delays=DELAYS, destination=mail_server),
+    Reaction(
+        name=CONFIRM_ADDRESS,
+        on=(AddressChangeRequested,),
+        run=send_confirmation_link,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
+    Reaction(
+        name=TELL_REQUEST,
+        on=(AddressChangeRequested,),
+        run=tell_address_change_requested,
+        delays=DELAYS,
+        destination=mail_server,
+    ),
     Reaction(name=SEND_LINK, run=send_deletion_link, delays=DELAYS, destination=mail_server),
     Reaction(
         name=TELL_CHANGE,

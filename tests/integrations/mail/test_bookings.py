@@ -92,6 +92,19 @@ async def test_each_reads_their_own_zone_and_hours(
     assert "Berlin time, GMT+01:00" in part(to_host, "text/plain")
 
 
+async def test_a_host_is_led_to_the_booking(runtime: Runtime, clock: MovingClock, book: Book) -> None:
+    booking = await book(guests=(LI,))
+    await work_off(runtime, clock)
+    await cancel(runtime, booking)
+    await work_off(runtime, clock)
+    address = f"{runtime.settings.public_url}/bookings/{booking.id}"
+    for message in await messages(runtime, MARA):
+        assert f"View the booking: {address}\r\n" in part(message, "text/plain")
+        assert f'href="{address}"' in part(message, "text/html")
+    for message in (*await messages(runtime, JONAS), *await messages(runtime, LI)):
+        assert address not in part(message, "text/plain") + part(message, "text/html")
+
+
 async def test_the_manage_link_is_the_invitees_alone(runtime: Runtime, clock: MovingClock, book: Book) -> None:
     await book(guests=(LI,))
     await work_off(runtime, clock)

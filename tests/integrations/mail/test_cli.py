@@ -55,8 +55,9 @@ async def test_the_mailbox_is_read_from_the_terminal(
     other = await book(booking.ends_at)
     await work_off(runtime, clock)
     (listed,) = (await cli("mail", "list", "--to", JONAS.upper(), "--booking", str(booking.id), "--json"))["mail"]
-    assert (listed["to"], listed["kind"], listed["status"]) == (JONAS, "confirmation", "sent")
-    assert listed["sentAt"] == "2026-03-16T07:00:00Z"
+    assert (listed["to"], listed["kind"], listed["status"]) == (JONAS, "confirmation", "stored")
+    assert (listed["transport"], listed["sentAt"]) == ("mailbox", None)
+    assert listed["createdAt"] == "2026-03-16T07:00:00Z"
     assert len((await cli("mail", "list", "--booking", str(other.id), "--json"))["mail"]) == 2
     assert listed["id"].encode() in await cli("mail", "list")
     raw = await cli("mail", "show", listed["id"], "--raw")
@@ -80,6 +81,8 @@ async def test_what_went_to_a_server_has_no_message_to_show(
     await work_off(runtime, clock)
     await runtime.pool.execute("update mail_messages set content = null, transport = 'smtp'")
     listed = (await mails(runtime))[0]
+    shown = (await cli("mail", "list", "--json"))["mail"]
+    assert {(each["status"], each["sentAt"]) for each in shown} == {("sent", "2026-03-16T07:00:00Z")}
     assert b"is kept" in await cli("mail", "show", str(listed.id))
     with pytest.raises(Invalid, match="log"):
         await cli("mail", "show", str(listed.id), "--raw")
@@ -166,4 +169,4 @@ async def test_the_doctor_connects_to_the_mail_server(settings: Settings) -> Non
     assert (await asyncio.to_thread(look_at_mail, good)).state is FindingState.PROBLEM
     assert (await asyncio.to_thread(look_at_mail, settings)).state is FindingState.OK
     unsent = await asyncio.to_thread(look_at_mail, replace(settings, sign_up="open"))
-    assert (unsent.state, "no mail with the link" in unsent.meaning) == (FindingState.PROBLEM, True)
+    assert (unsent.state, "nobody gets the link" in unsent.meaning) == (FindingState.PROBLEM, True)

@@ -1,0 +1,117 @@
+"""A user's own change of the email address: password first, then a link that is sent to the new address."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from openslot.access import address_change_store as store
+from openslot.access import operations as access
+from openslot.access import reset_store
+from openslot.access import store as session_store
+from openslot.access.errors import AddressLinkInvalid, NoPasswordYet, PasswordChanged, TooManyAddressChanges
+from openslot.access.events import AddressChangeRequested
+from openslot.access.models import AddressChange, SignedIn
+from openslot.access.two_factor import confirm_code
+from openslot.access.two_factor_store import delete_pending_of, lock_user
+from openslot.accounts import operations as accounts
+from openslot.accounts.addresses import check_own_address, replace_address
+from openslot.accounts.host_lock import lock_host
+from openslot.accounts.models import User
+from openslot.accounts.sign_ups import forget_sign_ups
+from openslot.accounts.store import find_password_hash
+from openslot.core.errors import Invalid, Unauthorized
+from openslot.core.ids import new_id
+from openslot.core.secrets import fingerprint
+from openslot.core.work import Runtime, Work
+from openslot.i18n import Text
+
+LASTS = timedelta(hours=24)
+MOST_IN_AN_HOUR = 3
+MOST_IN_A_DAY = 10
+PURPOSE = "address change"
+PATH = "/account/email"
+SAME = Text("is already your address")
+
+
+async def request_change(work: Work, user: User, email: str, *, password: str, code: str) -> None:
+    """Ask for another address, in the same steps whether or not it has an account; the last request counts.
+
+    No connection is held while the password is checked.
+    """
+    await check_own_address(work, user)
+    if email.lower() == user.email.lower():
+        raise Invalid(details={"email": SAME})
+    stored = await find_password_hash(work.db, user.id)
+    if stored is None:
+        raise NoPasswordYet
+    await access.confirm_password(work, user, password)
+    await confirm_code(work, user, code)
+    change = AddressChange(id=new_id(), user_id=user.id, email=email, expires_at=work.now + LASTS)
+    token_hash = fingerprint(change_token(work.runtime, change.id))
+    async with work.transaction():
+        in_an_hour, in_a_day = await store.count_recent(work.db, user.id, now=work.now)
+        if in_an_hour >= MOST_IN_AN_HOUR or in_a_day >= MOST_IN_A_DAY:
+            raise TooManyAddressChanges
+        await store.end_changes(work.db, user.id, now=work.now)
+        if not await store.insert_change(
+            work.db, change, user, token_hash=token_hash, password_hash=stored, now=work.now
+        ):
+            raise PasswordChanged
+        await work.record(AddressChangeRequested(user_id=user.id, email=user.email, change_id=change.id))
+
+
+def change_token(runtime: Runtime, change_id: UUID) -> str:
+    """Derive the token from the installation's key: only its hash is stored."""
+    return runtime.signer.write_token(PURPOSE, change_id)
+
+
+def change_url(runtime: Runtime, change_id: UUID) -> str:
+    """Write the address of the page that confirms, which is the same when the mail is sent again."""
+    return f"{runtime.settings.public_url}{PATH}/{change_token(runtime, change_id)}"
+
+
+async def find_change(work: Work, change_id: UUID) -> AddressChange | None:
+    """Read what still waits to be confirmed."""
+    return await store.find_change(work.db, change_id, now=work.now)
+
+
+async def find_own_change(work: Work, user: User) -> AddressChange | None:
+    """Read what a user still has to confirm."""
+    return await store.find_change_of(work.db, user.id, now=work.now)
+
+
+async def withdraw_change(work: Work, user: User) -> None:
+    """Make the link invalid that was sent to the new address."""
+    await store.end_changes(work.db, user.id, now=work.now)
+
+
+async def get_change(work: Work, user: User, token: str) -> AddressChange:
+    """Read what a valid link of this user changes."""
+    change = await store.find_change_by_link(work.db, fingerprint(token), user.id, now=work.now)
+    if change is None:
+        raise AddressLinkInvalid
+    return change
+
+
+async def confirm_change(work: Work, user: User, token: str, *, user_agent: str) -> SignedIn:
+    """Give the account its new address: other sessions, links and open invitations end, and API keys stay.
+
+    Only the user's own session can do it: an address that was mistyped belongs to a stranger, who reads the link. Of
+    two concurrent uses one is refused.
+    """
+    async with work.transaction():
+        # Before the user's row, as identity providers do: whether one of them manages the address holds until then.
+        await lock_host(work.db, user.id)
+        await lock_user(work.db, user.id)
+        change = await get_change(work, user, token)
+        current = await accounts.get_user(work, user.id)
+        await check_own_address(work, current)
+        await replace_address(work, current, change.email)
+        await store.end_changes(work.db, user.id, now=work.now)
+        await reset_store.delete_resets_of(work.db, user.id)
+        await delete_pending_of(work.db, user.id)
+        await forget_sign_ups(work, change.email)
+        if work.actor.credential_id not in await session_store.delete_sessions_of(work.db, user.id):
+            raise Unauthorized
+        stored = await find_password_hash(work.db, user.id)
+        renewed = await accounts.get_user(work, user.id)
+        return await access.let_in_verified(work, renewed, password_hash=stored, user_agent=user_agent)

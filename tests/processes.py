@@ -1,0 +1,149 @@
+"""Tests in several processes, forked once all tests are collected: collecting takes a process ten seconds."""
+
+import multiprocessing
+import os
+import random
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+FORK = multiprocessing.get_context("fork")
+TICKET_SIZE = 4
+
+Reports = list[dict[str, Any]]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the number of processes be chosen."""
+    parser.addoption("--processes", type=int, default=1, help="run the tests in this many processes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run all tests in as many processes as were asked for."""
+    count = session.config.getoption("processes")
+    if count == 1 or session.testsfailed or session.config.option.collectonly:
+        return None
+    _run_all(session, count)
+    if session.shouldfail:
+        raise session.Failed(session.shouldfail)
+    if session.shouldstop:
+        raise session.Interrupted(session.shouldstop)
+    return True
+
+
+def _run_all(session: pytest.Session, count: int) -> None:
+    # The temporary directory of the run is made here, so that all processes have the same.
+    session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+    tickets = Tickets(session.items)
+    begun = [_begin(session, tickets) for _ in range(count)]
+    unfinished = dict(enumerate(session.items))
+    for number, reports in _receive([receiving for receiving, _ in begun]):
+        item = unfinished.pop(number)
+        _report(session, item, reports)
+        if session.shouldfail or session.shouldstop:
+            tickets.withdraw()
+    for _, process in begun:
+        process.join()
+    if not (session.shouldfail or session.shouldstop):
+        codes = [process.exitcode for _, process in begun]
+        for item in unfinished.values():
+            _report(session, item, [_not_run(session, item, codes)])
+
+
+class Tickets:
+    """The tests of a file go to one process, which shares what is made once for the file."""
+
+    def __init__(self, items: Sequence[pytest.Item]) -> None:
+        self._files: list[list[int]] = []
+        for _, group in groupby(range(len(items)), key=lambda number: items[number].path):
+            self._files.append(list(group))
+        self._reading, writing = os.pipe()
+        for number in range(len(self._files)):
+            os.write(writing, number.to_bytes(TICKET_SIZE))
+        os.close(writing)
+
+    def __iter__(self) -> Iterator[int]:
+        while ticket := os.read(self._reading, TICKET_SIZE):
+            yield from self._files[int.from_bytes(ticket)]
+
+    def withdraw(self) -> None:
+        """Leave nothing to take for any process."""
+        while os.read(self._reading, 65536):
+            pass
+
+
+def _begin(session: pytest.Session, tickets: Tickets) -> tuple[Connection, Any]:
+    receiving, sending = FORK.Pipe(duplex=False)
+    process = FORK.Process(target=_work, args=(session, tickets, sending))
+    process.start()
+    # Else it would stay open when the process has ended.
+    sending.close()
+    return receiving, process
+
+
+def _work(session: pytest.Session, tickets: Tickets, sending: Connection) -> None:
+    """Run tests until there are none left, in a process of their own."""
+    # What is printed would go to the same file as what the others print.
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    capture.stop_global_capturing()
+    capture.start_global_capturing()
+    random.seed()
+    sender = Sender(sending)
+    session.config.pluginmanager.register(sender)
+    number = next(numbers := iter(tickets), None)
+    while number is not None:
+        following = next(numbers, None)
+        sender.number = number
+        session.config.hook.pytest_runtest_protocol(
+            item=session.items[number], nextitem=None if following is None else session.items[following]
+        )
+        number = following
+
+
+class Sender:
+    """Runs a test and sends what came of it, instead of printing that."""
+
+    number: int
+
+    def __init__(self, sending: Connection) -> None:
+        self._sending = sending
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+        """Run a test and send its reports."""
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+        write = item.config.hook.pytest_report_to_serializable
+        self._sending.send((self.number, [write(config=item.config, report=report) for report in reports]))
+        return True
+
+
+def _receive(open_ones: list[Connection]) -> Iterator[tuple[int, Reports]]:
+    """Yield what processes send until all of them have ended."""
+    while open_ones:
+        for each in wait(open_ones):
+            assert isinstance(each, Connection)
+            try:
+                yield each.recv()
+            except EOFError:
+                open_ones.remove(each)
+
+
+def _report(session: pytest.Session, item: pytest.Item, reports: Reports) -> None:
+    hook = session.config.hook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in reports:
+        read = hook.pytest_report_from_serializable(config=session.config, data=report)
+        hook.pytest_runtest_logreport(report=read)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+
+def _not_run(session: pytest.Session, item: pytest.Item, codes: list[int | None]) -> dict[str, Any]:
+    said = f"This test did not end: the exit codes of the processes are {codes}."
+    report = pytest.TestReport(item.nodeid, item.location, {}, "failed", said, "call")
+    written: dict[str, Any] = session.config.hook.pytest_report_to_serializable(config=session.config, report=report)
+    return written

@@ -1,0 +1,382 @@
+"""A user changes the address of the account: password first, then a link to the new address, which works once."""
+
+import asyncio
+
+import httpx2
+import pytest
+
+from openslot.access import operations as access
+from openslot.access.address_changes import LASTS
+from openslot.access.jobs import tidy_access
+from openslot.accounts import invitations, members, organizations
+from openslot.accounts import operations as accounts
+from openslot.accounts.host_lock import lock_host
+from openslot.accounts.models import Role, User, UserWanted
+from openslot.core.actor import OPERATOR
+from openslot.core.secrets import fingerprint
+from openslot.core.work import Runtime
+from tests.access.two_factor_scene import turn_on
+from tests.bookings.conftest import MovingClock
+from tests.conftest import PASSWORD
+from tests.integrations.mail.conftest import mails, part
+from tests.web.conftest import sign_in
+from tests.web.dashboard.conftest import open_session
+from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in
+from tests.web.sign_up.test_races import wait_for_locks
+
+PAGE, LINK = "/account/email", "/account/email/"
+MARA, WANTED, TAKEN = "mara@lindqvist.example", "mara@elsewhere.example", "li@okafor.example"
+
+
+async def ask(member: httpx2.AsyncClient, email: str = WANTED, *, password: str = PASSWORD) -> httpx2.Response:
+    return await member.post(PAGE, data={"email": email, "current": password})
+
+
+async def address_of(runtime: Runtime, user: User) -> str:
+    found: str = await runtime.pool.fetchval("select email from users where id = $1", user.id)
+    return found
+
+
+async def add_other(runtime: Runtime, email: str = TAKEN, password_hash: str | None = None) -> User:
+    async with runtime.transaction(OPERATOR) as work:
+        return await accounts.add_user(work, UserWanted(email=email, name="Li"), password_hash=password_hash)
+
+
+@pytest.fixture
+async def link(member: httpx2.AsyncClient, read_mail: ReadMail) -> str:
+    """Ask for a new address and find the link in the mail."""
+    assert (await ask(member)).status_code == 303
+    return path_in((await read_mail(WANTED))[-1], LINK)
+
+
+async def test_the_account_page_leads_there(member: httpx2.AsyncClient) -> None:
+    assert f'href="{PAGE}"' in (await member.get("/account")).text
+    assert "mara@lindqvist.example" in (await member.get(PAGE)).text
+
+
+async def test_the_link_changes_the_address_and_ends_what_the_former_one_could_open(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail, link: str
+) -> None:
+    elsewhere = await open_session(runtime, user)
+    async with runtime.transaction(OPERATOR) as work:
+        key, _ = await access.create_api_key(work, user, name="Website")
+        harbor = await organizations.add_organization(work, name="Harbor", slug="harbor")
+        await accounts.add_member(work, harbor, user)
+        await invitations.invite(work, harbor, user)
+    await member.post("/password/forgot", data={"email": user.email})
+    reset = path_in((await read_mail(user.email))[-1], "/password/reset/")
+
+    for statement in (
+        """insert into pending_sign_ins (id, user_id, hash, password_mark, created_at, expires_at)
+        values (gen_random_uuid(), $1, 'a', 'b', now(), now() + interval '1 hour')""",
+        f"""insert into sign_ups
+        (id, hash, browser_hash, email, name, zone, locale, password_hash, created_at, expires_at)
+        select $1, 'a', 'b', '{WANTED}', 'Li', 'UTC', 'en', 'c', now(), now() + interval '1 day'""",
+    ):
+        await runtime.pool.execute(statement, user.id)
+
+    shown = await member.get(link)
+    assert (shown.status_code, WANTED in shown.text, await address_of(runtime, user)) == (200, True, user.email)
+    changed = await member.post(link)
+
+    assert (changed.status_code, changed.headers["location"]) == (303, "/account?done=email")
+    assert await address_of(runtime, user) == WANTED
+    cookie = {"cookie": changed.headers["set-cookie"].partition(";")[0]}
+    mine = await member.get("/account?done=email", headers=cookie)
+    assert (mine.status_code, "Your email address was changed" in mine.text, WANTED in mine.text) == (200, True, True)
+    assert (await member.get("/account", headers=elsewhere)).status_code == 303
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 1
+    for table in ("invitations", "pending_sign_ins", "sign_ups", "password_resets"):
+        assert await runtime.pool.fetchval(f"select count(*) from {table}") == 0, table
+    assert (await member.get(reset)).status_code == 403
+    assert (await member.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})).json()["email"] == WANTED
+    assert (await sign_in(member, user.email)).status_code == 401
+    assert (await sign_in(member, WANTED)).status_code == 303
+    # Not even if the account gets its former address back.
+    await runtime.pool.execute("update users set email = $2 where id = $1", user.id, user.email)
+    assert (await member.get(reset)).status_code == 403
+
+
+async def test_the_former_address_is_told_before_and_after(
+    member: httpx2.AsyncClient, user: User, read_mail: ReadMail, link: str
+) -> None:
+    await member.post(link)
+    asked, changed = await read_mail(user.email)
+
+    assert asked["Subject"] == "Somebody wants to change the email address of your account"
+    assert WANTED in part(asked, "text/plain")
+    assert "/password/forgot" in part(asked, "text/plain")
+    assert LINK not in part(asked, "text/plain") + part(asked, "text/html")
+    assert changed["Subject"] == "The email address of your account was changed"
+    assert "organization" not in part(changed, "text/plain")
+    assert "except the one where you changed it" in " ".join(part(changed, "text/plain").split())
+    assert len(await read_mail(WANTED)) == 1
+
+
+async def test_what_happened_is_in_the_accounts_log(
+    runtime: Runtime, user: User, member: httpx2.AsyncClient, link: str
+) -> None:
+    await member.post(link)
+    rows = await runtime.pool.fetch(
+        "select type, actor::json ->> 'kind' as kind from events where tenant_id = $1 order by no desc limit 2", user.id
+    )
+
+    assert [tuple(row) for row in rows] == [("user.changed", "session"), ("user.address_change_requested", "session")]
+
+
+async def test_a_taken_address_gets_the_same_answer_and_its_owner_a_mail_without_a_link(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
+) -> None:
+    await add_other(runtime)
+    free, taken = await ask(member), None
+    free_page = (await member.get(PAGE)).text.replace(WANTED, "it")
+    taken = await ask(member, TAKEN.upper())
+    taken_page = (await member.get(PAGE)).text.replace(TAKEN.upper(), "it")
+
+    assert {(each.status_code, each.headers["location"]) for each in (free, taken)} == {(303, PAGE)}
+    assert free_page == taken_page
+    (message,) = await read_mail(TAKEN)
+    assert message["Subject"] == "Your address already has an account"
+    assert LINK not in part(message, "text/plain") + part(message, "text/html")
+    assert user.email not in part(message, "text/plain")
+    # The mails that the user can export do not tell either.
+    sent = await runtime.pool.fetch("select recipient from mail_messages where host_id = $1", user.id)
+    assert {row["recipient"] for row in sent} == {user.email}
+
+
+async def test_an_address_that_was_taken_meanwhile_is_told_to_whoever_reads_its_mail(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
+) -> None:
+    await add_other(runtime, WANTED)
+    answer = await member.post(link)
+
+    assert (answer.status_code, "already exists" in answer.text) == (409, True)
+    assert await address_of(runtime, user) == user.email
+    assert (await member.get("/account")).status_code == 200
+
+
+async def test_only_the_owners_session_can_use_the_link(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
+) -> None:
+    other = await open_session(runtime, await add_other(runtime, password_hash=password_hash))
+
+    assert [
+        (await member.get(link, headers=other)).status_code,
+        (await member.post(link, headers=other)).status_code,
+    ] == [403, 403]
+    nobody = {"cookie": ""}
+    assert (await member.get(link, headers=nobody)).headers["location"] == f"/login?next={link}"
+    assert (await member.post(link, headers=nobody)).status_code in {303, 403}
+    assert await address_of(runtime, user) == user.email
+
+
+async def test_a_link_works_once_and_expires(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock, link: str
+) -> None:
+    clock.now += LASTS
+    assert [(await member.get(link)).status_code, (await member.post(link)).status_code] == [403, 403]
+    clock.pass_time(seconds=-1)
+    assert (await member.get(link)).status_code == 200
+    first = await member.post(link)
+    again = await member.post(link, headers=await open_session(runtime, user))
+
+    assert (first.status_code, again.status_code) == (303, 403)
+    assert "already used" in again.text
+
+
+@pytest.mark.parametrize("how", ["withdrawn", "replaced", "password", "address", "managed"])
+async def test_a_link_ends_with_what_it_was_asked_for(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str, how: str
+) -> None:
+    if how == "withdrawn":
+        answer = await member.post(f"{PAGE}/withdraw")
+        assert answer.headers["location"] == f"{PAGE}?done=withdrawn"
+        assert WANTED not in (await member.get(PAGE)).text
+    elif how == "replaced":
+        await ask(member, "mara@third.example")
+    elif how == "managed":
+        await let_provider_manage(runtime, user)
+    else:
+        async with runtime.transaction(OPERATOR) as work:
+            if how == "password":
+                await access.set_password(work, user, password_hash.replace(password_hash[-1], "x"))
+            else:
+                await accounts.change_email(work, user, "mara@fourth.example")
+    before = await address_of(runtime, user)
+    answer = await member.post(link, headers=await open_session(runtime, user))
+
+    assert (answer.status_code, await address_of(runtime, user)) == (409 if how == "managed" else 403, before)
+
+
+async def test_of_two_uses_at_once_one_counts(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
+) -> None:
+    answers = await asyncio.gather(*(member.post(link) for _ in range(4)))
+
+    assert sum(each.headers.get("location") == "/account?done=email" for each in answers) == 1
+    assert await runtime.pool.fetchval("select count(*) from events where type = 'user.changed'") == 1
+    assert await runtime.pool.fetchval("select count(*) from sessions") == 1
+
+
+async def test_a_provider_that_describes_the_user_at_the_same_moment_is_seen(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
+) -> None:
+    async with runtime.transaction(OPERATOR) as describing:
+        await lock_host(describing.db, user.id)
+        harbor = await organizations.add_organization(describing, name="Harbor", slug="harbor")
+        profile = {"userName": user.email}
+        await members.add_described_member(describing, harbor, user, profile=profile, said_active=True)
+        use = asyncio.create_task(member.post(link))
+        await wait_for_locks(runtime, 1)
+    answer = await use
+
+    assert (answer.status_code, "Harbor manages" in answer.text) == (409, True)
+    assert await address_of(runtime, user) == user.email
+
+
+async def test_a_password_that_is_changed_at_the_same_moment_ends_the_link(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
+) -> None:
+    async with runtime.transaction(OPERATOR) as changing:
+        await accounts.set_password(changing, user, password_hash[:-4] + "AAAA")
+        use = asyncio.create_task(member.post(link))
+        await wait_for_locks(runtime, 1)
+
+    assert (await use).status_code == 403
+    assert await address_of(runtime, user) == user.email
+
+
+async def test_of_two_changes_asked_for_at_once_one_can_be_confirmed(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
+) -> None:
+    wanted = [f"mara@number{n}.example" for n in range(3)]
+    answers = await asyncio.gather(*(ask(member, each) for each in wanted))
+    sent = [message for each in wanted for message in await read_mail(each)]
+
+    assert [each.status_code for each in answers] == [303, 303, 303]
+    assert len(sent) == 1
+    assert (await member.post(path_in(sent[0], LINK))).status_code == 303
+    assert await address_of(runtime, user) == sent[0]["To"].addresses[0].addr_spec
+
+
+async def test_of_two_users_who_want_one_address_one_gets_it(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, read_mail: ReadMail, link: str
+) -> None:
+    li = await add_other(runtime, password_hash=password_hash)
+    others = await open_session(runtime, li)
+    await member.post(PAGE, data={"email": WANTED, "current": PASSWORD}, headers=others)
+    (_, second) = [path_in(message, LINK) for message in await read_mail(WANTED)]
+    answers = await asyncio.gather(member.post(link), member.post(second, headers=others))
+
+    assert sorted(each.status_code for each in answers) == [303, 409]
+    assert sorted([await address_of(runtime, user) == WANTED, await address_of(runtime, li) == WANTED]) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [
+        ({"email": ""}, "Enter the new email address"),
+        ({"email": "not an address"}, "Is not a valid email address"),
+        ({"email": "<script>alert(1)</script>"}, "Is not a valid email address"),
+        ({"email": MARA.upper()}, "Is already your address"),
+        ({"current": ""}, "Enter your current password"),
+        ({"current": "a wrong password"}, "Is not your current password"),
+    ],
+)
+async def test_what_is_wrong_is_told_at_its_field(
+    member: httpx2.AsyncClient, runtime: Runtime, sent: dict[str, str], says: str
+) -> None:
+    answer = await member.post(PAGE, data={"email": WANTED, "current": PASSWORD, **sent})
+
+    assert (answer.status_code, says in answer.text) == (400, True)
+    assert "<script>alert" not in answer.text
+    assert await runtime.pool.fetchval("select count(*) from address_changes") == 0
+
+
+async def test_with_two_factor_authentication_a_code_is_needed(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    app = await turn_on(runtime, user)
+    form = {"email": WANTED, "current": PASSWORD}
+    codes = [(await member.post(PAGE, data={**form, **more})).status_code for more in ({}, {"code": "000000"})]
+    right = await member.post(PAGE, data={**form, "code": app.code(runtime)})
+
+    assert 'name="code"' in (await member.get(PAGE)).text
+    assert (codes, right.status_code) == ([400, 400], 303)
+
+
+async def test_an_account_without_a_password_is_told_to_choose_one(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User
+) -> None:
+    await runtime.pool.execute("update users set password_hash = null where id = $1", user.id)
+    shown, sent = await member.get(PAGE), await ask(member)
+
+    assert 'href="/password/forgot"' in shown.text
+    assert (sent.status_code, "no password yet" in sent.text) == (409, True)
+
+
+@pytest.mark.parametrize("role", [Role.MEMBER, Role.ADMIN, Role.OWNER])
+async def test_a_user_whose_address_a_provider_manages_is_told_so_unless_they_own_the_organization(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, role: Role
+) -> None:
+    await let_provider_manage(runtime, user)
+    await runtime.pool.execute("update memberships set role = $1", role)
+    shown, sent = await member.get(PAGE), await ask(member)
+
+    assert ("Harbor manages your account and its email address" in shown.text) == (role is not Role.OWNER)
+    assert await runtime.pool.fetchval("select count(*) from address_changes") == (role is Role.OWNER)
+    assert (sent.status_code == 303) == (role is Role.OWNER)
+
+
+async def test_three_in_an_hour_and_ten_in_a_day(member: httpx2.AsyncClient, clock: MovingClock) -> None:
+    counts = []
+    for _ in range(5):
+        answers = [(await ask(member, f"m{n}@elsewhere.example")).status_code for n in range(4)]
+        counts.append(answers.count(303))
+        clock.pass_time(hours=1, seconds=1)
+
+    assert counts == [3, 3, 3, 1, 0]
+
+
+async def test_only_the_hash_of_a_link_is_stored_and_not_for_long(
+    runtime: Runtime, clock: MovingClock, link: str
+) -> None:
+    token = link.removeprefix(LINK)
+    row = await runtime.pool.fetchrow("select * from address_changes")
+
+    assert row is not None
+    assert row["hash"] == fingerprint(token)
+    kept = [
+        await runtime.pool.fetch(f"select t::text from {table} t") for table in ("events", "effects", "address_changes")
+    ]
+    assert token not in str(kept)
+    assert WANTED not in str(kept[:2])
+    clock.now += LASTS * 2
+    await tidy_access(runtime.work(OPERATOR))
+    assert await runtime.pool.fetchval("select count(*) from address_changes") == 0
+
+
+async def test_the_mail_is_not_sent_once_the_change_is_withdrawn(
+    member: httpx2.AsyncClient, runtime: Runtime, read_mail: ReadMail
+) -> None:
+    await ask(member)
+    await member.post(f"{PAGE}/withdraw")
+
+    assert await read_mail(WANTED) == []
+    assert await mails(runtime) == []
+
+
+async def test_pages_behind_the_link_tell_their_address_to_nobody(member: httpx2.AsyncClient, link: str) -> None:
+    for answer in (await member.get(link), await member.get(f"{LINK}wrong")):
+        assert (answer.headers["referrer-policy"], answer.headers["cache-control"]) == ("same-origin", "no-store")
+
+
+async def test_a_new_password_stops_a_change_that_somebody_else_has_asked_for(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail, link: str
+) -> None:
+    await member.post("/password/forgot", data={"email": user.email})
+    reset = path_in((await read_mail(user.email))[-1], "/password/reset/")
+    await member.post(reset, data={"password": NEW})
+
+    assert (await member.post(link, headers=await open_session(runtime, user))).status_code == 403
+    assert await address_of(runtime, user) == user.email
