@@ -16,6 +16,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    # No page lives long enough to win back what its optimizing compilers take.
+    "--js-flags=--no-opt --no-maglev",
 )
 
 

@@ -17,14 +17,14 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
-from openslot.core.key_file import KEY_FILE
+from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.log import set_up_logging
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.browsing import open_browser
 from tests.cheap_passwords import CHEAP, hashing_cheaply
-from tests.databases import UNSAFE_AND_FAST, add_probes, copy_data_dir, fast_dir, new_database, prepare_data_dir
+from tests.databases import UNSAFE_AND_FAST, copy_data_dir, fast_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
 from tests.once import made_once
 from tests.order import put_longest_first
@@ -83,8 +83,10 @@ def postgres(postgres_dir: Path, prepared_data_dir: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def first_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the first start on the shared database has kept its secret key."""
-    return tmp_path_factory.mktemp("first")
+    """Where the secret key is that opens the shared database."""
+    place = tmp_path_factory.mktemp("first")
+    read_key_file(place / KEY_FILE)
+    return place
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +96,6 @@ async def shared_database(postgres: str, first_data_dir: Path) -> AsyncIterator[
         # The data keys are made once: a first start takes longer than most tests.
         async with open_runtime(load_settings({"database_url": url, "data_dir": first_data_dir}, environ={})):
             pass
-        await add_probes(url)
         async with sharing(url) as shared:
             yield shared
 

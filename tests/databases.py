@@ -34,13 +34,6 @@ TEMPLATE = "template_openslot"
 EMPTY = "template1"
 # An empty database is small enough to be written through the log, which spares two checkpoints.
 STRATEGIES = {TEMPLATE: "file_copy", EMPTY: "wal_log"}
-# Tables that tests write to beside the product's own.
-PROBE_ROWS = "create table probe_rows (id bigint generated always as identity, note text not null)"
-PROBES = f"""
-create schema probes
-create table marks (agent text, user_id text)
-create table notes (note text primary key)
-{PROBE_ROWS}"""
 MEMORY = Path("/dev/shm")
 MEMORY_NEEDED = 4 * 1024**3
 
@@ -61,15 +54,6 @@ def fast_dir(otherwise: Path) -> Iterator[Path]:
         yield place
     finally:
         shutil.rmtree(place)
-
-
-async def add_probes(url: str) -> None:
-    """Add the tables that tests write to; they are found without naming their schema."""
-    connection = await asyncpg.connect(url)
-    await connection.execute(PROBES)
-    name = await connection.fetchval("select current_database()")
-    await connection.execute(f"alter database {name} set search_path = public, probes")
-    await connection.close()
 
 
 def prepare_data_dir(place: Path) -> None:

@@ -14,7 +14,7 @@ class NotAStart(Invalid):
 
 
 class TimeTaken(Conflict):
-    """The start is one, yet it can't be booked now."""
+    """The time can't be booked now: it was taken, or a limit or the notice closes it."""
 
     code = "time_taken"
 

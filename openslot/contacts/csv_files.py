@@ -138,7 +138,8 @@ def _read_lines(text: str, delimiter: str) -> Iterator[ImportLine]:
             yield ImportLine(number=number, cells=(raw,), fault=LineFault.UNREADABLE)
             continue
         if any(cell.strip() for cell in cells):
-            yield _make_line(number, cells)
+            # Only a line of several rows has cells with line breaks.
+            yield _make_line(number, [_one_break(cell) for cell in cells] if len(taken) > 1 else cells)
 
 
 def _make_line(number: int, cells: list[str]) -> ImportLine:
@@ -146,7 +147,7 @@ def _make_line(number: int, cells: list[str]) -> ImportLine:
     count = len(cells)
     while count > MOST_COLUMNS and not cells[count - 1].strip():
         count -= 1
-    kept = tuple(_one_break(cell) for cell in cells[: min(count, MOST_COLUMNS + 1)])
+    kept = tuple(cells[: min(count, MOST_COLUMNS + 1)])
     return ImportLine(number=number, cells=kept, fault=LineFault.COLUMNS if count > MOST_COLUMNS else None)
 
 

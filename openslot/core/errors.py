@@ -71,7 +71,7 @@ class MethodNotAllowed(Refusal):
 
 
 class Conflict(Refusal):
-    """The request is sound, yet what is already there stands against it."""
+    """The request contradicts the present state; nothing was changed."""
 
     code = "conflict"
     status = 409

@@ -7,10 +7,12 @@ from msgspec import Struct
 from openslot.access import operations as access
 from openslot.access.keys import AGENTS
 from openslot.access.passwords import hash_password, is_password
+from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import OrganizationNotFound
 from openslot.accounts.member_store import find_membership
 from openslot.accounts.models import Organization, Role, User, UserWanted
+from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.accounts.store import find_password_hash
 from openslot.core.work import Work
@@ -52,7 +54,7 @@ async def make_people(work: Work) -> dict[str, tuple[User, SignIn]]:
     organization = await _find_or_add_organization(work)
     made = {}
     for person in (HOST, SECOND_HOST, ADMIN):
-        user = await _find_or_add(work, person)
+        user = await _find(work, organization, person) or await _add(work, person)
         if await find_membership(work.db, organization.id, user.id) is None:
             await accounts.add_member(work, organization, user, role=person.role)
         made[person.username] = (await accounts.get_user(work, user.id), await _sign_in(work, user))
@@ -78,10 +80,16 @@ async def _find_or_add_organization(work: Work) -> Organization:
         return organization
 
 
-async def _find_or_add(work: Work, person: DemoPerson) -> User:
+async def _find(work: Work, organization: Organization, person: DemoPerson) -> User | None:
+    """Find a person of the demo, also one who has changed the address; nobody can prove the domain but the demo."""
     found = await accounts.find_user_by_email(work, person.email)
-    if found is not None:
+    if found is not None or not await has_domain_of(work.db, organization.id, person.email):
         return found
+    users = (member.user for member in await members.list_members(work, organization))
+    return next((user for user in users if user.username == person.username), None)
+
+
+async def _add(work: Work, person: DemoPerson) -> User:
     wanted = UserWanted(
         email=person.email,
         name=person.name,

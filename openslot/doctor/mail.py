@@ -21,6 +21,6 @@ def look_at_mail(chosen: Settings) -> Finding:
     try:
         asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=PATIENCE).check())
     except MailDeferred as fault:
-        meaning = f"{chosen.smtp_url!r} does not accept mail: {fault}. Mails are tried again for about 24 hours."
+        meaning = f"{chosen.smtp_url!r}: {fault}. Mails are tried again for about 24 hours, then they fail."
         return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
     return ok("mail", f"{chosen.smtp_url!r} answers and accepts the login.")

@@ -6,6 +6,8 @@ from openslot.core.errors import Conflict
 from openslot.core.work import Work
 from openslot.routing import get, patch, post
 
+TABLE = "create table probe_rows (id bigint generated always as identity, note text not null)"
+
 
 class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to write, and how it should end."""

@@ -15,11 +15,8 @@ import pytest
 
 from openslot.app import create_app
 from openslot.core.config import Settings
-from tests.access.probes import PROBES
-from tests.databases import PROBE_ROWS
+from tests.access.probes import PROBES, TABLE
 from tests.live import connect, serving
-
-pytestmark = pytest.mark.own_database
 
 ME = "/api/v1/me"
 NAME = ".s.PGSQL.5432"
@@ -110,12 +107,13 @@ async def test_while_the_database_is_gone_every_door_says_so_and_then_recovers(
     assert [answer.status_code for answer in after] == [200] * 3
 
 
+@pytest.mark.own_database
 async def test_connections_killed_under_load_give_an_answer_or_503(
     settings: Settings, bearer: dict[str, str], database_url: str
 ) -> None:
     roomy = msgspec.structs.replace(settings, limit_key=1_000_000)
     operator = await asyncpg.connect(database_url)
-    await operator.execute(PROBE_ROWS)
+    await operator.execute(TABLE)
     statuses: Counter[int] = Counter()
 
     async def hammer(client: httpx2.AsyncClient) -> None:

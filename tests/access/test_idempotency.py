@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from collections.abc import AsyncIterator
 
 import asyncpg
 import httpx2
@@ -28,6 +29,9 @@ from openslot.core.secrets import Secrets
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime
 from openslot.wiring import SEALED
+from tests.access.probes import TABLE
+from tests.more_tables import sharing_with
+from tests.shared_database import SharedDatabase
 
 SLOW_LOCK = """
 create schema slow;
@@ -38,6 +42,13 @@ begin
 end $$"""
 ROWS = "/api/v1/probe/rows"
 Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
+
+
+@pytest.fixture(scope="module")
+async def shared_database(postgres: str) -> AsyncIterator[SharedDatabase]:
+    """Share a database that has a table for the probes to write to, and a lock that takes its time."""
+    async with sharing_with(postgres, f"{TABLE}; {SLOW_LOCK}") as shared:
+        yield shared
 
 
 class Retrying:
@@ -127,13 +138,11 @@ async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Ret
     assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
 
 
-@pytest.mark.own_database
 async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(runtime: Runtime, database_url: str) -> None:
     request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
     answer = StoredResponse(status=200, headers={}, body=b"first")
     # A try-lock that takes its time: between the look-up's snapshot and the lock the first request is committed.
     slow = await asyncpg.connect(database_url, server_settings={"search_path": "slow, public, pg_catalog"})
-    await slow.execute(SLOW_LOCK)
     async with runtime.pool.acquire() as first, first.transaction():
         work = Work(runtime=runtime, actor=OPERATOR, db=first, now=runtime.clock())
         assert await find_response(work, request) is None

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import sys
 from pathlib import Path
 
 import httpx2
@@ -15,6 +14,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
+from tests.forked import Forked, openslot
 from tests.live import connect
 
 
@@ -63,17 +63,13 @@ async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: Us
         "OPENSLOT_DATA_DIR": str(tmp_path),
         "OPENSLOT_LOG_LEVEL": "debug",
     }
-    server = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "openslot", "web", "--port", str(port)),
-        env=environment,
-        stdout=-1,
-        stderr=asyncio.subprocess.STDOUT,
-    )
+    out, err = tmp_path / "out", tmp_path / "err"
+    server = Forked(openslot, "web", "--port", str(port), environment=environment, out=out, err=err)
     async with connect(f"http://127.0.0.1:{port}") as client:
         answers = await _use_everything(client, issued)
     server.terminate()
-    logs = (await server.communicate())[0].decode()
+    assert await asyncio.to_thread(server.wait, 30) == 0
+    logs = out.read_text() + err.read_text()
 
     assert '"route": "/api/v1/me"' in logs
     for kind, secret in issued.items():

@@ -1,6 +1,6 @@
 """A tool of tier T3 that leaves a mark, and a gate that uses approvals as the tool server does."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -16,8 +16,17 @@ from openslot.agents.schemas import Decided
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Conflict, Refusal
 from openslot.core.work import Runtime, Work
+from tests.more_tables import sharing_with
+from tests.shared_database import SharedDatabase
 
 ARGUMENTS = {"userId": "7", "reason": "asked for it"}
+
+
+@pytest.fixture(scope="module")
+async def shared_database(postgres: str) -> AsyncIterator[SharedDatabase]:
+    """Share a database that has a table for the marks."""
+    async with sharing_with(postgres, "create table marks (agent text, user_id text)") as shared:
+        yield shared
 
 
 class MarkWanted(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -11,20 +11,18 @@ from tests.agents.table import TABLE
 PAGE = Path(__file__).parents[2] / "docs" / "agent-tools.md"
 HEAD = """# The agents' tools
 
-The tools that `POST /api/admin/agent-mcp` offers. `tools/list` gives an agent the same with complete JSON Schemas,
-limited to the scopes of its key. This page is written from the code (`python -m tests.agents.documenting`), and a
-test holds it.
+These are the tools that agents call at `POST /api/admin/agent-mcp`; [agents](agents.md#for-authors-of-agents) shows
+how. `tools/list` returns the same list with complete JSON Schemas, limited to the scopes of the agent's key. This page
+is generated from the code (`python -m tests.agents.documenting`): do not edit it by hand.
 
-- **T1** reads and needs nothing more. **T2** writes what can be undone and needs `confirm: true`. **T3** writes
-  what can't be undone or matters much, and also needs an approval by the Orchestrator.
-- Arguments with `?` can be left out. Unknown arguments are refused. A refusal names every wrong argument; an id
-  that does not exist is refused with `does not exist`.
-- The same thing has the same JSON as in the REST API, with `userId`, the user whom it belongs to. A booking has no
+- **T1** tools read and need nothing more. **T2** tools write what can be undone and need `confirm: true`. **T3** tools
+  write what can't be undone or has large effects, and also need an approval by the Orchestrator.
+- Arguments with `?` are optional. Unknown arguments are refused. An error names every wrong argument; an unknown id is
+  refused with `does not exist`.
+- Results have the same JSON as in the REST API, and `userId`, the user to whom they belong. A booking has no
   `manageUrl`: whoever has that link can cancel without an approval.
-- Lists have `limit` (at most 100) and `page`, and tell the `total`. The totals of all bookings and of all contacts
-  are kept by the database. Only a time range, a search and the few users and event types are counted.
-- Lists over all users are ordered by what is newest: bookings by their start, everything else by when it was added.
-  A search over all users' contacts needs at least 3 characters.
+- Lists have `page`, `limit` (at most 100) and the `total`. Lists over all users are ordered by what is newest: bookings
+  by their start, everything else by when it was added. A search over all users' contacts needs at least 3 characters.
 """
 
 

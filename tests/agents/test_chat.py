@@ -16,10 +16,12 @@ from openslot.integrations.chat.fake import FakeChat
 from openslot.integrations.chat.ports import Chat, ChatDeferred
 from openslot.integrations.chat.posting import team_chat
 from openslot.runtime import open_runtime
-from tests.agents.approving import ARGUMENTS, ask, send
+from tests.agents.approving import ARGUMENTS, ask, send, shared_database
 from tests.agents.spending import FakeClock, call_of, make_key
 from tests.webhooks.conftest import work_off, work_until_settled
 from tests.webhooks.receiver import receiving
+
+__all__ = ["shared_database"]
 
 
 @pytest.fixture

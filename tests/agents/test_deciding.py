@@ -22,8 +22,10 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send
+from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send, shared_database
 from tests.agents.spending import FakeClock, call_of, make_key
+
+__all__ = ["shared_database"]
 
 RECORDS = "select agent, tool, status, approver, approval_id, input_hash from agent_calls order by no"
 

@@ -1,4 +1,4 @@
-"""Installations for the terminal's tests: one is made once, and every test gets a copy of its own."""
+"""Installations for the terminal's tests: one is made once, and every test gets a copy of it."""
 
 import asyncio
 import shutil
@@ -22,6 +22,7 @@ from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
+from tests.cli.copies import make_copy
 from tests.cli.installation import Installation, installed
 from tests.databases import EMPTY, STRATEGIES, new_database
 from tests.once import made_once
@@ -67,10 +68,11 @@ def seeded(furnished: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def home(furnished: tuple[Path, dict[str, Any]], tmp_path: Path) -> Iterator[Installation]:
-    """Lend an installation that somebody lives in."""
-    shutil.copytree(furnished[0], tmp_path / "data", symlinks=True)
-    with installed(tmp_path / "data") as installation:
+def home(furnished: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Lend an installation that somebody lives in; whatever a test does to it, the next one finds it as it was."""
+    place = tmp_path_factory.getbasetemp() / "home" / "data"
+    make_copy(furnished[0], place)
+    with installed(place) as installation:
         yield installation
 
 

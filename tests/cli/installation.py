@@ -99,6 +99,11 @@ class Installation:
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
+    def get(self, path: str, **headers: str) -> httpx2.Response:
+        """Ask the service on a connection of its own, by a client that reads neither certificates nor proxies."""
+        with httpx2.Client(base_url=self.base_url, verify=False, trust_env=False, timeout=30) as client:
+            return client.get(path, headers=headers)
+
     def wait_until_ready(self, path: str = "/readyz", within: float = READY_WITHIN) -> None:
         """Wait until database, migrations and a worker are there."""
         deadline = time.monotonic() + within
@@ -106,7 +111,7 @@ class Installation:
         while time.monotonic() < deadline:
             assert self._started[-1].poll() is None, self._started[-1].said()
             try:
-                answer = httpx2.get(self.base_url + path, timeout=10)
+                answer = self.get(path)
                 if answer.status_code == 200:
                     return
             except httpx2.HTTPError:
@@ -158,10 +163,13 @@ class Installation:
             time.sleep(0.05)
 
     def kill_all(self) -> None:
-        """Kill every process, also where one is ending by itself."""
-        for process in self.processes():
+        """Kill every process, also where one is ending by itself, and wait until it is gone."""
+        found = self.processes()
+        for process in found:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
+        if found:
+            self.wait_until_gone()
 
     def clean_up(self) -> None:
         """Kill whatever a failed test has left."""

@@ -109,6 +109,7 @@ async def test_a_backup_taken_while_others_write_is_one_moment(
     async def write() -> None:
         while True:
             await runtime.pool.execute("insert into probe_secrets select user_id, 'x' from probe_secrets limit 10")
+            await asyncio.sleep(0.01)
 
     writing = asyncio.create_task(write())
     path, manifest = await create_backup(settings, None)

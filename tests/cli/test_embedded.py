@@ -6,8 +6,8 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
@@ -65,16 +65,22 @@ async def test_an_operator_chooses_the_size_of_the_page_cache(home: Installation
     assert chosen == "24MB"
 
 
-async def test_a_path_too_long_for_a_socket_and_full_of_odd_signs_works(
-    furnished: tuple[Path, dict[str, Any]], tmp_path: Path
-) -> None:
-    odd = tmp_path / ("long " * 25) / "ünd, 100%"
-    shutil.copytree(furnished[0], odd)
-    server = start_server(odd)
-    try:
-        assert await people(server.url) == 3
-    finally:
-        stop_server(odd)
+@contextmanager
+def moved(home: Installation, place: Path) -> Iterator[Path]:
+    """Have the data directory in another place for a while."""
+    shutil.move(home.data_dir, place)
+    yield place
+    shutil.move(place, home.data_dir)
+
+
+async def test_a_path_too_long_for_a_socket_and_full_of_odd_signs_works(home: Installation, tmp_path: Path) -> None:
+    (tmp_path / ("long " * 25)).mkdir()
+    with moved(home, tmp_path / ("long " * 25) / "ünd, 100%") as odd:
+        server = start_server(odd)
+        try:
+            assert await people(server.url) == 3
+        finally:
+            stop_server(odd)
 
 
 def test_a_cluster_of_another_version_is_refused(home: Installation) -> None:
@@ -91,13 +97,13 @@ def test_a_server_that_does_not_start_says_why(home: Installation) -> None:
 
 
 @pytest.fixture
-def public_place(furnished: tuple[Path, dict[str, Any]]) -> Iterator[Path]:
-    """Lend a copy of the furnished data directory in a place that every user can pass through."""
+def public_place(home: Installation) -> Iterator[Path]:
+    """Lend the data directory in a place that every user can pass through."""
     with tempfile.TemporaryDirectory(prefix="openslot-test-") as place:
         os.chmod(place, 0o755)
-        shutil.copytree(furnished[0], Path(place) / "data")
-        os.chmod(Path(place) / "data", 0o755)
-        yield Path(place) / "data"
+        with moved(home, Path(place) / "data") as public:
+            os.chmod(public, 0o755)
+            yield public
 
 
 @pytest.fixture

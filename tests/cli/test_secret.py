@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
-import httpx2
 import pytest
 from standardwebhooks import Webhook
 
@@ -68,13 +67,12 @@ class Operator:
 
     def links(self) -> list[str]:
         """Read the manage links of a page of bookings."""
-        answer = httpx2.get(f"{self._home.base_url}/api/v1/bookings", headers=self._headers, timeout=30)
+        answer = self._home.get("/api/v1/bookings", **self._headers)
         return [booking["manageUrl"].rpartition("/")[2] for booking in answer.json()["data"]]
 
     def opens(self, token: str) -> bool:
         """Follow a manage link."""
-        answer = httpx2.get(f"{self._home.base_url}/api/public/manage/{token}", timeout=30)
-        return answer.status_code == 200
+        return self._home.get(f"/api/public/manage/{token}").status_code == 200
 
 
 async def opened_by(url: str | None, key: str) -> set[str]:

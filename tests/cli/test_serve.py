@@ -7,7 +7,6 @@ import time
 from contextlib import suppress
 from typing import Any
 
-import httpx2
 import psutil
 import pytest
 
@@ -15,8 +14,7 @@ from tests.cli.installation import Installation, ended, free_port, installed, in
 
 
 def me(installation: Installation, key: str) -> int:
-    headers = {"Authorization": f"Bearer {key}"}
-    return httpx2.get(f"{installation.base_url}/api/v1/me", headers=headers, timeout=30).status_code
+    return installation.get("/api/v1/me", authorization=f"Bearer {key}").status_code
 
 
 def test_a_second_start_keeps_the_data_and_other_commands_leave_it_running(

@@ -7,16 +7,25 @@ import pytest
 
 from openslot.core.inventory import known_objects, look_into
 from openslot.core.migrate import known_migrations
+from tests.databases import new_database
 
-pytestmark = pytest.mark.own_database
+
+@pytest.fixture(scope="module")
+async def opened(postgres: str) -> AsyncIterator[asyncpg.Connection]:
+    """A connection to a migrated database of these tests' own."""
+    async with new_database(postgres) as url:
+        connection = await asyncpg.connect(url)
+        yield connection
+        await connection.close()
 
 
 @pytest.fixture
-async def connection(database_url: str) -> AsyncIterator[asyncpg.Connection]:
-    """A connection to a migrated database."""
-    opened = await asyncpg.connect(database_url)
+async def connection(opened: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
+    """The same in a transaction that takes back what a test changes."""
+    transaction = opened.transaction()
+    await transaction.start()
     yield opened
-    await opened.close()
+    await transaction.rollback()
 
 
 async def test_everything_that_migrations_make_is_known(connection: asyncpg.Connection) -> None:

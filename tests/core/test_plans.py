@@ -1,11 +1,12 @@
 """Plans: short statements keep one, commands and analytics have theirs made for what they ask."""
 
+from collections.abc import AsyncIterator
+
 import pytest
 
 from openslot.core.db import open_pool, planned_anew
 from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
-
-pytestmark = pytest.mark.own_database
+from tests.databases import EMPTY, new_database
 
 # Most rows match, so that to read the whole table is the best plan, and one by an index the second best.
 TABLE = """
@@ -14,6 +15,13 @@ insert into probe_plans select n, 'common' from generate_series(1, 1000) n;
 create index on probe_plans (kind);
 analyze probe_plans"""
 SEARCH = "select count(*) from probe_plans where kind = $1"
+
+
+@pytest.fixture
+async def database_url(postgres: str) -> AsyncIterator[str]:
+    """Lend an empty database."""
+    async with new_database(postgres, EMPTY) as url:
+        yield url
 
 
 async def read_plan(db: object) -> str:

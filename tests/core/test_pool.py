@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
+from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
@@ -16,13 +17,24 @@ from openslot.core.pool import ConnectionPool, PoolTimeoutError
 from tests.databases import EMPTY, new_database
 
 BACKEND = "select pg_backend_pid()"
+END_ALL = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = $1"
+
+
+@pytest_asyncio.fixture(scope="module")
+async def observer(postgres: str) -> AsyncIterator[tuple[str, asyncpg.Connection]]:
+    """Make an empty database for these tests, and connect to another one of the same server."""
+    connection = await asyncpg.connect(postgres)
+    async with new_database(postgres, EMPTY) as url:
+        yield url, connection
+    await connection.close()
 
 
 @pytest_asyncio.fixture
-async def database_url(postgres: str) -> AsyncIterator[str]:
+async def database_url(observer: tuple[str, asyncpg.Connection]) -> AsyncIterator[str]:
     """Lend an empty database to which nobody else is connected."""
-    async with new_database(postgres, EMPTY) as url:
-        yield url
+    url, connection = observer
+    yield url
+    await connection.fetch(END_ALL, urlsplit(url).path.removeprefix("/"))
 
 
 @pytest_asyncio.fixture

@@ -8,11 +8,12 @@ from openslot.core.work import Runtime, Work
 
 
 async def write(work: Work, note: str) -> None:
-    await work.db.execute("insert into notes values ($1)", note)
+    """Write into a table that has a text as its key."""
+    await work.db.execute("insert into lanes (lane, unfinished) values ($1, 0)", note)
 
 
 async def notes(runtime: Runtime) -> list[str]:
-    return [row["note"] for row in await runtime.pool.fetch("select note from notes order by note")]
+    return [row["lane"] for row in await runtime.pool.fetch("select lane from lanes order by lane")]
 
 
 @pytest.fixture

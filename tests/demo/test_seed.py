@@ -2,7 +2,11 @@
 
 import asyncpg
 import httpx2
+import pytest
 
+from openslot.accounts import operations as accounts
+from openslot.accounts.errors import UsernameTaken
+from openslot.accounts.models import UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
@@ -45,6 +49,25 @@ async def test_a_second_run_adds_keys_and_nothing_else(runtime: Runtime) -> None
     assert (first.user, first.admin, first.event_types) == (second.user, second.admin, second.event_types)
     assert first.api_key != second.api_key
     assert await runtime.pool.fetchval("select count(*) from api_keys where revoked_at is null") == 2
+
+
+async def test_whoever_tries_the_demo_may_change_addresses(runtime: Runtime) -> None:
+    first = await make(runtime)
+    await runtime.pool.execute("update users set email = 'mara@new.example' where email = $1", first.user.email)
+    second = await make(runtime)
+
+    assert (second.user.email, await runtime.pool.fetchval("select count(*) from users")) == ("mara@new.example", 3)
+
+
+async def test_somebody_else_with_the_name_of_a_demo_person_is_left_alone(runtime: Runtime) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        harbor = await accounts.add_organization(work, name="Harbor", slug="harbor")
+        other = await accounts.add_user(work, UserWanted(email="mara@real.org", name="Mara", username="mara"))
+        await accounts.add_member(work, harbor, other)
+    with pytest.raises(UsernameTaken):
+        await make(runtime)
+
+    assert await runtime.pool.fetchval("select password_hash from users where id = $1", other.id) is None
 
 
 async def test_a_large_installation_is_sound(settings: Settings, runtime: Runtime) -> None:

@@ -3,8 +3,7 @@
 import asyncio
 import os
 import signal
-import subprocess
-import sys
+import socket
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,11 +12,16 @@ from typing import Any
 import httpx2
 import psutil
 import pytest
+import structlog
 
 from openslot.cli import heartbeat
+from openslot.cli.children import LOOK_EVERY, Child
 from openslot.cli.heartbeat import beating
+from openslot.core.config import Settings
+from openslot.core.log import set_up_logging
 from tests.cli.conftest import empty, furnished, home, seeded  # noqa: F401 - fixtures
 from tests.cli.installation import Command, Installation, ended
+from tests.forked import Forked
 
 
 def children_of(serve: Command, kind: str) -> list[psutil.Process]:
@@ -66,24 +70,24 @@ def wait_until_ended(process: psutil.Process) -> None:
         time.sleep(0.1)
 
 
-def test_a_start_that_takes_long_is_not_a_hang(tmp_path: Path) -> None:
-    # Nobody tells the child the database's address, so it waits for it.
-    script = """
-import socket, time
-from openslot.cli.children import LOOK_EVERY, Child
-with socket.create_server(("127.0.0.1", 0)) as listener:
-    child = Child("web", listener=listener, hang_timeout=LOOK_EVERY)
-    for _ in range(30):
-        child.end_if_hanging()
-        time.sleep(0.05)
-    print("is running" if child.is_running else "was ended")
-    child.terminate()
-    child.end(time.monotonic() + 10)
-"""
-    environment = {**os.environ, "OPENSLOT_DATA_DIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, check=True)
+def look_at_a_child_that_starts() -> None:
+    """Say whether a child was ended; nobody tells it the database's address, so it waits for it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        child = Child("web", listener=listener, hang_timeout=LOOK_EVERY)
+        for _ in range(30):
+            child.end_if_hanging()
+            time.sleep(0.05)
+        print("is running" if child.is_running else "was ended")  # noqa: T201 - the test reads it
+        child.terminate()
+        child.end(time.monotonic() + 10)
 
-    assert done.stdout == b"is running\n"
+
+def test_a_start_that_takes_long_is_not_a_hang(tmp_path: Path) -> None:
+    environment = {**os.environ, "OPENSLOT_DATA_DIR": str(tmp_path)}
+    supervisor = Forked(look_at_a_child_that_starts, environment=environment, out=tmp_path / "out")
+
+    assert supervisor.wait(60) == 0
+    assert (tmp_path / "out").read_text() == "is running\n"
 
 
 async def test_a_blocked_event_loop_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,16 +107,14 @@ async def test_a_blocked_event_loop_is_not_heard(monkeypatch: pytest.MonkeyPatch
     assert beats > 1
 
 
-def test_a_log_on_a_full_disk_fails_nobody() -> None:
-    script = """
-import structlog
-from openslot.core.config import Settings
-from openslot.core.log import set_up_logging
-set_up_logging(Settings())
-structlog.get_logger().error("lost")
-print("went on")
-"""
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-c", script], stderr=full, stdout=subprocess.PIPE, check=False)
+def write_a_log() -> None:
+    """Write a line to the log, and go on."""
+    set_up_logging(Settings())
+    structlog.get_logger().error("lost")
+    print("went on")  # noqa: T201 - the test reads it
 
-    assert done.stdout == b"went on\n"
+
+def test_a_log_on_a_full_disk_fails_nobody(tmp_path: Path) -> None:
+    Forked(write_a_log, out=tmp_path / "out", err=Path("/dev/full")).wait(60)
+
+    assert (tmp_path / "out").read_text() == "went on\n"

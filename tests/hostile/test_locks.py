@@ -140,6 +140,7 @@ async def test_a_held_lock_hurts_only_those_who_need_it(
                 used += await use(client, other, number)
                 waiting.append(await runtime.pool.fetchval(WAITING))
                 number += 1
+                await asyncio.sleep(0.05)
             refused = [await task for task in crowd]
         after = await asyncio.gather(*(book(client, host, 70) for host in stuck))
 

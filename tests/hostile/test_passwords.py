@@ -1,14 +1,13 @@
 """Passwords that are used and changed at the same moment, and crowds that want theirs checked."""
 
 import asyncio
-import os
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from threading import Event
 
 import httpx2
 import pytest
+from typer.testing import CliRunner
 
 from openslot.access import operations as access
 from openslot.access import password_store as store
@@ -19,6 +18,7 @@ from openslot.access.passwords import AT_ONCE, KNOWN, STRANGERS, check_password,
 from openslot.accounts import operations as accounts
 from openslot.accounts.invitations import invitation_token, invite
 from openslot.accounts.models import User, UserWanted
+from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
 from openslot.core.errors import Unauthorized, Unavailable
@@ -31,7 +31,6 @@ from tests.conftest import PASSWORD
 from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
-# Verified like any other, in less time.
 
 
 @pytest.fixture
@@ -158,26 +157,19 @@ async def test_an_operators_new_password_ends_sessions_devices_and_pauses(runtim
     assert (await sign_in(runtime, host, NEW)).user.id == host.id
 
 
-async def test_the_operators_command_ends_sessions_and_pauses(runtime: Runtime, host: User, settings: Settings) -> None:
+async def test_the_operators_command_ends_sessions_and_pauses(
+    runtime: Runtime, host: User, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await sign_in(runtime, host)
     for _ in range(5):
         with pytest.raises(WrongSignIn):
             await sign_in(runtime, host, "wrong")
-    environment = {
-        **os.environ,
-        "DATABASE_URL": settings.database_url or "",
-        "OPENSLOT_DATA_DIR": str(settings.data_dir),
-    }
-    command = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "openslot", "user", "password", host.email, "--stdin"),
-        env=environment,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-    )
-    await command.communicate(f"{NEW}\n".encode())
+    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
+    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
+    command = ["user", "password", host.email, "--stdin"]
+    done = await asyncio.to_thread(CliRunner().invoke, app, command, input=f"{NEW}\n")
 
-    assert command.returncode == 0
+    assert done.exit_code == 0, done.output
     assert await sessions(runtime) == set()
     assert await runtime.pool.fetchval("select count(*) from wrong_passwords") == 0
 

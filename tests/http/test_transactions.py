@@ -15,11 +15,14 @@ from openslot.core.work import Runtime, Work
 from openslot.routing import Response, Success, get, patch, post
 from tests.live import connect, serving
 
+# No lane of an effect has it.
+NOTE = -1
 SLOW = asyncio.Event()
 
 
 async def write(work: Work, note: str) -> None:
-    await work.db.execute("insert into notes values ($1)", note)
+    """Write into a table that has a text as its key."""
+    await work.db.execute("insert into lanes (lane, unfinished) values ($1, $2)", note, NOTE)
 
 
 @post("/api/v1/probe/refused")
@@ -88,7 +91,7 @@ async def probe(settings: Settings, runtime: Runtime, bearer: dict[str, str]) ->
 
 
 async def notes(runtime: Runtime) -> set[str]:
-    return {row["note"] for row in await runtime.pool.fetch("select note from notes")}
+    return {row["lane"] for row in await runtime.pool.fetch("select lane from lanes where unfinished = $1", NOTE)}
 
 
 async def test_what_is_refused_is_undone_however_it_is_said(probe: httpx2.AsyncClient, runtime: Runtime) -> None:

@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from uuid import UUID
 
-import pytest
-
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.effects import enqueue_due, release_held
@@ -17,7 +15,7 @@ from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Runtime, Work
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from tests.jobs.probes import Notebook, Poked, thing_lane, wired
+from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, thing_lane, wired
 
 WITHIN = 20.0
 
@@ -219,10 +217,9 @@ async def test_an_effect_fans_out_into_one_per_target_in_order(settings: Setting
         ]
 
 
-@pytest.mark.own_database
 async def test_what_is_written_when_done_is_there_with_it_or_not_at_all(settings: Settings) -> None:
     async def write(work: Work) -> None:
-        await work.db.execute("create table marks (id int)")
+        await work.db.execute(LEAVE_MARK, "half")
         raise RuntimeError("no ink")
 
     async def run(work: Work, effect: Effect) -> Outcome:
@@ -233,7 +230,7 @@ async def test_what_is_written_when_done_is_there_with_it_or_not_at_all(settings
         await poke(runtime, "half")
 
         assert await settled(runtime) == ["dead"]
-        assert await runtime.pool.fetchval("select to_regclass('marks') is null")
+        assert await runtime.pool.fetchval(MARKS) == 0
         assert await runtime.pool.fetchval("select last_error from effects") == "RuntimeError: no ink"
 
 

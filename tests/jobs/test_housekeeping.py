@@ -18,7 +18,7 @@ from openslot.jobs.batches import Batch, repeat, walk
 from openslot.jobs.periodic import run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
-from tests.jobs.probes import Notebook, Poked, wired
+from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired
 
 SWEEP, TIDY = (next(job for job in WIRING.periodic if job.name == name) for name in ("effects.sweep", "queue.tidy"))
 
@@ -58,23 +58,21 @@ async def test_a_walk_goes_to_the_end_and_counts_only_what_changes() -> None:
     assert seen == [0, 1, 2, 3]
 
 
-@pytest.mark.own_database
 async def test_a_job_without_a_transaction_keeps_what_it_did_before_it_failed(runtime: Runtime) -> None:
     async def half(work: Work) -> str:
-        await work.db.execute("create table kept (id int)")
+        await work.db.execute(LEAVE_MARK, "kept")
         async with work.runtime.transaction(SYSTEM) as own:
-            await own.db.execute("insert into kept values (1)")
+            await own.db.execute(LEAVE_MARK, "kept, too")
         raise RuntimeError("out of paper")
 
     async def whole(work: Work) -> str:
-        await work.db.execute("create table lost (id int)")
+        await work.db.execute(LEAVE_MARK, "lost")
         raise RuntimeError("out of paper")
 
     await run_periodic(runtime, Periodic(name="half", expression="* * * * *", run=half, transaction="none"))
     await run_periodic(runtime, Periodic(name="whole", expression="* * * * *", run=whole))
 
-    assert await runtime.pool.fetchval("select count(*) from kept") == 1
-    assert await runtime.pool.fetchval("select to_regclass('lost') is null")
+    assert await runtime.pool.fetchval(MARKS) == 2
     rows = await runtime.pool.fetch("select status, result from periodic_runs")
     assert {(row["status"], row["result"]) for row in rows} == {("failed", "RuntimeError: out of paper")}
 

@@ -10,18 +10,19 @@ from openslot.core.work import Runtime, Work
 from openslot.jobs.periodic import due_since, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
+from tests.jobs.probes import LEAVE_MARK, MARKS
 from tests.jobs.test_effects import until, working
 
 NOON = datetime(2026, 3, 16, 12, 0, 30, tzinfo=UTC)
 
 
 async def fine(work: Work) -> str:
-    await work.db.execute("create table if not exists marks (id int)")
+    await work.db.execute(LEAVE_MARK, "fine")
     return "3 things done"
 
 
 async def broken(work: Work) -> str:
-    await work.db.execute("create table marks (id int)")
+    await work.db.execute(LEAVE_MARK, "broken")
     raise RuntimeError("out of paper")
 
 
@@ -31,16 +32,15 @@ async def last_run(runtime: Runtime, name: str) -> dict[str, object]:
     return dict(row)
 
 
-@pytest.mark.own_database
 async def test_a_run_is_kept_with_its_result(runtime: Runtime) -> None:
     await run_periodic(runtime, Periodic(name="fine", expression="* * * * *", run=fine))
 
     run = await last_run(runtime, "fine")
     assert (run["status"], run["result"], run["runs"], run["failures"]) == ("ok", "3 things done", 1, 0)
     assert run["finished_at"] is not None
+    assert await runtime.pool.fetchval(MARKS) == 1
 
 
-@pytest.mark.own_database
 async def test_a_failed_run_changes_nothing_and_says_why(runtime: Runtime) -> None:
     job = Periodic(name="broken", expression="* * * * *", run=broken)
     await run_periodic(runtime, job)
@@ -48,7 +48,7 @@ async def test_a_failed_run_changes_nothing_and_says_why(runtime: Runtime) -> No
 
     run = await last_run(runtime, "broken")
     assert (run["status"], run["result"], run["failures"]) == ("failed", "RuntimeError: out of paper", 2)
-    assert await runtime.pool.fetchval("select to_regclass('marks') is null")
+    assert await runtime.pool.fetchval(MARKS) == 0
 
 
 @pytest.mark.parametrize(

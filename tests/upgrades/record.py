@@ -89,7 +89,7 @@ async def _keep_statements(said: Path, postgres_dir: Path) -> None:
 async def _describe(connection: asyncpg.Connection, line: dict[str, Any]) -> Statement | None:
     """Ask for a statement's types; leave out what is no statement of the package's own tables."""
     try:
-        parameters, columns = await describe(connection, line["sql"])
+        parameters, columns = describe(await connection.prepare(line["sql"]))
     except asyncpg.PostgresError as error:
         print(f"left out, {error}: {line['sql']}")  # noqa: T201 - said to who records
         return None

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
+from asyncpg.prepared_stmt import PreparedStatement
 from msgspec import Struct
 
 KEPT = Path(__file__).parent / "statements"
@@ -85,8 +86,7 @@ def load_statements() -> list[Statement]:
 
 
 async def find_faults(connection: asyncpg.Connection, statements: list[Statement]) -> list[str]:
-    """Try every statement as a process of the last release would, and tell which of them no longer work."""
-    await connection.execute(WITHOUT_REFERENCES)
+    """Try every statement as a process of the last release would, `WITHOUT_REFERENCES`; tell which no longer work."""
     return [fault for one in statements if (fault := await find_fault(connection, one)) is not None]
 
 
@@ -95,13 +95,14 @@ async def find_fault(connection: asyncpg.Connection, one: Statement) -> str | No
     transaction = connection.transaction()
     await transaction.start()
     try:
-        parameters, columns = await describe(connection, one.text)
+        prepared = await connection.prepare(one.text)
+        parameters, columns = describe(prepared)
         if parameters != one.parameters:
             return f"{one.origin}: its parameters were {one.parameters}, now {parameters}: {one.text}"
         if not one.takes(columns):
             return f"{one.origin}: its columns were {one.columns}, now {columns}: {one.text}"
         if one.arguments is not None:
-            await connection.fetch(one.text, *one.values(), timeout=10)
+            await prepared.fetch(*one.values(), timeout=10)
             await connection.execute(AS_AT_COMMIT)
     except asyncpg.PostgresError as fault:
         return f"{one.origin}: {fault}: {one.text}"
@@ -110,9 +111,8 @@ async def find_fault(connection: asyncpg.Connection, one: Statement) -> str | No
     return None
 
 
-async def describe(connection: asyncpg.Connection, sql: str) -> tuple[list[str], list[str]]:
-    """Ask the database which types a statement takes, and what its rows are made of."""
-    prepared = await connection.prepare(sql)
+def describe(prepared: PreparedStatement) -> tuple[list[str], list[str]]:
+    """Tell which types a statement takes, and what its rows are made of."""
     parameters = [kind.name for kind in prepared.get_parameters()]
     return parameters, [f"{column.name} {column.type.name}" for column in prepared.get_attributes()]
 

@@ -11,6 +11,8 @@ Scheme = Literal["light", "dark"]
 
 PHONE = ViewportSize(width=390, height=844)
 WIDE = ViewportSize(width=1280, height=800)
+# A desk for axe: high enough for every navigation, as axe has to judge anew what sticks out of its background.
+DESK = ViewportSize(width=1280, height=1200)
 # How pages are opened to be checked: without motion, the colors are those of the other scheme at once.
 CHECKED: dict[str, Any] = {"viewport": PHONE, "reduced_motion": "reduce"}
 TOO_SMALL = """() => [...document.querySelectorAll('a, button, input, select, textarea, summary')]
@@ -45,7 +47,7 @@ AXE_ON_COLORS = {**AXE, "runOnly": ["color-contrast", "link-in-text-block"]}
 AXE_ON_NEW_COLORS = {**AXE_ON_COLORS, "resultTypes": ["violations", "passes"], "elementRef": True}
 AXE_ON_ALL_BUT_CONTRAST = {**AXE, "rules": {**AXE["rules"], "color-contrast": {"enabled": False}}}
 RUN_AXE_ON_COLORS = Path(__file__).with_name("looking_at_colors.js").read_text()
-# The looks of text in which axe has found no fault, in this process.
+# The looks of text in which axe has found no fault, and the places of what it can't judge, in this process.
 FAULTLESS: dict[Scheme, list[str]] = {"light": [], "dark": []}
 
 
@@ -75,7 +77,7 @@ async def check_page(page: Page, name: str) -> None:
     """Check an open page on a phone and on a desk, light and dark, with one load; leave it as it was."""
     misfits = await page.evaluate(MISFITS)
     assert misfits == [], "\n".join((name, *misfits))
-    await page.set_viewport_size(WIDE)
+    await page.set_viewport_size(DESK)
     await run_axe(page, AXE_ON_ALL_BUT_CONTRAST, name)
     await check_colors(page, name, "light")
     await page.emulate_media(color_scheme="dark")

@@ -2,7 +2,7 @@
 // here or on another page. What axe finds depends on the style of the text and on the backgrounds below it, up to one
 // that lets nothing through and reaches as far as the text. Where that can't be said of a text, axe always judges it.
 async ([options, passed]) => {
-  const known = new Set(passed), fresh = new Set();
+  const known = new Set(passed), fresh = new Set(), undecided = new Set();
   const above = (one) => one.assignedSlot ?? one.parentElement ?? one.getRootNode().host ?? null;
   const reaches = (outer, inner) => outer.left <= inner.left + 1 && outer.right >= inner.right - 1
     && outer.top <= inner.top + 1 && outer.bottom >= inner.bottom - 1;
@@ -12,20 +12,32 @@ async ([options, passed]) => {
     while (block && getComputedStyle(block).display === "inline") block = above(block);
     return block && block.textContent.trim() !== link.textContent.trim() && getComputedStyle(block).color;
   };
+  // What lies below an element: the background colors up to the one that lets nothing through, and who has that one.
+  const seen = new Map();
+  const findGround = (one) => {
+    if (!one) return { colors: [], solid: null };
+    if (!seen.has(one)) seen.set(one, lookBelow(one));
+    return seen.get(one);
+  };
+  const lookBelow = (one) => {
+    const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode } = getComputedStyle(one);
+    const below = findGround(above(one));
+    if (!below || opacity !== "1" || filter !== "none" || mixBlendMode !== "normal") return null;
+    if (backgroundImage !== "none") return { colors: [], solid: null };
+    if (backgroundColor.startsWith("rgb(")) return { colors: [backgroundColor], solid: one };
+    return { colors: [backgroundColor, ...below.colors], solid: below.solid };
+  };
   const describe = (one) => {
-    const style = getComputedStyle(one), look = [
-      style.color, style.webkitTextFillColor, style.fontSize, style.fontWeight, style.textShadow,
-      style.textDecorationLine, one.matches("a") && isAmongText(one)];
-    let ground = null;
-    for (let each = one; each; each = above(each)) {
-      const { backgroundColor, backgroundImage, opacity, filter, mixBlendMode } = getComputedStyle(each);
-      if (opacity !== "1" || filter !== "none" || mixBlendMode !== "normal") return null;
-      if (ground) continue;
-      if (backgroundImage !== "none") return null;
-      look.push(backgroundColor);
-      if (backgroundColor.startsWith("rgb(")) ground = each;
-    }
-    return ground && reaches(ground.getBoundingClientRect(), one.getBoundingClientRect()) ? look.join() : null;
+    const ground = findGround(one);
+    if (!ground?.solid || !reaches(ground.solid.getBoundingClientRect(), one.getBoundingClientRect())) return null;
+    const style = getComputedStyle(one);
+    return [style.color, style.webkitTextFillColor, style.fontSize, style.fontWeight, style.textShadow,
+      style.textDecorationLine, one.matches("a") && isAmongText(one), ...ground.colors].join();
+  };
+  // axe can't judge a single letter or what is off the screen: it need not try the same text in the same place again.
+  const describePlace = (one, look) => {
+    const { x, y, width, height } = one.getBoundingClientRect();
+    return [look, x, y, width, height, one.outerHTML].join();
   };
 
   const within = (root) => [...root.querySelectorAll("*")]
@@ -34,7 +46,8 @@ async ([options, passed]) => {
     || [...one.childNodes].some((each) => each.nodeType === Node.TEXT_NODE && each.data.trim());
   const texts = within(document.body)
     .filter((one) => !one.matches("option, optgroup, script, style") && isText(one) && one.checkVisibility())
-    .map((one) => [one, describe(one)]).filter(([, look]) => !known.has(look));
+    .map((one) => [one, describe(one)])
+    .filter(([one, look]) => look === null || !(known.has(look) || known.has(describePlace(one, look))));
 
   const run = async (include) => {
     if (!include.length) return [];
@@ -49,5 +62,7 @@ async ([options, passed]) => {
   // What axe could not decide about one text, it may decide about the next that looks the same.
   const others = texts.filter((one) => !first.includes(one) && !fresh.has(one[1]));
   violations.push(...await run(others.map(([one]) => one)));
-  return [violations, [...fresh].filter((look) => look)];
+  fresh.delete(null);
+  for (const [one, look] of texts) if (look !== null && !fresh.has(look)) undecided.add(describePlace(one, look));
+  return [violations, [...fresh, ...undecided]];
 }

@@ -8,7 +8,10 @@ from openslot.agents.models import ToolCall
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
+from tests.agents.approving import shared_database
 from tests.agents.spending import FakeClock, call_of, make_key
+
+__all__ = ["shared_database"]
 
 
 @pytest.fixture

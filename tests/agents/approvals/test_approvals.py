@@ -24,8 +24,6 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
 from tests.agents.spending import FakeClock, call_of, make_key
 
-ROUNDS = 20
-
 
 async def facts(runtime: Runtime) -> list[tuple[str, str | None]]:
     rows = await runtime.pool.fetch(

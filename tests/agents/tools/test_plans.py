@@ -31,18 +31,20 @@ STATEMENTS = {
 
 
 @pytest.mark.own_database
-@pytest.mark.parametrize("name", STATEMENTS)
-async def test_a_list_over_all_users_reads_no_whole_table(database_url: str, name: str) -> None:
-    sql, arguments, wanted = STATEMENTS[name]
+async def test_a_list_over_all_users_reads_no_whole_table(database_url: str) -> None:
+    plans = {}
     pool = await open_pool(database_url, most=1, profile=JOBS)
     async with pool.acquire() as connection:
-        await connection.execute(f"prepare listed as {sql}")
-        rows = await connection.fetch(f"explain (costs off) execute listed ({arguments})")
+        for name, (sql, arguments, _) in STATEMENTS.items():
+            await connection.execute(f"prepare listed as {sql}")
+            rows = await connection.fetch(f"explain (costs off) execute listed ({arguments})")
+            await connection.execute("deallocate listed")
+            plans[name] = "\n".join(row[0] for row in rows)
     await pool.close()
-    plan = "\n".join(row[0] for row in rows)
 
-    assert {each for each in wanted if each in plan} == wanted
-    assert "Seq Scan on bookings" not in plan
-    assert "Seq Scan on contacts" not in plan
-    # Only the page itself is put in order, and what a search has found.
-    assert plan.count("Sort Key") <= (2 if "search" in name else 1)
+    for name, plan in plans.items():
+        assert all(each in plan for each in STATEMENTS[name][2]), (name, plan)
+        assert "Seq Scan on bookings" not in plan, (name, plan)
+        assert "Seq Scan on contacts" not in plan, (name, plan)
+        # Only the page itself is put in order, and what a search has found.
+        assert plan.count("Sort Key") <= (2 if "search" in name else 1), (name, plan)

@@ -1,6 +1,7 @@
 """A user changes the address of the account: password first, then a link to the new address, which works once."""
 
 import asyncio
+from contextlib import nullcontext
 
 import httpx2
 import pytest
@@ -12,13 +13,17 @@ from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
 from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Role, User, UserWanted
+from openslot.app import create_app
 from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
+from tests.access.test_statements import CountingPool
 from tests.access.two_factor_scene import turn_on
 from tests.bookings.conftest import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import mails, part
+from tests.live import connect, serving
 from tests.web.conftest import sign_in
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in
@@ -380,3 +385,19 @@ async def test_a_new_password_stops_a_change_that_somebody_else_has_asked_for(
 
     assert (await member.post(link, headers=await open_session(runtime, user))).status_code == 403
     assert await address_of(runtime, user) == user.email
+
+
+async def test_the_page_costs_no_more_than_five_statements(
+    settings: Settings, clock: MovingClock, runtime: Runtime, user: User
+) -> None:
+    session = await open_session(runtime, user)
+    pool = CountingPool(runtime.pool)
+    runtime.pool = pool
+    app = create_app(settings, clock=clock)
+    app._open_runtime = lambda: nullcontext(runtime)
+    async with serving(app) as url, connect(url, headers=session) as client:
+        await client.get(PAGE)
+        pool.asked.clear()
+        answer = await client.get(PAGE)
+
+    assert (answer.status_code, len(pool.asked)) == (200, 5), pool.asked
