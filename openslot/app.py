@@ -26,6 +26,7 @@ from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
 from openslot.scim.routes import SCIM_ROUTES
 from openslot.web.api_docs.page import serve_reference
+from openslot.web.api_docs.reference import make_reference
 from openslot.web.door import web_doors
 from openslot.web.routes import PAGES
 from openslot.webhooks.describing import WEBHOOKS
@@ -40,15 +41,14 @@ def create_app(
     more_routes: Sequence[Handler] = (),
 ) -> App:
     """Put the doors, their handlers and the edge together; the runtime opens when the server starts."""
-    operations = list_api(settings)
     mounts = (
         *API,
         HEALTH,
         PAGES,
         SCIM_ROUTES,
         AGENT_ROUTES,
-        serve_description(lambda: describe(operations, WEBHOOKS, settings.public_url)),
-        serve_reference(operations, settings.public_url),
+        serve_description(lambda: describe(list_api(settings), WEBHOOKS, settings.public_url)),
+        serve_reference(lambda: make_reference(list_api(settings), settings.public_url)),
         Mount(prefix="", handlers=more_routes),
     )
     router = read_mounts(mounts, doors(settings))

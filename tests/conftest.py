@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -16,13 +17,14 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
+from openslot.core.key_file import KEY_FILE, read_key_file
 from openslot.core.log import set_up_logging
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.browsing import open_browser
 from tests.cheap_passwords import CHEAP, hashing_cheaply
-from tests.databases import UNSAFE_AND_FAST, copy_data_dir, new_database, prepare_data_dir
+from tests.databases import UNSAFE_AND_FAST, copy_data_dir, fast_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
 from tests.once import made_once
 from tests.order import put_longest_first
@@ -58,9 +60,10 @@ def prepared_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def postgres_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Where the tests' PostgreSQL keeps its data and its log."""
-    return tmp_path_factory.mktemp("postgres")
+    with fast_dir(tmp_path_factory.mktemp("postgres")) as place:
+        yield place
 
 
 @pytest.fixture(scope="session")
@@ -79,17 +82,29 @@ def postgres(postgres_dir: Path, prepared_data_dir: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-async def shared_database(postgres: str) -> AsyncIterator[SharedDatabase]:
+def first_data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the secret key is that opens the shared database."""
+    place = tmp_path_factory.mktemp("first")
+    read_key_file(place / KEY_FILE)
+    return place
+
+
+@pytest.fixture(scope="session")
+async def shared_database(postgres: str, first_data_dir: Path) -> AsyncIterator[SharedDatabase]:
     """The one database of all tests that need none of their own."""
-    async with new_database(postgres) as url, sharing(url) as shared:
-        yield shared
+    async with new_database(postgres) as url:
+        # The data keys are made once: a first start takes longer than most tests.
+        async with open_runtime(load_settings({"database_url": url, "data_dir": first_data_dir}, environ={})):
+            pass
+        async with sharing(url) as shared:
+            yield shared
 
 
 @pytest.fixture
 async def database_url(
     postgres: str, shared_database: SharedDatabase, request: pytest.FixtureRequest
 ) -> AsyncIterator[str]:
-    """A migrated database without rows; with the mark `own_database`, one that the test may do anything to."""
+    """A migrated database with data keys alone; with the mark `own_database`, one that the test may do anything to."""
     if request.node.get_closest_marker("own_database"):
         async with new_database(postgres) as url:
             yield url
@@ -117,8 +132,9 @@ async def web_pair(long_running_pair: WebPair) -> AsyncIterator[WebPair]:
 
 
 @pytest.fixture
-def settings(database_url: str, tmp_path: Path) -> Settings:
-    """Settings of a small installation."""
+def settings(database_url: str, tmp_path: Path, first_data_dir: Path) -> Settings:
+    """Settings of a small installation, with the secret key that opens the shared database."""
+    shutil.copy(first_data_dir / KEY_FILE, tmp_path)
     chosen = load_settings({"database_url": database_url, "data_dir": tmp_path, "log_level": "error"}, environ={})
     set_up_logging(chosen)
     return chosen
@@ -143,6 +159,15 @@ def _cheap_passwords() -> Iterator[None]:
     """Hash passwords at a cost that tests can afford."""
     with hashing_cheaply():
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rare_collections() -> Iterator[None]:
+    """Collect garbage rarely: making one app would otherwise set off two collections."""
+    before = gc.get_threshold()
+    gc.set_threshold(20_000, *before[1:])
+    yield
+    gc.set_threshold(*before)
 
 
 @pytest.fixture(scope="session")

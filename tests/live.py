@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any
@@ -12,6 +13,9 @@ import uvicorn
 from openslot.core.config import Settings
 from openslot.http.protocol import protocol_for
 from openslot.http.protocol.limits import ConnectionLimits
+
+# Making one takes longer than most requests, even for a client that speaks no TLS.
+TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class PromptServer(uvicorn.Server):
@@ -78,4 +82,4 @@ async def serving(app: Any, limits: ConnectionLimits | None = None) -> AsyncIter
 
 def connect(base_url: str, **options: Any) -> httpx2.AsyncClient:
     """Open a client of a live server; it reads neither certificates nor proxies, which takes longer than most tests."""
-    return httpx2.AsyncClient(base_url=base_url, verify=False, trust_env=False, **options)
+    return httpx2.AsyncClient(base_url=base_url, verify=TLS, trust_env=False, **options)

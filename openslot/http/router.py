@@ -1,6 +1,8 @@
 """Routing: finds the handler for a path and a method, and the refusal if there is none."""
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -40,8 +42,9 @@ class Router:
     """All routes."""
 
     def __init__(self, doors: Sequence[Door]) -> None:
-        self._doors = [(f"{prefix.rstrip('/')}/", door) for door in doors for prefix in door.prefixes]
-        self._doors.sort(key=lambda pair: -len(pair[0]))
+        self._doors = {f"{prefix.rstrip('/')}/": door for door in reversed(doors) for prefix in door.prefixes}
+        longest_first = sorted(self._doors, key=len, reverse=True)
+        self._prefix = re.compile("|".join(map(re.escape, longest_first)))
         self._plain: dict[str, Route] = {}
         self._root = _Fork()
         self.routes: list[Route] = []
@@ -76,11 +79,10 @@ class Router:
 
     def door_of(self, path: str) -> Door:
         """Return the door with the longest prefix of this path."""
-        whole = f"{path}/"
-        for prefix, door in self._doors:
-            if whole.startswith(prefix):
-                return door
-        raise LookupError("a path without a door")
+        prefix = self._prefix.match(f"{path}/")
+        if prefix is None:
+            raise LookupError("a path without a door")
+        return self._doors[prefix[0]]
 
     def _follow(self, path: str) -> Found | None:
         """Match word by word; a fixed word of a route takes precedence over a value."""
@@ -120,13 +122,14 @@ def read_mounts(mounts: Sequence[Mount], doors: Sequence[Door]) -> Router:
             declaration = find_declaration(run)
             if declaration is None:
                 raise TypeError(f"{run.__name__} has no declaration, such as @get")
-            template = normalize(f"{mount.prefix}{declaration.path}")
+            template = _template(mount.prefix, declaration.path)
             methods = handlers.setdefault(template, {})
             if declaration.method in methods:
                 raise TypeError(f"{declaration.method} {template} is declared twice")
             methods[declaration.method] = read_handler(run, declaration, template)
     for template, methods in handlers.items():
-        router.add(Route(template=template, door=router.door_of(template), handlers=methods, allowed=_allowed(methods)))
+        allowed = _allowed(frozenset(methods))
+        router.add(Route(template=template, door=router.door_of(template), handlers=methods, allowed=allowed))
     return router
 
 
@@ -135,6 +138,12 @@ def normalize(path: str) -> str:
     return "/" + "/".join(filter(None, path.split("/")))
 
 
-def _allowed(methods: Collection[str]) -> str:
+@cache
+def _template(prefix: str, path: str) -> str:
+    return normalize(f"{prefix}{path}")
+
+
+@cache
+def _allowed(methods: frozenset[str]) -> str:
     """List a path's methods as `Allow` does; HEAD is answered wherever GET is."""
     return ", ".join(sorted({*methods, "OPTIONS"} | ({"HEAD"} if "GET" in methods else set())))

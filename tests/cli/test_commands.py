@@ -134,11 +134,14 @@ async def _confirm_an_app(settings: Settings, user: User) -> None:
 
 
 def test_a_new_key_is_put_in_front_and_the_old_one_stays(cli: Any, settings: Settings) -> None:
+    key_file = settings.data_dir / KEY_FILE
+    aside = key_file.rename(key_file.with_name("aside"))
     with pytest.raises(StartupError, match="the first start creates one"):
         cli("secret", "rotate")
-    before = read_key_file(settings.data_dir / KEY_FILE)
+    aside.rename(key_file)
+    before = read_key_file(key_file)
     assert cli("secret", "rotate", "--json")["keys"] == 2
-    assert read_key_file(settings.data_dir / KEY_FILE)[1:] == before
+    assert read_key_file(key_file)[1:] == before
 
 
 def test_a_key_in_the_environment_is_not_rotated_here(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 
 from openslot.core.embedded import has_owner
 from tests.cli.installation import Command, Installation, ended
@@ -59,6 +60,7 @@ def test_processes_share_memory_but_no_descriptor_that_keeps_another_one_going(
     assert not is_owned
 
 
+@pytest.mark.own_database
 def test_several_web_processes_count_together(database_url: str, empty: Installation) -> None:
     empty.environment["DATABASE_URL"] = database_url
     web = empty.start_interpreter("web", "--workers", "2")

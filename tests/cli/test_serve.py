@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import psutil
+import pytest
 
 from tests.cli.installation import Installation, ended, free_port, installed, interrupt
 
@@ -60,6 +61,7 @@ def test_ctrl_c_in_the_middle_of_the_first_start_leaves_nothing_half_made(empty:
     assert empty.told("user", "list") == {"users": [], "total": 0}
 
 
+@pytest.mark.own_database
 def test_a_request_in_flight_is_answered_before_the_end(empty: Installation, database_url: str) -> None:
     empty.environment["DATABASE_URL"] = database_url
     serve = empty.start("serve")
@@ -149,6 +151,7 @@ def test_two_services_on_one_data_directory_share_the_database_and_the_last_one_
         other.wait_until_gone(within=0.5)
 
 
+@pytest.mark.own_database
 def test_several_web_processes_share_one_socket_and_end_together(database_url: str, empty: Installation) -> None:
     empty.environment["DATABASE_URL"] = database_url
     web = empty.start("web", "--workers", "2")

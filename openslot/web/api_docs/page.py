@@ -1,6 +1,6 @@
 """Page: the REST API's documentation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from functools import cache
 
 from openslot.accounts.models import User
@@ -8,22 +8,18 @@ from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.http.describing import Operation
 from openslot.routing import Mount, Response, get
 from openslot.web.api_docs.prose import capitalize_first, paragraphs, sentences
-from openslot.web.api_docs.reference import Reference, make_reference
+from openslot.web.api_docs.reference import Reference
 from openslot.web.pages import page
 from openslot.web.templating import templates
 
 templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capitalize_first": capitalize_first}
 
 
-def serve_reference(operations: Sequence[Operation], public_url: str) -> Mount:
-    """Serve the reference of what the handlers declare; it is generated on the first request."""
-
-    @cache
-    def reference() -> Reference:
-        return make_reference(operations, public_url)
+def serve_reference(make_reference: Callable[[], Reference]) -> Mount:
+    """Serve the reference; it is generated on the first request."""
+    reference = cache(make_reference)
 
     @get("/api/docs")
     async def show_api_docs(work: Work, user: User | None) -> Response:
