@@ -67,10 +67,16 @@ def seeded(furnished: tuple[Path, dict[str, Any]]) -> dict[str, Any]:
     return furnished[1]
 
 
+@pytest.fixture(scope="session")
+def home_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where this process keeps the installation that it lends."""
+    return tmp_path_factory.mktemp("home")
+
+
 @pytest.fixture
-def home(furnished: tuple[Path, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def home(furnished: tuple[Path, dict[str, Any]], home_dir: Path) -> Iterator[Installation]:
     """Lend an installation that somebody lives in; whatever a test does to it, the next one finds it as it was."""
-    place = tmp_path_factory.getbasetemp() / "home" / "data"
+    place = home_dir / "data"
     make_copy(furnished[0], place)
     with installed(place) as installation:
         yield installation

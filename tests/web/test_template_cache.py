@@ -107,4 +107,5 @@ def test_no_result_of_our_own_code_is_compiled_into_a_template() -> None:
         for found in templates.parse(path.read_text("utf-8")).find_all(nodes.Filter):
             varies = {name.name for name in found.find_all(nodes.Name)} - {"_", "gettext"}
             ours = templates.filters[found.name].__module__.startswith("openslot")
-            assert varies or not ours, (path.name, found.lineno)
+            # The filter of a block is applied to what the block shows.
+            assert varies or not ours or found.node is None, (path.name, found.lineno)
