@@ -16,7 +16,7 @@ import httpx2
 import pytest
 
 from openslot.core.embedded import find_server
-from tests.cli.conftest import empty, furnished, home, seeded  # noqa: F401 - fixtures
+from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.cli.installation import Command, Installation, ended, installed
 from tests.hostile.test_hanging_process import child_of, children_of
 

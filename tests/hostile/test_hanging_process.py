@@ -19,7 +19,7 @@ from openslot.cli.children import LOOK_EVERY, Child
 from openslot.cli.heartbeat import beating
 from openslot.core.config import Settings
 from openslot.core.log import set_up_logging
-from tests.cli.conftest import empty, furnished, home, seeded  # noqa: F401 - fixtures
+from tests.cli.conftest import empty, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.cli.installation import Command, Installation, ended
 from tests.forked import Forked
 

@@ -11,7 +11,7 @@ import asyncpg
 import httpx2
 
 from openslot.core.embedded import find_server
-from tests.cli.conftest import LEFT, furnished, home, seeded  # noqa: F401 - fixtures
+from tests.cli.conftest import LEFT, furnished, home, home_dir, seeded  # noqa: F401 - fixtures
 from tests.cli.installation import Installation, ended, interrupt
 
 
