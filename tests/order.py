@@ -2,26 +2,25 @@
 
 import pytest
 
-# By how long their slowest test takes, measured on two cores.
+# By how long a file's tests take, measured on two cores: a process takes all tests of a file.
 LONGEST = (
     # Installs programs, if there are none.
     "tests/agents/test_mcp_peers.py",
     "tests/journeys/",
-    "tests/cli/test_secret.py",
     "tests/cli/test_serve.py",
-    "tests/cli/test_restore_beside_others.py",
-    "tests/hostile/test_full_disk.py",
     "tests/contracts/test_openapi.py",
-    "tests/http/test_golden.py",
     "tests/bookings/test_pairs.py",
-    "tests/contacts/test_killed_imports.py",
+    "tests/cli/test_restore_beside_others.py",
+    "tests/http/test_golden.py",
+    "tests/cli/test_secret.py",
     "tests/jobs/test_killed_workers.py",
-    "tests/hostile/test_hanging_process.py",
-    "tests/availability/test_against_oracle.py",
     "tests/web/",
     "tests/cli/",
-    "tests/webhooks/test_holding_up.py",
     "tests/hostile/",
+    "tests/webhooks/test_holding_up.py",
+    "tests/contacts/test_killed_imports.py",
+    "tests/scim/test_conformance.py",
+    "tests/agents/test_table.py",
     "tests/integrations/calendars/",
     "tests/bookings/",
 )
