@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.web.looking import AXE, bring_axe, run_axe
@@ -97,52 +96,50 @@ async def test_without_a_theme_the_dialog_follows_the_visitors_system(browser: B
                 await expect(page.get_by_role("dialog"), theme).to_have_css("color", ink)
 
 
-@pytest.mark.parametrize("mode", ["popup", "floating"])
-async def test_the_popup_traps_the_focus_and_returns_it(browser: Browser, service: str, mode: str) -> None:
-    async with site(browser, {"/": page_with(widget(service, mode), service=service)}, service=service) as address:
-        page, _ = await open_site(browser, address)
-        dialog = page.get_by_role("dialog", name="Book a call")
-        await page.get_by_role("button", name="Book a call").focus()
-        await page.keyboard.press("Enter")
-        await expect(dialog).to_be_visible()
-        await wait_for_event(page, "ready")
-        assert await page.evaluate(WHERE_FOCUS_IS) == "close"
-        reached = set()
-        for _ in range(12):
-            await page.keyboard.press("Tab")
-            # The focus moves to another site's frame, and so to another process.
-            await page.wait_for_timeout(50)
-            reached.add(await page.evaluate(WHERE_FOCUS_IS))
-        assert {"frame", "close"} <= reached <= {"frame", "close", "body"}
-        await press_escape(page)
-        await expect(dialog).to_be_hidden()
-        assert await page.evaluate(WHERE_FOCUS_IS) == "button"
-        await expect(page.locator("iframe")).to_have_count(0)
+async def test_the_popup_traps_the_focus_and_returns_it(browser: Browser, service: str) -> None:
+    async with site(browser, in_all_modes(service), service=service) as address:
+        page, _ = await open_site(browser, f"{address}/popup")
+        for mode in ("popup", "floating"):
+            await page.goto(f"{address}/{mode}")
+            dialog = page.get_by_role("dialog", name="Book a call")
+            await page.get_by_role("button", name="Book a call").focus()
+            await page.keyboard.press("Enter")
+            await expect(dialog, mode).to_be_visible()
+            await wait_for_event(page, "ready")
+            assert await page.evaluate(WHERE_FOCUS_IS) == "close", mode
+            reached = set()
+            for _ in range(12):
+                await page.keyboard.press("Tab")
+                # The focus moves to another site's frame, and so to another process.
+                await page.wait_for_timeout(50)
+                reached.add(await page.evaluate(WHERE_FOCUS_IS))
+            assert {"frame", "close"} <= reached <= {"frame", "close", "body"}, mode
+            await press_escape(page)
+            await expect(dialog, mode).to_be_hidden()
+            assert await page.evaluate(WHERE_FOCUS_IS) == "button", mode
+            await expect(page.locator("iframe"), mode).to_have_count(0)
 
 
-async def test_escape_inside_the_frame_closes_the_popup(browser: Browser, service: str) -> None:
-    async with site(browser, {"/": page_with(widget(service, "popup"), service=service)}, service=service) as address:
-        page, _ = await open_site(browser, address)
-        await page.get_by_role("button", name="Book a call").click()
-        await wait_for_event(page, "ready")
-        await page.frame_locator("iframe").get_by_role("button", name="Last").focus()
-        await press_escape(page)
-        await expect(page.get_by_role("dialog")).to_be_hidden()
-        assert await page.evaluate(WHERE_FOCUS_IS) == "button"
-
-
-async def test_the_popup_closes_by_its_button_and_by_the_backdrop(browser: Browser, service: str) -> None:
+async def test_the_popup_closes_by_escape_inside_the_frame_by_its_button_and_by_the_backdrop(
+    browser: Browser, service: str
+) -> None:
     async with site(browser, {"/": page_with(widget(service, "popup"), service=service)}, service=service) as address:
         page, _ = await open_site(browser, address)
         dialog, button = page.get_by_role("dialog"), page.get_by_role("button", name="Book a call")
         await button.click()
+        await wait_for_event(page, "ready")
+        await page.frame_locator("iframe").get_by_role("button", name="Last").focus()
+        await press_escape(page)
+        await expect(dialog, "Escape inside the frame").to_be_hidden()
+        assert await page.evaluate(WHERE_FOCUS_IS) == "button", "Escape inside the frame"
+        await button.click()
         await page.get_by_role("button", name="Close").click()
-        await expect(dialog).to_be_hidden()
+        await expect(dialog, "the button").to_be_hidden()
         await button.click()
         await page.mouse.click(2, 2)
-        await expect(dialog).to_be_hidden()
+        await expect(dialog, "the backdrop").to_be_hidden()
         await page.evaluate("() => document.querySelector('openslot-booking').open()")
-        await expect(dialog).to_be_visible()
+        await expect(dialog, "the site's own call").to_be_visible()
 
 
 async def test_axe_finds_no_fault(browser: Browser, service: str) -> None:
