@@ -320,6 +320,8 @@ async def test_a_reset_against_a_change_of_the_password_leaves_one_of_both(
     was_changed = change.headers.get("location") == "/account?done=password"
     assert sorted((was_reset, was_changed)) == [False, True]
     right, wrong = (NEW, form["password"]) if was_reset else (form["password"], NEW)
+    # A change begins a session, and who is signed in is not asked for a password.
+    client.cookies.clear()
     assert (await sign_in(client, user.email, wrong)).status_code == 401
     assert (await sign_in(client, user.email, right)).status_code == 303
     assert await runtime.pool.fetchval("select count(*) from events where type = 'user.password_changed'") == 1
