@@ -7,8 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --system-certs --compile-bytecode --python $(BIN)/python
-# Tests compute a little more than they wait: on two cores three processes are faster than two or four.
-WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+# Tests wait as long as they compute: on two cores four processes are faster than three.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
 TEST_ARGS ?=
 
 # Without bytecode every process that a test starts compiles the package again.
