@@ -1,4 +1,4 @@
-"""Mails after a user has asked for another address: the link to the new one, and a notice to the present one."""
+"""Mails after a user has asked for another address: the link to the new one, and a notice to the current one."""
 
 from openslot.access import address_changes
 from openslot.access.events import AddressChangeRequested
@@ -34,7 +34,7 @@ async def send_confirmation_link(work: Work, effect: Effect) -> Outcome:
 
 
 async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
-    """Tell the present address which one is wanted, so that its owner can stop it."""
+    """Tell the current address which one is wanted, so that its owner can stop it."""
     change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
     if change is None:
         return await leave_unsent(work, effect, NOT_WAITING)
