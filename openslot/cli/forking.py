@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 
 from openslot.cli import run
-from openslot.cli.signals import ENDINGS, leave_on_signals
+from openslot.cli.signals import ENDINGS, holding_signals, leave_on_signals
 
 FORK = multiprocessing.get_context("fork")
 
@@ -36,11 +36,8 @@ def loading(*modules: str) -> Iterator[None]:
 
 def start_fork(process: ForkProcess) -> None:
     """Start a fork; signals wait until it has handlers of its own, because those of the supervisor end its siblings."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
-    try:
+    with holding_signals():
         process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
 
 
 def keep_from_forks(*descriptors: int) -> None:

@@ -2,6 +2,8 @@
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 # A command that runs under nohup is meant to outlive the terminal.
@@ -19,3 +21,13 @@ def leave_on_signals(code: int | None = None) -> None:
 
     for ending in ENDINGS:
         signal.signal(ending, leave)
+
+
+@contextmanager
+def holding_signals() -> Iterator[None]:
+    """Let signals wait until the block ends."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

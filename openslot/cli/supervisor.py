@@ -19,7 +19,7 @@ from openslot.cli.environment import choose
 from openslot.cli.first_start import first_words
 from openslot.cli.forking import keep_from_forks, loading
 from openslot.cli.listening import listen, nearest_address
-from openslot.cli.signals import leave_on_signals
+from openslot.cli.signals import holding_signals, leave_on_signals
 from openslot.core.config import Settings
 from openslot.core.embedded import Server, keep_server, start_server, stop_server
 from openslot.core.errors import StartupError
@@ -96,7 +96,9 @@ class Supervisor:
 
     def _start(self, kind: str, database_url: str, *, listener: socket.socket | None = None) -> None:
         hang_timeout = self.settings.hang_timeout
-        self._children.append(Child(kind, database_url=database_url, listener=listener, hang_timeout=hang_timeout))
+        # A signal in between would leave a child behind that nobody knows of, and that waits for its lifeline for ever.
+        with holding_signals():
+            self._children.append(Child(kind, database_url=database_url, listener=listener, hang_timeout=hang_timeout))
 
     def _is_answered(self, asking: socket.socket) -> bool:
         while self._all_run():

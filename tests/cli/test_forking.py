@@ -1,5 +1,6 @@
 """Processes are forked from the supervisor: they share its memory, and nothing that could hold another one up."""
 
+import os
 import re
 import signal
 import socket
@@ -11,8 +12,13 @@ from typing import Any
 import psutil
 import pytest
 
+from openslot.cli.forking import FORK
+from openslot.cli.signals import leave_on_signals
+from openslot.cli.supervisor import Supervisor
+from openslot.core.config import load_settings
 from openslot.core.embedded import has_owner
 from tests.cli.installation import Command, Installation, ended
+from tests.forked import Forked
 
 TRIES = 40
 
@@ -76,3 +82,25 @@ def test_several_web_processes_count_together(database_url: str, empty: Installa
     assert sum(map(float, counted)) == TRIES
     assert re.findall(r"^openslot_workers.*$", metrics, re.MULTILINE) == ["openslot_workers 0.0"]
     assert (code, err) == (0, "")
+
+
+def stopped_while_forking() -> None:
+    """Begin as a supervisor does, and be told to stop when a child has just been forked."""
+    start = FORK.Process.start
+
+    def start_and_stop(process: Any) -> None:
+        start(process)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    FORK.Process.start = start_and_stop  # type: ignore[assignment]
+    leave_on_signals(0)
+    with Supervisor(load_settings({"port": 0}, environ={})) as supervisor:
+        supervisor.start_worker("postgresql://nobody@127.0.0.1:1/nowhere")
+
+
+def test_a_signal_while_a_child_is_forked_leaves_no_child_behind() -> None:
+    supervisor = Forked(stopped_while_forking)
+    try:
+        assert supervisor.wait(30) == 0
+    finally:
+        supervisor.kill()
