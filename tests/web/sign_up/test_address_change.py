@@ -1,6 +1,5 @@
 """A user changes the address of the account: password first, then a link to the new address, which works once."""
 
-import asyncio
 from contextlib import nullcontext
 
 import httpx2
@@ -9,9 +8,8 @@ import pytest
 from openslot.access import operations as access
 from openslot.access.address_changes import LASTS
 from openslot.access.jobs import tidy_access
-from openslot.accounts import invitations, members, organizations
+from openslot.accounts import invitations, organizations
 from openslot.accounts import operations as accounts
-from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Role, User, UserWanted
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
@@ -27,7 +25,6 @@ from tests.live import connect, serving
 from tests.web.conftest import sign_in
 from tests.web.dashboard.conftest import open_session
 from tests.web.sign_up.conftest import NEW, ReadMail, let_provider_manage, path_in
-from tests.web.sign_up.test_races import wait_for_locks
 
 PAGE, LINK = "/account/email", "/account/email/"
 MARA, WANTED, TAKEN = "mara@lindqvist.example", "mara@elsewhere.example", "li@okafor.example"
@@ -211,70 +208,6 @@ async def test_a_link_ends_with_what_it_was_asked_for(
     answer = await member.post(link, headers=await open_session(runtime, user))
 
     assert (answer.status_code, await address_of(runtime, user)) == (409 if how == "managed" else 403, before)
-
-
-async def test_of_two_uses_at_once_one_counts(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
-) -> None:
-    answers = await asyncio.gather(*(member.post(link) for _ in range(4)))
-
-    assert sum(each.headers.get("location") == "/account?done=email" for each in answers) == 1
-    assert await runtime.pool.fetchval("select count(*) from events where type = 'user.changed'") == 1
-    assert await runtime.pool.fetchval("select count(*) from sessions") == 1
-
-
-async def test_a_provider_that_describes_the_user_at_the_same_moment_is_seen(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, link: str
-) -> None:
-    async with runtime.transaction(OPERATOR) as describing:
-        await lock_host(describing.db, user.id)
-        harbor = await organizations.add_organization(describing, name="Harbor", slug="harbor")
-        profile = {"userName": user.email}
-        await members.add_described_member(describing, harbor, user, profile=profile, said_active=True)
-        use = asyncio.create_task(member.post(link))
-        await wait_for_locks(runtime, 1)
-    answer = await use
-
-    assert (answer.status_code, "Harbor manages" in answer.text) == (409, True)
-    assert await address_of(runtime, user) == user.email
-
-
-async def test_a_password_that_is_changed_at_the_same_moment_ends_the_link(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, link: str
-) -> None:
-    async with runtime.transaction(OPERATOR) as changing:
-        await accounts.set_password(changing, user, password_hash[:-4] + "AAAA")
-        use = asyncio.create_task(member.post(link))
-        await wait_for_locks(runtime, 1)
-
-    assert (await use).status_code == 403
-    assert await address_of(runtime, user) == user.email
-
-
-async def test_of_two_changes_asked_for_at_once_one_can_be_confirmed(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, read_mail: ReadMail
-) -> None:
-    wanted = [f"mara@number{n}.example" for n in range(3)]
-    answers = await asyncio.gather(*(ask(member, each) for each in wanted))
-    sent = [message for each in wanted for message in await read_mail(each)]
-
-    assert [each.status_code for each in answers] == [303, 303, 303]
-    assert len(sent) == 1
-    assert (await member.post(path_in(sent[0], LINK))).status_code == 303
-    assert await address_of(runtime, user) == sent[0]["To"].addresses[0].addr_spec
-
-
-async def test_of_two_users_who_want_one_address_one_gets_it(
-    member: httpx2.AsyncClient, runtime: Runtime, user: User, password_hash: str, read_mail: ReadMail, link: str
-) -> None:
-    li = await add_other(runtime, password_hash=password_hash)
-    others = await open_session(runtime, li)
-    await member.post(PAGE, data={"email": WANTED, "current": PASSWORD}, headers=others)
-    (_, second) = [path_in(message, LINK) for message in await read_mail(WANTED)]
-    answers = await asyncio.gather(member.post(link), member.post(second, headers=others))
-
-    assert sorted(each.status_code for each in answers) == [303, 409]
-    assert sorted([await address_of(runtime, user) == WANTED, await address_of(runtime, li) == WANTED]) == [False, True]
 
 
 @pytest.mark.parametrize(
