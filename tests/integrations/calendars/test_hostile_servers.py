@@ -21,7 +21,7 @@ from openslot.integrations.calendars.models import CalDavWanted
 from tests.core.small_internet import HERE, Site, small_internet
 from tests.integrations.calendars.feeds import publishing
 
-CALENDAR = f"https://{HERE}/work/"
+CALENDAR = f"https://{HERE}/team/"
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"
 NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"'
 
@@ -38,7 +38,7 @@ def resource(href: str, properties: str = "<D:getetag>1</D:getetag>") -> str:
 
 
 def multistatus(*resources: str, token: str = "", more: bool = False) -> bytes:
-    rest = "<D:response><D:href>/work/</D:href><D:status>HTTP/1.1 507 More</D:status></D:response>" if more else ""
+    rest = "<D:response><D:href>/team/</D:href><D:status>HTTP/1.1 507 More</D:status></D:response>" if more else ""
     end = f"<D:sync-token>{token}</D:sync-token>" if token else ""
     return answer(f"<D:multistatus {NAMESPACES}>{''.join(resources)}{rest}{end}</D:multistatus>")
 
@@ -79,7 +79,7 @@ async def test_a_server_with_a_thousand_principals_gets_few_requests(tmp_path: P
 
 
 async def test_a_server_that_refuses_the_second_page_is_not_asked_for_the_first_again(tmp_path: Path) -> None:
-    first = multistatus(resource("/work/a.ics"), token="t", more=True)
+    first = multistatus(resource("/team/a.ics"), token="t", more=True)
     site = Site(*([first, REFUSED] * 50))
     async with server_at(tmp_path, site) as server:
         with pytest.raises(CalendarFault):
@@ -91,7 +91,7 @@ async def test_a_server_that_refuses_the_second_page_is_not_asked_for_the_first_
 async def test_pages_without_end_are_left_at_the_most_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caldav, "MOST_OBJECTS", 5)
     pages = [
-        multistatus(resource(f"/work/{n}.ics"), resource(f"/work/{n}b.ics"), token=str(n), more=True) for n in range(50)
+        multistatus(resource(f"/team/{n}.ics"), resource(f"/team/{n}b.ics"), token=str(n), more=True) for n in range(50)
     ]
     site = Site(*pages)
     async with server_at(tmp_path, site) as server:
@@ -105,8 +105,8 @@ async def test_a_calendar_that_is_too_large_is_left_before_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caldav, "LARGEST_CALENDAR", 5 << 20)
-    listed = multistatus(*(resource(f"/work/{n}.ics") for n in range(1000)), token="t")
-    event = multistatus(resource("/work/1.ics", f"<C:calendar-data>{'x' * 3_000_000}</C:calendar-data>"))
+    listed = multistatus(*(resource(f"/team/{n}.ics") for n in range(1000)), token="t")
+    event = multistatus(resource("/team/1.ics", f"<C:calendar-data>{'x' * 3_000_000}</C:calendar-data>"))
     site = Site(listed, event)
     async with server_at(tmp_path, site) as server:
         with pytest.raises(CalendarUnreadable, match="more than 5 megabytes"):
@@ -116,8 +116,8 @@ async def test_a_calendar_that_is_too_large_is_left_before_it_is_whole(
 
 
 async def test_an_event_that_is_sent_twice_is_kept_once(tmp_path: Path) -> None:
-    twice = [resource("/work/a.ics", f"<C:calendar-data>{text}</C:calendar-data>") for text in ("old", "new")]
-    site = Site(multistatus(resource("/work/a.ics"), token="t"), multistatus(*twice))
+    twice = [resource("/team/a.ics", f"<C:calendar-data>{text}</C:calendar-data>") for text in ("old", "new")]
+    site = Site(multistatus(resource("/team/a.ics"), token="t"), multistatus(*twice))
     async with server_at(tmp_path, site) as server:
         changes = await server.list_changes(CALENDAR, state=None, known={})
 
@@ -125,7 +125,7 @@ async def test_an_event_that_is_sent_twice_is_kept_once(tmp_path: Path) -> None:
 
 
 async def test_a_place_with_an_endless_name_is_left_out(tmp_path: Path) -> None:
-    site = Site(multistatus(resource(f"/work/{'a' * 5000}.ics"), token="t"))
+    site = Site(multistatus(resource(f"/team/{'a' * 5000}.ics"), token="t"))
     async with server_at(tmp_path, site) as server:
         assert (await server.list_changes(CALENDAR, state=None, known={})).changed == ()
 
@@ -135,7 +135,7 @@ async def test_a_place_with_an_endless_name_is_left_out(tmp_path: Path) -> None:
 async def test_the_name_of_a_calendar_is_short_and_can_be_shown(tmp_path: Path) -> None:
     kind = "<D:resourcetype><D:collection/><C:calendar/></D:resourcetype>"
     named = f"<D:displayname>Work\u202e\n{'x' * 5000}</D:displayname>"
-    site = Site(multistatus(resource("/work/", kind + named)))
+    site = Site(multistatus(resource("/team/", kind + named)))
     async with server_at(tmp_path, site) as server:
         (found,) = await server.list_calendars()
 
