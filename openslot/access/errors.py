@@ -144,7 +144,7 @@ class AnswerLost(Conflict):
     code = "idempotency_answer_lost"
 
     def __init__(self) -> None:
-        super().__init__(Text("This request was carried out before, and its answer can no longer be read"))
+        super().__init__(Text("This request was already processed. The stored response is no longer available"))
 
 
 class StillRunning(Conflict):
@@ -200,7 +200,7 @@ class TooManyAddressChanges(Conflict):
     code = "too_many_address_changes"
 
     def __init__(self) -> None:
-        super().__init__(Text("You have asked for this too often. Try again later"))
+        super().__init__(Text("Too many requests. Try again later"))
 
 
 class WeakPassword(Invalid):

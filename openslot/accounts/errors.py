@@ -173,12 +173,12 @@ class InvitationInvalid(Forbidden):
 
 
 class SignUpClosed(Forbidden):
-    """Accounts are made by invitation here."""
+    """Sign-up is by invitation only."""
 
     code = "sign_up_closed"
 
     def __init__(self) -> None:
-        super().__init__(Text("Accounts are made by invitation here. Ask your organization or the administrator"))
+        super().__init__(Text("Sign-up is by invitation only. Ask your organization or the administrator"))
 
 
 class SignUpLinkInvalid(Forbidden):
@@ -207,7 +207,7 @@ class OwnsOrganization(Conflict):
     def __init__(self, organization: str) -> None:
         super().__init__(
             Text(
-                "You own the organization %(name)s. Make someone else its owner and give up that role, or delete it",
+                "You own the organization %(name)s. Transfer ownership first, or delete the organization",
                 name=organization,
             )
         )

@@ -31,7 +31,7 @@ DAMAGED = (
 )
 
 NOT_A_PICTURE = Text("must be a PNG, JPEG or WebP picture")
-BROKEN = Text("must be a whole picture; this one is damaged")
+BROKEN = Text("must be a complete picture file; this one is damaged")
 TOO_SMALL = Text("must be at least 64 pixels wide and high")
 MOVING = Text("must be a still picture, not an animation")
 

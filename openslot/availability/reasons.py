@@ -15,8 +15,8 @@ from openslot.schedules.rules import find_override, hours_on
 
 NEVER = Reason(
     Code.OFF_GRID,
-    Text("Never on this clock"),
-    Text("Choose a whole minute of a day that exists, from 1970 to 2200"),
+    Text("This time does not exist"),
+    Text("Choose a whole minute on a date from 1970 to 2200"),
     closes=0,
 )
 
@@ -87,7 +87,7 @@ def _out_of_office(query: SlotQuery, cause: int, _: int) -> Reason:
         if away.reason
         else Text("Out of office, %(span)s", span=when)
     )
-    return _with_span(Code.OUT_OF_OFFICE, sentence, Text("Shorten or remove the time out of office"), span)
+    return _with_span(Code.OUT_OF_OFFICE, sentence, Text("Shorten or remove the time off"), span)
 
 
 def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
@@ -103,9 +103,9 @@ def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
 def _window(query: SlotQuery, _: int, start: int) -> Reason:
     first, last = find_window(query.setting, query.today)
     remedy = (
-        Text("Move the booking window's first day")
+        Text("Let the booking window start earlier")
         if local_day(query.zone, start) < first
-        else Text("Lengthen the booking window")
+        else Text("Extend the booking window")
     )
     sentence = Text("Outside the booking window, %(first)s to %(last)s", first=date_of(first), last=date_of(last))
     return Reason(Code.WINDOW, sentence, remedy)
@@ -115,7 +115,7 @@ def _notice(query: SlotQuery, _: int, start: int) -> Reason:
     minutes = query.setting.event_type.min_notice_minutes
     span = query.now, query.now + minutes * 60
     sentence = Text(
-        "Notice of %(length)s: not before %(moment)s",
+        "Requires %(length)s notice; the earliest start is %(moment)s",
         length=LengthOfTime(minutes),
         moment=_moment(query.zone, span[1]),
     )
@@ -156,14 +156,14 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
     when = _span(query.zone, span)
     # Each sentence is written out, so that `make messages` finds it.
     if claim.kind == "hold":
-        sentence = Text("Held by someone who is booking, %(span)s with its buffers", span=when)
-        remedy = Text("Wait until that hold ends, or shorten the buffers")
+        sentence = Text("Temporarily held by another visitor, %(span)s including buffers", span=when)
+        remedy = Text("Wait for the hold to expire, or shorten the buffers")
     elif claim.kind == "session":
-        sentence = Text("Taken by a session, %(span)s with its buffers", span=when)
-        remedy = Text("Move or cancel that session, or shorten the buffers")
+        sentence = Text("Taken by a session, %(span)s including buffers", span=when)
+        remedy = Text("Reschedule or cancel that session, or shorten the buffers")
     else:
-        sentence = Text("Taken by a booking, %(span)s with its buffers", span=when)
-        remedy = Text("Move or cancel that booking, or shorten the buffers")
+        sentence = Text("Taken by a booking, %(span)s including buffers", span=when)
+        remedy = Text("Reschedule or cancel that booking, or shorten the buffers")
     return _with_span(Code.TAKEN, sentence, remedy, span)
 
 
@@ -174,7 +174,7 @@ def _busy(query: SlotQuery, cause: int, _: int) -> Reason:
             "Reconnect %(source)s, stop counting it as busy, or use its last known times for longer",
             source=busy.source,
         )
-        return Reason(Code.BUSY, Text("%(source)s has not been read for too long", source=busy.source), remedy)
+        return Reason(Code.BUSY, Text("%(source)s has not been synced for too long", source=busy.source), remedy)
     span = busy.start, busy.end
     sentence = Text("Busy in %(source)s, %(span)s", source=busy.source, span=_span(query.zone, span))
     remedy = Text(

@@ -71,7 +71,7 @@ def list_keys(
         print_json({"keys": [{**_shown(credential), "active": active} for credential, active in found]})
         return
     rows = [(str(c.id), c.name, f"…{c.last_four}", active, c.last_used_at, c.expires_at) for c, active in found]
-    print_table(("Id", "Name", "Ends in", "Active", "Last used", "Expires"), rows, nothing="No keys yet.")
+    print_table(("Id", "Name", "Last four characters", "Active", "Last used", "Expires"), rows, nothing="No keys yet.")
 
 
 @app.command("rotate")

@@ -79,7 +79,7 @@ def find_mapping_fault(columns: tuple[str, ...], header: tuple[str, ...]) -> Tex
     """Say what is wrong with a choice of columns, or None."""
     chosen = [each for each in columns if each]
     if len(columns) != len(header) or not set(chosen) <= set(Field):
-        return Text("Choose what each column holds")
+        return Text("Choose what each column contains")
     if len(set(chosen)) < len(chosen):
         return Text("Choose each field for one column only")
     if Field.EMAIL not in chosen:

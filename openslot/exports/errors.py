@@ -19,7 +19,7 @@ class ExportUnderWay(Conflict):
     code = "export_under_way"
 
     def __init__(self) -> None:
-        super().__init__(Text("An export is being made already. Wait until it is ready"))
+        super().__init__(Text("An export is already in progress. Wait until it is ready"))
 
 
 class TooManyExports(TooMany):

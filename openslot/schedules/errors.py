@@ -39,7 +39,7 @@ class TooManySchedules(Conflict):
     code = "too_many_schedules"
 
     def __init__(self, most: int) -> None:
-        super().__init__(Text("You have %(count)s schedules, which is as many as one may have", count=most))
+        super().__init__(Text("You've reached the limit of %(count)s schedules", count=most))
 
 
 class ScheduleChanged(Conflict):

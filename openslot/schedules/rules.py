@@ -84,11 +84,11 @@ def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
     if calendar is None:
         return {}
     if not _COUNTRY.fullmatch(calendar.country) or not _has_holidays(HolidayCalendar(calendar.country)):
-        return {"holidays.country": Text("No holidays are known for this country; use two letters such as US or DE")}
+        return {"holidays.country": Text("must be a country with known holidays, in two letters such as US or DE")}
     if not _has_holidays(calendar):
         return {
             "holidays.region": Text(
-                "This is not a region of %(country)s with holidays of its own", country=calendar.country
+                "must be a region of %(country)s with holidays of its own", country=calendar.country
             )
         }
     return {}
@@ -121,38 +121,38 @@ def _name_faults(schedule: Schedule) -> dict[str, str]:
 
 def _weekly_faults(weekly: tuple[Hours, ...]) -> Iterator[tuple[str, str]]:
     if len(weekly) != len(WEEKDAYS):
-        yield "weeklyHours", "must have seven days, Monday first"
+        yield "weeklyHours", Text("must have seven days, Monday first")
     for weekday, hours in zip(WEEKDAYS, weekly, strict=False):
         yield from _hours_faults(f"weeklyHours.{weekday}", hours)
 
 
 def _override_faults(overrides: tuple[DateOverride, ...]) -> Iterator[tuple[str, str]]:
     if len(overrides) > MOST_OVERRIDES:
-        yield "dateOverrides", Text("At most %(count)s dates", count=MOST_OVERRIDES)
+        yield "dateOverrides", Text("must have at most %(count)s dates", count=MOST_OVERRIDES)
     seen: set[date] = set()
     for index, override in enumerate(overrides):
         if override.on in seen:
-            yield f"dateOverrides.{index}.date", "is used twice"
+            yield f"dateOverrides.{index}.date", Text("is used twice")
         seen.add(override.on)
         yield from _hours_faults(f"dateOverrides.{index}.hours", override.hours)
 
 
 def _hours_faults(path: str, hours: Hours) -> Iterator[tuple[str, str]]:
     if len(hours) > MOST_RANGES_A_DAY:
-        yield path, Text("At most %(count)s ranges a day", count=MOST_RANGES_A_DAY)
+        yield path, Text("must have at most %(count)s ranges a day", count=MOST_RANGES_A_DAY)
     for index, each in enumerate(hours):
         if not 0 <= each.start_minute < MINUTES_A_DAY:
             yield f"{path}.{index}.start", Text("must be from 00:00 to 23:59")
         if not each.start_minute < each.end_minute < each.start_minute + MINUTES_A_DAY + (each.start_minute == 0):
-            yield f"{path}.{index}.end", "must be later than the start and within 24 hours of it"
+            yield f"{path}.{index}.end", Text("must be later than the start and within 24 hours of it")
 
 
 def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str, str]]:
     if len(spans) > MOST_OUT_OF_OFFICE:
-        yield "outOfOffice", f"At most {MOST_OUT_OF_OFFICE} spans"
+        yield "outOfOffice", Text("must have at most %(most)s entries", most=MOST_OUT_OF_OFFICE)
     for index, span in enumerate(spans):
         if span.starts_at.tzinfo is None or span.ends_at.tzinfo is None:
-            yield f"outOfOffice.{index}.from", "Both ends need an offset from UTC"
+            yield f"outOfOffice.{index}.from", Text("must have an offset, such as Z")
         elif span.ends_at <= span.starts_at:
             yield f"outOfOffice.{index}.to", Text("must be later than from")
 

@@ -64,5 +64,5 @@ def _state(key: Credential, user: User, *, now: datetime) -> tuple[Text, str]:
     if not key.is_active(now=now):
         return Text("Expired"), ""
     if user.effective_plan not in PLANS_WITH_API:
-        return Text("Paused by your plan"), "warn"
+        return Text("Not included in your plan"), "warn"
     return Text("Active"), "good"

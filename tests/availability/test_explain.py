@@ -66,8 +66,8 @@ def test_open_start_needs_no_reason() -> None:
             "Choose 2026-03-02 10:00, or change the slot interval",
         ),
         ("2026-03-01 15:00", "In the past", "Choose a start from 2026-03-02 07:00 on"),
-        ("2026-06-01 14:00", "Outside the booking window, 2026-03-02 to 2026-05-01", "Lengthen the booking window"),
-        ("9999-01-01 00:00", "Never on this clock", "Choose a whole minute of a day that exists, from 1970 to 2200"),
+        ("2026-06-01 14:00", "Outside the booking window, 2026-03-02 to 2026-05-01", "Extend the booking window"),
+        ("9999-01-01 00:00", "This time does not exist", "Choose a whole minute on a date from 1970 to 2200"),
     ],
 )
 def test_rule_of_the_event_type_and_its_hours_is_told(start: str, sentence: str, remedy: str) -> None:
@@ -86,14 +86,17 @@ def test_closed_day_is_told_by_its_override() -> None:
 
 def test_notice_is_told_with_the_notice_that_would_do() -> None:
     assert tell(make_setting(min_notice_minutes=1575), "2026-03-02 15:00") == [
-        ("Notice of 1 d 2 h 15 min: not before 2026-03-03 09:15", "Lower the minimum notice to 3 h or less")
+        (
+            "Requires 1 d 2 h 15 min notice; the earliest start is 2026-03-03 09:15",
+            "Lower the minimum notice to 3 h or less",
+        )
     ]
 
 
 def test_range_window_is_told_before_its_first_day() -> None:
     window = RangeWindow(date(2026, 4, 1), date(2026, 4, 2))
     assert tell(make_setting(booking_window=window), "2026-03-02 15:00") == [
-        ("Outside the booking window, 2026-04-01 to 2026-04-02", "Move the booking window's first day")
+        ("Outside the booking window, 2026-04-01 to 2026-04-02", "Let the booking window start earlier")
     ]
 
 
@@ -117,8 +120,8 @@ def test_claim_and_full_session_are_told() -> None:
     claims = [Claim(TEN - 900, TEN + 3600, "hold"), Claim(TEN + 7200, TEN + 10_800, "session", TEN + 7200, 0)]
     setting = replace(make_setting(seats=8), taken=Taken(claims=claims))
     assert tell(setting, "2026-03-02 15:00")[0] == (
-        "Held by someone who is booking, 09:45–11:00 with its buffers",
-        "Wait until that hold ends, or shorten the buffers",
+        "Temporarily held by another visitor, 09:45–11:00 including buffers",
+        "Wait for the hold to expire, or shorten the buffers",
     )
     assert tell(setting, "2026-03-02 17:00")[0][0] == "All 8 seats are taken"
 
@@ -130,7 +133,7 @@ def test_absence_and_holiday_are_told() -> None:
     assert tell(setting, "2026-12-25 14:00") == [
         (
             "Out of office (Skiing), 2026-12-24 09:00 – 2026-12-28 09:00",
-            "Shorten or remove the time out of office",
+            "Shorten or remove the time off",
         ),
         ("Public holiday on 2026-12-25: Christmas Day", "Add an override with hours for 2026-12-25"),
     ]
@@ -158,7 +161,7 @@ def test_day_without_starts_tells_its_hours() -> None:
 
 def test_day_that_never_was_is_told() -> None:
     samoa = replace(make_setting(), schedule=make_schedule("Pacific/Apia"))
-    assert explain_day(samoa, date(2011, 12, 30)).reasons[0].sentence == "Never on this clock"
+    assert explain_day(samoa, date(2011, 12, 30)).reasons[0].sentence == "This time does not exist"
 
 
 def test_explanation_is_never_of_another_opinion_than_the_engine() -> None:

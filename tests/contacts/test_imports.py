@@ -239,8 +239,8 @@ async def test_another_owners_contacts_and_imports_are_out_of_reach(
 async def test_an_import_is_started_once_and_with_columns_that_make_sense(runtime: Runtime, user: User) -> None:
     draft = await upload(runtime, user, "A,B\nAnn,ann@lee.example\n")
     wrong = {
-        (): "Choose what each column holds",
-        ("name", "nonsense"): "Choose what each column holds",
+        (): "Choose what each column contains",
+        ("name", "nonsense"): "Choose what each column contains",
         ("email", "email"): "Choose each field for one column only",
         ("name", ""): "Choose the column with the email address",
         ("", "email"): "Choose the column with the name",

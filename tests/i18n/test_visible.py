@@ -19,7 +19,14 @@ SCRIPTS = sorted((ROOT / "web").rglob("*.js"))
 # Modules that say what is wrong with a field of a form.
 FAULTS = [
     ROOT / path
-    for path in ("accounts/rules.py", "accounts/usernames.py", "core/checked.py", "core/zones.py", "http/words.py")
+    for path in (
+        "accounts/rules.py",
+        "accounts/usernames.py",
+        "core/checked.py",
+        "core/zones.py",
+        "http/words.py",
+        "schedules/rules.py",
+    )
 ]
 
 

@@ -113,7 +113,7 @@ async def test_free_accounts_make_no_keys_and_see_why(member: httpx2.AsyncClient
     shown, refused = await member.get("/account"), await make(member)
 
     assert "API keys are available on the Pro and Business plans" in shown.text
-    assert "Paused by your plan" in shown.text
+    assert "Not included in your plan" in shown.text
     assert 'action="/account/keys"' not in shown.text
     assert refused.status_code == 403
 

@@ -50,11 +50,11 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
         paragraphs=(
             Text("All devices were signed out, except the one where you changed it. API keys keep working.")
             if not event.by_link
-            else Text("It was changed by the link in our email. All devices were signed out. API keys keep working."),
-            Text("If you did not change it, choose a new password now and check your API keys."),
+            else Text("It was reset with the link we emailed you. All devices were signed out. API keys keep working."),
+            Text("If this wasn't you, choose a new password now and check your API keys."),
         ),
         facts=(Fact(label=Text("Account"), lines=(event.email,)), Fact(label=Text("When"), lines=(when,))),
-        button=Link(label=Text("I did not change it"), url=f"{work.runtime.settings.public_url}{FORGOT}"),
+        button=Link(label=Text("This wasn't me"), url=f"{work.runtime.settings.public_url}{FORGOT}"),
         footer=(Text("You received this email because the password of your account was changed."),),
     )
     # To the address that the account had then: whoever took it over may have changed the address too.
@@ -89,7 +89,7 @@ def _write_reset(reset: Reset) -> Letter:
         subject=Text("Choose a new password"),
         heading=Text("Choose a new password"),
         paragraphs=(
-            Text("Somebody asked for a new password for your account %(email)s.", email=reset.user.email),
+            Text("Someone requested a new password for your account %(email)s.", email=reset.user.email),
             PluralText(
                 "The link can be used once, within %(count)s hour.",
                 "The link can be used once, within %(count)s hours.",
@@ -97,7 +97,7 @@ def _write_reset(reset: Reset) -> Letter:
             ),
         ),
         button=Link(label=Text("Choose a new password"), url=reset.url),
-        footer=(Text("If it was not you, you can ignore this email. Your password stays as it is."),),
+        footer=(Text("If this wasn't you, you can ignore this email. Your password is unchanged."),),
     )
 
 
@@ -107,10 +107,10 @@ def _write_managed(organization: str) -> Letter:
         heading=Text("Your organization manages your password"),
         paragraphs=(
             Text(
-                "Somebody asked for a new password. %(organization)s manages your account, so you can't choose one.",
+                "Someone requested a new password. %(organization)s manages your account, so you can't choose one.",
                 organization=one_line(organization),
             ),
             Text("Ask your administrator for help."),
         ),
-        footer=(Text("If it was not you, you can ignore this email. Your password stays as it is."),),
+        footer=(Text("If this wasn't you, you can ignore this email. Your password is unchanged."),),
     )

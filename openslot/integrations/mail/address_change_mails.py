@@ -40,8 +40,8 @@ async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
         return await leave_unsent(work, effect, NOT_WAITING)
     user = await accounts.get_user(work, change.user_id)
     letter = Letter(
-        subject=Text("Somebody wants to change the email address of your account"),
-        heading=Text("Somebody wants to change the email address of your account"),
+        subject=Text("Someone wants to change the email address of your account"),
+        heading=Text("Someone wants to change the email address of your account"),
         paragraphs=(
             Text("The address changes when the link that we have sent to the new one is used."),
             Text("If this wasn't you, choose a new password now. The link then stops working."),
@@ -74,7 +74,7 @@ def _write_link(runtime: Runtime, user: User, change: AddressChange) -> Letter:
             Fact(label=Text("New address"), lines=(change.email,)),
         ),
         button=Link(label=Text("Confirm the address"), url=address_changes.change_url(runtime, change.id)),
-        footer=(Text("If it was not you, you can ignore this email. Nothing was changed."),),
+        footer=(Text("If this wasn't you, you can ignore this email. Nothing was changed."),),
     )
 
 
@@ -83,9 +83,9 @@ def _write_taken(owner: User) -> Letter:
         subject=Text("Your address already has an account"),
         heading=Text("Your address already has an account"),
         paragraphs=(
-            Text("Somebody wants to use your email address for another account. That is not possible."),
-            Text("If it was you, delete one of the accounts first, or give it another address."),
+            Text("Someone wants to use your email address for another account. That is not possible."),
+            Text("If this was you, delete one of the accounts first, or give it another address."),
         ),
         facts=(Fact(label=Text("Account"), lines=(owner.email,)),),
-        footer=(Text("If it was not you, you can ignore this email. Nothing was changed."),),
+        footer=(Text("If this wasn't you, you can ignore this email. Nothing was changed."),),
     )

@@ -28,13 +28,15 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
         subject=Text("Confirm that you want to delete your account"),
         heading=Text("Confirm that you want to delete your account"),
         paragraphs=(
-            Text("Somebody who is signed in to your account %(email)s wants to delete it.", email=user.email),
-            Text("The link works for an hour. It opens a page on which you confirm; you need to be signed in."),
+            Text("Someone who is signed in to your account %(email)s wants to delete it.", email=user.email),
+            Text(
+                "The link works for an hour. It opens a page where you confirm the deletion. You need to be signed in."
+            ),
         ),
         button=Link(
             label=Text("Delete my account"), url=deletion_links.write_link(work.runtime, user, expires_at=expires_at)
         ),
-        footer=(Text("If it was not you, do not use the link, and sign out all other devices in your settings."),),
+        footer=(Text("If this wasn't you, don't use the link, and sign out all other devices in your settings."),),
     )
     draft = write_account_mail(effect, letter, to_account(user.email, user.name, user.locale), host_id=user.id)
     return await deliver(work, effect, draft, SYSTEM)

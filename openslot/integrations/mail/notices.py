@@ -53,11 +53,11 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
 def _write_calendar_broken(effect: Effect) -> Letter:
     event = effect.event(CalendarBroken)
     return Letter(
-        subject=Text("Openslot can't read your calendar"),
-        heading=Text("Openslot can't read your calendar"),
+        subject=Text("Openslot can't sync your calendar"),
+        heading=Text("Openslot can't sync your calendar"),
         paragraphs=(
-            Text("Until it can be read again, the busy times that were last read are used, as long as you chose."),
-            Text("After that, no time is offered. Check the calendar, or connect it again."),
+            Text("Until it can be synced again, we keep using the last known busy times for the period you chose."),
+            Text("After that, no times are offered. Check the calendar, or reconnect it."),
         ),
         facts=(
             Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
@@ -74,7 +74,7 @@ def _write_calendar_change_refused(effect: Effect) -> Letter:
         heading=Text("A booking was not changed"),
         paragraphs=(
             Text(
-                "You moved or deleted a booking in your calendar. That was not possible, so the booking is unchanged."
+                "You changed or deleted a booking in your calendar. This was not possible, so the booking is unchanged."
             ),
         ),
         facts=(
@@ -91,8 +91,8 @@ def _write_calendar_events_missing(effect: Effect) -> Letter:
         subject=Text("Bookings are missing from your calendar"),
         heading=Text("Bookings are missing from your calendar"),
         paragraphs=(
-            Text("Several bookings disappeared from your calendar at once. None of them was cancelled."),
-            Text("Decide whether they are cancelled or written into the calendar again."),
+            Text("Several bookings disappeared from your calendar at the same time. None of them was cancelled."),
+            Text("Decide whether to cancel these bookings or restore their events."),
         ),
         facts=(
             Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
@@ -108,7 +108,7 @@ def _write_data_exported(effect: Effect) -> Letter:
         subject=Text("Your data is ready to download"),
         heading=Text("Your data is ready to download"),
         paragraphs=(
-            Text("You asked for a copy of all data that Openslot keeps about you."),
+            Text("You requested a copy of all data that Openslot keeps about you."),
             Text("You can download it for seven days. You need to sign in."),
         ),
         button=Link(label=Text("Go to your data"), url=f"{event.base_url}/settings/data"),
@@ -123,7 +123,7 @@ def _write_deletion_begun(effect: Effect) -> Letter:
         heading=Text("Your account is being deleted"),
         paragraphs=(
             Text("Your booking page is closed and you are signed out everywhere."),
-            Text("Your upcoming bookings are being cancelled, and everyone who booked is told by email."),
+            Text("Your upcoming bookings are being cancelled, and everyone who booked will be notified by email."),
             Text("When all of that is done, your data is deleted: usually within minutes, at most after eight days."),
         ),
         footer=(ACCOUNT_FOOTER,),
@@ -136,8 +136,8 @@ def _write_deletion_ending(effect: Effect) -> Letter:
         subject=Text("Your account is deleted"),
         heading=Text("Your account is deleted"),
         paragraphs=(
-            Text("Everyone who had booked a meeting with you was told. Your data is deleted now."),
-            Text("This is the last email that you receive from us."),
+            Text("Everyone who booked with you has been notified. Your data is now being deleted."),
+            Text("This is the last email you'll receive from us."),
         ),
         facts=(Fact(label=Text("Cancelled bookings"), lines=(str(event.cancelled_bookings),)),),
         footer=(ACCOUNT_FOOTER,),

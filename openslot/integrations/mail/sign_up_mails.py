@@ -35,7 +35,7 @@ def _write_link(runtime: Runtime, sign_up: SignUp) -> Letter:
         subject=Text("Verify your email address"),
         heading=Text("Verify your email address"),
         paragraphs=(
-            Text("You signed up for Openslot. Verify your address to open your account."),
+            Text("You signed up for Openslot. Verify your address to activate your account."),
             PluralText(
                 "The link can be used once, within %(count)s hour.",
                 "The link can be used once, within %(count)s hours.",
@@ -43,7 +43,7 @@ def _write_link(runtime: Runtime, sign_up: SignUp) -> Letter:
             ),
         ),
         facts=(Fact(label=Text("Email address"), lines=(sign_up.email,)),),
-        button=Link(label=Text("Open your account"), url=sign_ups.sign_up_url(runtime, sign_up.id)),
+        button=Link(label=Text("Activate your account"), url=sign_ups.sign_up_url(runtime, sign_up.id)),
         footer=(Text("If you did not sign up, ignore this email and do not use the link."),),
     )
 
@@ -53,12 +53,12 @@ def _write_existing(runtime: Runtime, email: str) -> Letter:
         subject=Text("You already have an account"),
         heading=Text("You already have an account"),
         paragraphs=(
-            Text("Somebody signed up with your email address, which already has an account."),
+            Text("Someone signed up with your email address, which already has an account."),
             Text("Sign in with your password. If you have forgotten it, you can choose a new one."),
         ),
         facts=(Fact(label=Text("Account"), lines=(email,)),),
         button=Link(label=Text("Sign in"), url=f"{runtime.settings.public_url}/login"),
         links_label=Text("Forgot your password?"),
         links=(Link(label=Text("Choose a new password"), url=f"{runtime.settings.public_url}{FORGOT}"),),
-        footer=(Text("If it was not you, you can ignore this email. Nothing was changed."),),
+        footer=(Text("If this wasn't you, you can ignore this email. Nothing was changed."),),
     )

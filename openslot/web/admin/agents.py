@@ -29,7 +29,7 @@ LEVELS = {
 }
 NOTICES = {
     "level": Text("The level was changed. It applies from the agent's next call."),
-    "scopes": Text("The scopes were changed, also those of the keys that the agent has."),
+    "scopes": Text("The scopes were changed. This applies to existing keys too."),
     "revoked": Text("The key was deactivated. Calls that use it are refused."),
 }
 

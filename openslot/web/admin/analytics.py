@@ -55,7 +55,7 @@ def _list_steps(funnel: Funnel) -> list[tuple[Text, int, int]]:
 
 def _draw(days: Sequence[DayOfPlatform]) -> list[Chart]:
     return [
-        _chart("bookings", Text("Bookings made"), days, (Text("Bookings"), lambda day: day.bookings)),
+        _chart("bookings", Text("Bookings created"), days, (Text("Bookings"), lambda day: day.bookings)),
         _chart(
             "mail",
             Text("Mail"),

@@ -37,7 +37,7 @@ STATES = {
 NOTICES = {
     "approved": Text("The call was approved and carried out."),
     "refused": Text("The call was approved, but it could not be carried out. The tool audit says why."),
-    "rejected": Text("The call was rejected. The agent is told when it asks for the result."),
+    "rejected": Text("The call was rejected. The agent will see this when it asks for the result."),
 }
 
 

@@ -20,8 +20,8 @@ from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
 
 NOTICES = {
-    "on": Text("The feature is on. It applies everywhere within a second."),
-    "off": Text("The feature is off. It applies everywhere within a second."),
+    "on": Text("The feature is on. This takes effect within a second."),
+    "off": Text("The feature is off. This takes effect within a second."),
     "override": Text("The setting for this user was saved."),
     "removed": Text("The user now has the same setting as everyone else."),
 }

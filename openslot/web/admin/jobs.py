@@ -31,9 +31,9 @@ RUNS = {
     "never": (Text("Not yet"), ""),
 }
 NOTICES: dict[str, Text] = {
-    RevivalVerdict.QUEUED: Text("It will be tried again now."),
-    RevivalVerdict.SKIPPED: Text("It was not tried again, because a later change has taken its place."),
-    RevivalVerdict.LEFT: Text("It was not tried again, because a later change is being carried out. Try again soon."),
+    RevivalVerdict.QUEUED: Text("It will be retried now."),
+    RevivalVerdict.SKIPPED: Text("Not retried: a later change replaced it."),
+    RevivalVerdict.LEFT: Text("Not retried: a later change is in progress. Try again soon."),
 }
 
 
@@ -109,10 +109,10 @@ def _all_notice(request: Request) -> Text:
     count = int(tried) if tried.isascii() and tried.isdecimal() else 0
     others = int(left) if left.isascii() and left.isdecimal() else 0
     if not others:
-        return PluralText("%(count)s step is tried again.", "%(count)s steps are tried again.", count=count)
+        return PluralText("%(count)s step will be retried.", "%(count)s steps will be retried.", count=count)
     return PluralText(
-        "%(count)s step is tried again, and %(others)s are not, because something later has taken their place.",
-        "%(count)s steps are tried again, and %(others)s are not, because something later has taken their place.",
+        "%(count)s step will be retried. Replaced by later changes: %(others)s.",
+        "%(count)s steps will be retried. Replaced by later changes: %(others)s.",
         count=count,
         others=others,
     )

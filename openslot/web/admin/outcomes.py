@@ -43,7 +43,7 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
     try:
         return await describe(work, reader, approval.arguments or {})
     except NotFound:
-        return Outcome(sentences=(Text("What the call is about does not exist any more, so it would be refused."),))
+        return Outcome(sentences=(Text("The target no longer exists, so the call would be refused."),))
 
 
 async def list_closing(work: Work, reader: User, user: User) -> Outcome:
@@ -51,14 +51,14 @@ async def list_closing(work: Work, reader: User, user: User) -> Outcome:
     found = await agenda.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MOST_BOOKINGS)
     return Outcome(
         sentences=(
-            Text("%(name)s can't sign in any more, and the page and the API keys stop working.", name=user.name),
+            Text("%(name)s can no longer sign in, and the booking page and the API keys stop working.", name=user.name),
             PluralText(
-                "%(count)s upcoming booking is cancelled, and the invitee is told by email.",
-                "%(count)s upcoming bookings are cancelled, and the invitees are told by email.",
+                "%(count)s upcoming booking will be cancelled, and the invitee will be notified by email.",
+                "%(count)s upcoming bookings will be cancelled, and the invitees will be notified by email.",
                 count=found.total,
             )
             if found.total
-            else Text("No booking is cancelled, because none is upcoming."),
+            else Text("There are no upcoming bookings to cancel."),
         ),
         days=by_day(found.entries, reader, failed={}, now=work.now),
         more=max(found.total - MOST_BOOKINGS, 0),
@@ -78,10 +78,10 @@ async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Out
         when=when,
     )
     if booking.status is Status.CANCELLED:
-        return Outcome(sentences=(about, Text("It is cancelled already, so nothing would change.")))
+        return Outcome(sentences=(about, Text("It is already cancelled, so nothing would change.")))
     if booking.ends_at <= work.now:
         return Outcome(sentences=(about, Text("It is over, so the call would be refused.")))
-    told = Text("It is cancelled, its time is free again, and host, invitee and guests are told by email.")
+    told = Text("It will be cancelled and its time freed. The host, invitee and guests will be notified by email.")
     return Outcome(sentences=(about, told))
 
 

@@ -31,8 +31,8 @@ FIELDS = ("q", "plan", "status")
 STATUSES = {UserStatus.ACTIVE: Text("Active"), UserStatus.DISABLED: Text("Disabled")}
 NOTICES = {
     "plan": Text("The plan was changed."),
-    "disabled": Text("The account was closed, and the upcoming bookings were cancelled."),
-    "enabled": Text("The account is open again. Bookings that were cancelled do not come back."),
+    "disabled": Text("The account was disabled, and its upcoming bookings were cancelled."),
+    "enabled": Text("The account was enabled. Cancelled bookings stay cancelled."),
     "signed-out": Text("The user was signed out on all devices."),
     "admin": Text("The user is an administrator of the platform now."),
     "not-admin": Text("The user is no longer an administrator of the platform."),

@@ -43,7 +43,7 @@ def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[Sh
     if event_type.price is not None:
         facts.append(ShownFact("card", say_price(event_type.price, locale)))
     else:
-        facts.append(ShownFact("calendar", Text("Free to move or cancel")))
+        facts.append(ShownFact("calendar", Text("Reschedule or cancel at any time")))
     return facts
 
 

@@ -21,9 +21,9 @@ from openslot.web.dashboard.home import find_retry_notice
 from openslot.web.pages import page, redirect
 
 NOTICES = {
-    "booked": Text("The booking was made. The invitee is told by email."),
-    "moved": Text("The booking was moved. Everyone is told by email."),
-    "cancelled": Text("The booking was cancelled. Everyone is told by email."),
+    "booked": Text("The booking was created. The invitee will be notified by email."),
+    "moved": Text("The booking was rescheduled. Everyone will be notified by email."),
+    "cancelled": Text("The booking was cancelled. Everyone will be notified by email."),
 }
 
 

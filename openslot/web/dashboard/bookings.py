@@ -24,7 +24,7 @@ VIEWS = {
 }
 # What to say where there is nothing, by view.
 EMPTY = {
-    AgendaView.UPCOMING: Text("Nothing is booked. Share your link, or make a booking for someone yourself."),
+    AgendaView.UPCOMING: Text("Nothing is booked. Share your link, or book on someone's behalf."),
     AgendaView.PAST: Text("No meeting has taken place yet."),
     AgendaView.CANCELLED: Text("No booking was cancelled."),
 }

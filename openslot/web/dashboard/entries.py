@@ -101,5 +101,5 @@ def _say_moved(before: datetime, after: datetime, user: User, *, now: datetime) 
     """Say when a meeting was before: the time if it was on the same day, and the day otherwise."""
     day = words.day(before, user.zone)
     if day == words.day(after, user.zone):
-        return Text("moved from %(time)s", time=before.astimezone(get_zone(user.zone)).time())
-    return Text("moved from %(day)s", day=Weekday(day, words.day(now, user.zone)))
+        return Text("rescheduled from %(time)s", time=before.astimezone(get_zone(user.zone)).time())
+    return Text("rescheduled from %(day)s", day=Weekday(day, words.day(now, user.zone)))

@@ -22,8 +22,8 @@ ACTORS: dict[ActorKind, str] = {
     ActorKind.SYSTEM: "Openslot",
 }
 YOURS = {
-    BookingCreated.type: Text("You made this booking"),
-    BookingRescheduled.type: Text("You moved this booking"),
+    BookingCreated.type: Text("You created this booking"),
+    BookingRescheduled.type: Text("You rescheduled this booking"),
     BookingCancelled.type: Text("You cancelled this booking"),
 }
 
@@ -73,9 +73,9 @@ def _say_who(booking: Booking, change: BookingChange, user: User) -> Text:
     if change.actor.organization_id is not None:
         who = ACTORS[ActorKind.SCIM]
     if change.type == BookingCreated.type:
-        return Text("%(who)s made this booking", who=who)
+        return Text("%(who)s created this booking", who=who)
     if change.type == BookingRescheduled.type:
-        return Text("%(who)s moved this booking", who=who)
+        return Text("%(who)s rescheduled this booking", who=who)
     return Text("%(who)s cancelled this booking", who=who)
 
 

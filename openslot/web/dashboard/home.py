@@ -25,9 +25,9 @@ from openslot.web.pages import page, redirect
 DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 50, 20
 DONE = {"organization-deleted": Text("The organization was deleted.")}
 NOTICES = {
-    RevivalVerdict.QUEUED: Text("It will be tried again now."),
-    RevivalVerdict.SKIPPED: Text("It was not tried again, because a later change has taken its place."),
-    RevivalVerdict.LEFT: Text("It was not tried again, because a later change is being carried out. Try again soon."),
+    RevivalVerdict.QUEUED: Text("It will be retried now."),
+    RevivalVerdict.SKIPPED: Text("Not retried: a later change replaced it."),
+    RevivalVerdict.LEFT: Text("Not retried: a later change is in progress. Try again soon."),
 }
 
 
@@ -119,7 +119,7 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
     since = phrases.at(trouble.since, user.zone, now=now)
     if trouble.kind is EffectKind.CALENDAR:
         return TroubleRow(
-            title=Text("The calendar “%(name)s” can't be read", name=trouble.label),
+            title=Text("The calendar “%(name)s” can't be synced", name=trouble.label),
             advice=Text("Since %(when)s. Check its password, or connect it again.", when=since),
             reason=trouble.reason,
             path="/settings/calendars",

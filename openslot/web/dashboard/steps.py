@@ -23,16 +23,16 @@ REASONS = {
     OVER: Text("the meeting is over"),
     NO_HOST: Text("the account is deleted"),
     CANCELLED: Text("the booking is cancelled"),
-    MOVED: Text("the booking was moved"),
-    UNWANTED: Text("you have switched these emails off"),
-    REPLACED: Text("a newer change took its place"),
-    ANEW: Text("a newer change took its place"),
-    DONE_SINCE: Text("a later change has been carried out already"),
+    MOVED: Text("the booking was rescheduled"),
+    UNWANTED: Text("you have turned these emails off"),
+    REPLACED: Text("a newer change replaced it"),
+    ANEW: Text("a newer change replaced it"),
+    DONE_SINCE: Text("a later change was already carried out"),
     TOO_OLD: Text("it is too old"),
     "the endpoint is deleted": Text("the endpoint is deleted"),
     "the endpoint is paused": Text("the endpoint is paused"),
     "the endpoint is disabled": Text("the endpoint is switched off"),
-    "a replay has arrived already": Text("it was sent again and has arrived"),
+    "a replay has arrived already": Text("it was resent and delivered"),
     "the calendar is disconnected": Text("the calendar is disconnected"),
 }
 PLANNING = {
@@ -99,7 +99,7 @@ def _name_mail(effect: TimelineEffect) -> Text:
     if effect.event_type == BookingCancelled.type:
         return Text("Cancellation to %(recipient)s", recipient=to) if to else Text("Cancellation to you")
     if effect.event_type == BookingRescheduled.type:
-        return Text("New time to %(recipient)s", recipient=to) if to else Text("New time to you")
+        return Text("Reschedule notice to %(recipient)s", recipient=to) if to else Text("Reschedule notice to you")
     return Text("Confirmation to %(recipient)s", recipient=to) if to else Text("Confirmation to you")
 
 
@@ -112,7 +112,7 @@ def _say_queued(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text
         return phrases.retry_in(effect.next_try_at - now), "bad"
     if effect.next_try_at > now:
         return phrases.at(effect.next_try_at, user.zone, now=now), "wait"
-    return Text("under way"), "wait"
+    return Text("in progress"), "wait"
 
 
 def _say_done(effect: TimelineEffect, user: User, now: datetime) -> tuple[Text, str]:
@@ -129,8 +129,8 @@ _NAMES: dict[EffectKind, Callable[[TimelineEffect], Text]] = {
 _STATUSES: dict[EffectState, Callable[[TimelineEffect, User, datetime], tuple[Text, str]]] = {
     EffectState.QUEUED: _say_queued,
     EffectState.DONE: _say_done,
-    EffectState.RUNNING: lambda *_: (Text("under way"), "wait"),
-    EffectState.WAITING: lambda *_: (Text("waits for an earlier step"), "wait"),
+    EffectState.RUNNING: lambda *_: (Text("in progress"), "wait"),
+    EffectState.WAITING: lambda *_: (Text("waiting for an earlier step"), "wait"),
     EffectState.DEAD: lambda *_: (Text("failed"), "bad"),
-    EffectState.SKIPPED: lambda *_: (Text("left out"), "none"),
+    EffectState.SKIPPED: lambda *_: (Text("skipped"), "none"),
 }

@@ -47,7 +47,7 @@ PLATFORM_ACTIONS: dict[str, Text] = {
     ChangeAction.FLAG_SWITCHED: Text("Feature switched"),
     ChangeAction.FLAG_SET_FOR_USER: Text("Feature set for a user"),
     ChangeAction.FLAG_RESET_FOR_USER: Text("Feature reset for a user"),
-    ChangeAction.EFFECTS_RETRIED: Text("Failed steps tried again"),
+    ChangeAction.EFFECTS_RETRIED: Text("Failed steps retried"),
     ChangeAction.BACKUP_CREATED: Text("Backup created"),
     ChangeAction.BACKUP_DOWNLOADED: Text("Backup downloaded"),
 }
@@ -59,11 +59,11 @@ FIELDS: dict[str, Text] = {
     "logo": Text("Logo"),
     "role": Text("Role"),
     "active": Text("Active"),
-    "ends_in": Text("Ends in"),
+    "ends_in": Text("Last four characters"),
     "expires_at": Text("Expires"),
     "verified": Text("Verified"),
     "keeps_bookings": Text("Keep bookings"),
-    "departure_share": Text("Share of members, in per cent"),
+    "departure_share": Text("Maximum percentage of members"),
     "members": Text("Members"),
     "domains": Text("Domains"),
     "cancelled_bookings": Text("Cancelled bookings"),
@@ -74,7 +74,7 @@ FIELDS: dict[str, Text] = {
     "tool": Text("Tool"),
     "enabled": Text("On"),
     "user": Text("User"),
-    "tried": Text("Tried again"),
+    "tried": Text("Retried"),
 }
 NAMED: dict[tuple[str, str], Text] = {
     **{("role", role): name for role, name in ROLES.items()},

@@ -8,7 +8,7 @@ NOTICES = {
     "invited": Text("The invitation was sent."),
     "added": Text("The member was added. The address is in a domain that you have verified."),
     "role": Text("The role was changed."),
-    "reinstated": Text("The member is active again. Bookings that were cancelled stay cancelled."),
+    "reinstated": Text("The member was reinstated. Cancelled bookings stay cancelled."),
     "withdrawn": Text("The invitation was withdrawn. Its link no longer works."),
 }
 MOST = 1_000_000

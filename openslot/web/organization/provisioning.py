@@ -28,8 +28,10 @@ from openslot.web.pages import redirect
 HERE = "/organization/provisioning"
 NOTICES = {
     "revoked": Text("The token was revoked. Requests that use it are refused."),
-    "approved": Text("The departure was approved. The bookings were cancelled, and the invitees are told by email."),
-    "rejected": Text("The member is back, with every booking."),
+    "approved": Text(
+        "The departure was approved. The bookings were cancelled, and the invitees will be notified by email."
+    ),
+    "rejected": Text("The member was reinstated. All bookings were kept."),
     "decided": Text("All departures were decided."),
 }
 SCIM = CredentialKind.SCIM_TOKEN
@@ -142,7 +144,7 @@ async def _show(
 def _token_row(token: Credential, user: User, work: Work, *, has_scim: bool) -> KeyRow:
     row = key_row(token, user, now=work.now)
     if not has_scim and row.may_be_revoked:
-        return replace(row, state=Text("Paused by your plan"), tone="warn")
+        return replace(row, state=Text("Not included in your plan"), tone="warn")
     return row
 
 

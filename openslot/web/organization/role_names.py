@@ -9,5 +9,5 @@ STATES = {
     MemberState.INVITED: (Text("Invited"), "warn"),
     MemberState.EXPIRED: (Text("Invitation expired"), "bad"),
     MemberState.SUSPENDED: (Text("Suspended"), ""),
-    MemberState.CLOSED: (Text("Account closed"), ""),
+    MemberState.CLOSED: (Text("Account disabled"), ""),
 }

@@ -148,7 +148,7 @@ async def test_a_server_that_is_down_for_a_while_is_trusted_and_then_closes(
         clock.now = NINE - 2 * HOUR + timedelta(hours=2)
         assert await open_starts(runtime, user) == []
         told = await availability.explain(runtime.work(OPERATOR), BySlug(user.id, "30min"), NINE + 4 * HOUR)
-        assert told.reasons[0].sentence == "Work has not been read for too long"
+        assert told.reasons[0].sentence == "Work has not been synced for too long"
 
         server.start()
         await sync_connection(runtime, connection.id)

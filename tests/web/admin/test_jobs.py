@@ -28,7 +28,7 @@ async def test_a_dead_effect_is_listed_and_tried_again(
     assert "&lt;xss-probe&gt;" in page
     assert answer.headers["location"] == "/admin/jobs?done=queued"
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == dead - 1
-    assert "will be tried again" in (await admin.get(answer.headers["location"])).text
+    assert "will be retried" in (await admin.get(answer.headers["location"])).text
 
 
 async def test_all_dead_effects_are_tried_again(
@@ -40,7 +40,7 @@ async def test_all_dead_effects_are_tried_again(
     answer = await admin.post("/admin/jobs/effects/retry")
 
     assert await runtime.pool.fetchval("select count(*) from effects where state = 'dead'") == 0
-    assert "1 step is tried again." in (await admin.get(answer.headers["location"])).text
+    assert "1 step will be retried." in (await admin.get(answer.headers["location"])).text
     assert (await admin.get("/admin/jobs?done=all&tried=x&left=%00")).status_code == 200
 
 

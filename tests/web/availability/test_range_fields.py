@@ -93,7 +93,7 @@ def test_breaks_and_midnight_are_noted() -> None:
 
     assert [each.note for each in monday.ranges] == [
         None,
-        "Follows the range before without a break",
+        "Starts right after the previous range",
         "After a break of 45 min",
         "Ends on Tuesday",
     ]

@@ -103,7 +103,7 @@ async def test_too_many_ranges_are_refused(
     answer = await save_hours(member, schedule, hours)
 
     assert answer.status_code == 400
-    assert "At most 24 ranges a day" in answer.text
+    assert "Must have at most 24 ranges a day" in answer.text
     assert (await read_schedule(runtime, user)).weekly_hours == schedule.weekly_hours
 
 

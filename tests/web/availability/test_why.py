@@ -73,8 +73,8 @@ async def test_a_booking_leads_to_the_bookings(ask: Ask, book: Book) -> None:
     await book()
     page = await ask()
 
-    assert "Taken by a booking, 11:00–11:30 with its buffers" in page
-    assert '<a href="/bookings?from=2026-03-16&amp;to=2026-03-16">Look at the bookings</a>' in page
+    assert "Taken by a booking, 11:00–11:30 including buffers" in page
+    assert '<a href="/bookings?from=2026-03-16&amp;to=2026-03-16">View bookings</a>' in page
     assert "15 of 16 starts can be booked." in page
 
 
@@ -100,7 +100,12 @@ async def test_a_holiday_leads_to_the_holidays(ask: Ask, runtime: Runtime, user:
 @pytest.mark.parametrize(
     ("changed", "day", "time", "words"),
     [
-        ({"min_notice_minutes": 300}, "2026-03-16", "11:00", "Notice of 5 hrs: not before 16 March 2026 13:00"),
+        (
+            {"min_notice_minutes": 300},
+            "2026-03-16",
+            "11:00",
+            "Requires 5 hrs notice; the earliest start is 16 March 2026 13:00",
+        ),
         ({"booking_window": RollingWindow(2)}, "2026-03-20", "11:00", "Outside the booking window"),
         ({}, "2026-03-16", "11:10", "Start times are 30 min apart"),
     ],
@@ -131,7 +136,7 @@ async def test_a_busy_calendar_leads_to_the_calendars(ask: Ask, runtime: Runtime
     await runtime.pool.execute("update busy_sources set closes_at = $1", TEN - timedelta(days=1))
     page = await ask()
 
-    assert "Private has not been read for too long" in page
+    assert "Private has not been synced for too long" in page
     assert '<a href="/settings/calendars">' in page
 
 
@@ -158,7 +163,7 @@ async def test_an_event_type_that_is_switched_off_is_said_to_be(ask: Ask, runtim
     await offer(runtime, user, "old", active=False)
     page = await ask(kind="old")
 
-    assert "This event type is switched off. Nothing of it can be booked." in page
+    assert "This event type is archived. It can't be booked." in page
     assert "starts can be booked" not in page
 
 

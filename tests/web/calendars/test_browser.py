@@ -74,7 +74,7 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
     await page.goto("/settings/calendars/feed/end")
     yield "end the link"
     await page.goto("/settings/calendars/connect")
-    await page.get_by_label("Address of the calendar").fill("ftp://calendar.example")
+    await page.get_by_label("Calendar URL").fill("ftp://calendar.example")
     await page.get_by_role("button", name="Connect this calendar").click()
     await expect(page.locator("#fault-url")).to_be_visible()
     yield "a fault"
@@ -113,12 +113,12 @@ async def test_a_host_connects_a_calendar_and_a_time_closes(
     await page.get_by_role("link", name="Calendars", exact=True).click()
     await page.get_by_role("main").get_by_role("link", name="Connect a calendar").click()
     await page.get_by_label("Provider").select_option("Another CalDAV server")
-    await page.get_by_label("Address of the server").fill(work_calendar)
+    await page.get_by_label("Server address").fill(work_calendar)
     await page.get_by_label("User name").fill(USER)
     await page.get_by_label("App password").fill("wrong")
     await page.get_by_role("button", name="Connect", exact=True).click()
     await expect(page.locator("#fault-password")).to_contain_text("Was refused")
-    await expect(page.get_by_label("Address of the server")).to_have_value(work_calendar)
+    await expect(page.get_by_label("Server address")).to_have_value(work_calendar)
     await page.get_by_label("App password").fill(PASSWORD)
     await page.get_by_role("button", name="Connect", exact=True).click()
     await expect(page.get_by_role("status")).to_contain_text("The calendar is connected")
@@ -141,10 +141,10 @@ async def test_the_form_shows_only_what_the_provider_needs(
 ) -> None:
     page, _ = await open_page(browser, client, runtime, user)
     await page.goto("/settings/calendars/connect")
-    await expect(page.get_by_label("Address of the server")).to_be_hidden()
+    await expect(page.get_by_label("Server address")).to_be_hidden()
     await expect(page.get_by_text("app-specific password")).to_be_visible()
     await page.get_by_label("Provider").select_option("Nextcloud")
-    await expect(page.get_by_label("Address of the server")).to_be_visible()
+    await expect(page.get_by_label("Server address")).to_be_visible()
     await expect(page.get_by_text("app-specific password")).to_be_hidden()
 
 

@@ -69,7 +69,7 @@ async def test_a_wrong_password_is_told_at_its_field_and_nothing_is_kept(
 
 
 FAULTS: list[tuple[dict[str, str], str, str]] = [
-    ({"address": ""}, "address", "Enter the address of the server"),
+    ({"address": ""}, "address", "Enter the server address"),
     ({"username": ""}, "username", "Enter your user name"),
     ({"username": "a\nb"}, "username", ""),
     ({"password": ""}, "password", "Enter the password"),

@@ -158,7 +158,7 @@ async def test_a_contact_is_added_changed_and_deleted(
 
     await book(email="ann@lee.example", name="Ann Li")
     question = (await member.get(f"{path}/delete")).text
-    assert "1 upcoming meeting stays booked. Nobody is told." in question
+    assert "1 upcoming meeting stays booked. No one is notified." in question
     assert len(await read_people(runtime, user)) == 1
     gone = await member.post(f"{path}/delete")
     assert "The contact was deleted." in (await member.get(gone.headers["location"])).text

@@ -98,9 +98,9 @@ SENSELESS: list[tuple[list[str], str]] = [
     (["name", "none", "none"], "Choose the column with the email address"),
     (["none", "email", "none"], "Choose the column with the name"),
     (["name", "email", "email"], "Choose each field for one column only"),
-    (["name", "email"], "Choose what each column holds"),
-    (["name", "email", "owner_id"], "Choose what each column holds"),
-    ([], "Choose what each column holds"),
+    (["name", "email"], "Choose what each column contains"),
+    (["name", "email", "owner_id"], "Choose what each column contains"),
+    ([], "Choose what each column contains"),
 ]
 
 

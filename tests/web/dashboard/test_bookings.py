@@ -163,14 +163,14 @@ async def test_a_moved_booking_says_when_it_was(member: httpx2.AsyncClient, runt
     await move(runtime, await book(TWELVE, name="Hana Kim"), TEN + WEEK)
     text = (await member.get("/bookings")).text
 
-    assert "moved from 11:00" in text
-    assert "moved from Monday 16 March" in text
+    assert "rescheduled from 11:00" in text
+    assert "rescheduled from Monday 16 March" in text
 
 
 async def test_every_view_says_what_to_do_when_it_is_empty(member: httpx2.AsyncClient) -> None:
     upcoming, past = (await member.get("/bookings")).text, (await member.get("/bookings?view=past")).text
 
-    assert "Nothing is booked. Share your link, or make a booking for someone yourself." in upcoming
+    assert "Nothing is booked. Share your link, or book on someone's behalf." in upcoming
     assert 'href="/bookings/new"' in upcoming
     assert "No meeting has taken place yet." in past
 

@@ -99,7 +99,7 @@ async def test_a_host_moves_a_booking_and_cancels_it(
     await page.get_by_role("link", name="Reschedule").click()
     await page.locator("label.slot", has_text="13:00").first.click()
     await page.get_by_label("Reason (optional)").fill("The train is late")
-    await page.get_by_role("button", name="Move the booking").click()
+    await page.get_by_role("button", name="Reschedule the booking").click()
     await expect(page.get_by_role("status")).to_contain_text("The booking was moved")
     await expect(page.get_by_text("Monday 16 March, 13:00 – 13:30")).to_be_visible()
     await page.get_by_role("link", name="Cancel…").click()

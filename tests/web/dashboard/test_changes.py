@@ -39,7 +39,7 @@ async def test_cancelling_asks_first_and_keeps_the_reason(
     after = await stored(runtime, booking.id)
     shown = await member.get(done.headers["location"])
 
-    assert "Cancel the booking of <bdi>Jonas Okafor</bdi>?" in asked.text
+    assert "Cancel the booking with <bdi>Jonas Okafor</bdi>?" in asked.text
     assert before["status"] == "CONFIRMED"
     assert done.headers["location"] == f"/bookings/{booking.id}?done=cancelled"
     assert (after["status"], after["cancel_reason"], after["cancelled_by"]) == ("CANCELLED", "Ill today, sorry", "host")
@@ -140,7 +140,7 @@ async def test_a_host_books_for_someone(member: httpx2.AsyncClient, runtime: Run
 
     assert WANTED["start"] in SLOTS.findall(form.text)
     assert "The booking was made." in shown.text
-    assert "You made this booking" in shown.text
+    assert "You created this booking" in shown.text
     assert row is not None
     assert (row["invitee_name"], row["invitee_email"], row["invitee_zone"], row["notes"], row["starts_at"]) == (
         "Jonas Okafor",

@@ -115,7 +115,7 @@ async def test_a_failed_step_needs_attention_until_it_is_tried_again(
     assert "tried 10 times" in shown
     assert "1 step failed" in shown
     assert tried.headers["location"] == "/?done=queued"
-    assert "It will be tried again now." in after
+    assert "It will be retried now." in after
     assert "Webhook to 127.0.0.1" not in after
     assert await runtime.pool.fetchval("select state from effects where id = $1", effect_id) == "queued"
 
@@ -160,7 +160,7 @@ async def test_a_broken_calendar_and_a_disabled_endpoint_need_attention(
     )
     text = (await member.get("/")).text
 
-    assert '<a href="/settings/calendars">The calendar “mara at dav.example” can&#39;t be read</a>' in text
+    assert '<a href="/settings/calendars">The calendar “mara at dav.example” can&#39;t be synced</a>' in text
     assert "The password is wrong." in text
     assert '<a href="/settings/webhooks">The webhook endpoint https://crm.example/hook was switched off</a>' in text
 

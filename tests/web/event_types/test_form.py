@@ -95,7 +95,7 @@ FAULTS: list[tuple[dict[str, str], str, str]] = [
     ({"name": ""}, "name", "Enter a name"),
     ({"name": "x" * 201}, "name", "Must have at most 200 characters"),
     ({"name": "a\x00b"}, "name", "Has characters that are not allowed"),
-    ({"slug": ""}, "slug", "Enter the end of the link"),
+    ({"slug": ""}, "slug", "Enter the last part of the link"),
     ({"slug": "Intro Call"}, "slug", "Must be 1 to 100 lower-case letters"),
     ({"slug": "../admin"}, "slug", "Must be 1 to 100 lower-case letters"),
     ({"description": "x" * 5001}, "description", "Must have at most 5000 characters"),

@@ -55,7 +55,7 @@ async def test_the_booking_says_that_the_mail_was_left_out(
     booking = await book(TEN + timedelta(days=3))
     await work_off(runtime, clock)
 
-    assert "you have switched these emails off" in (await member.get(f"/bookings/{booking.id}")).text
+    assert "you have turned these emails off" in (await member.get(f"/bookings/{booking.id}")).text
     assert await runtime.pool.fetchval("select count(*) from mail_messages where role = 'host'") == 0
     assert await runtime.pool.fetchval("select count(*) from mail_messages where role = 'invitee'") == 1
 

@@ -189,7 +189,7 @@ async def test_a_calendar_is_tried_before_it_is_kept(
 
 
 WRONG_CALENDARS: list[tuple[dict[str, str], str, str]] = [
-    ({}, "address", "Enter the address of the server"),
+    ({}, "address", "Enter the server address"),
     ({"address": "127.0.0.1"}, "username", "Enter your user name"),
     ({"address": "http://127.0.0.1:9", "username": "x", "password": "y"}, "address", "can&#39;t be reached"),
     ({"address": "http://10.0.0.1/", "username": "x", "password": "y"}, "address", "can&#39;t be reached"),

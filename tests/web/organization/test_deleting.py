@@ -157,7 +157,7 @@ async def test_departures_that_wait_are_approved(
     (line,) = await runtime.pool.fetch("select after from change_log")
 
     assert "1 departure that waits for a decision is approved." in shown
-    assert "1 upcoming booking is cancelled, and the invitee is told by email." in shown
+    assert "1 upcoming booking will be cancelled, and the invitee will be notified by email." in shown
     assert await runtime.pool.fetchval("select status from bookings") == "CANCELLED"
     assert msgspec.json.decode(line["after"]) == {"cancelled_bookings": 1}
 

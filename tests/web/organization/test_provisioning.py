@@ -73,7 +73,7 @@ async def test_without_the_business_plan_the_page_says_what_to_do(
     shown = await owner.get(PAGE)
 
     assert "openslot organization plan harbor BUSINESS" in shown.text
-    assert "Paused by your plan" in shown.text
+    assert "Not included in your plan" in shown.text
     assert 'name="expires"' not in shown.text
     assert (await owner.post(f"{PAGE}/tokens", data={"name": "Okta", "expires": "never"})).status_code == 403
 
@@ -178,7 +178,7 @@ async def test_departures_that_wait_are_shown_and_decided(
     await book()
     one = await owner.get(f"{PAGE}/waiting/{harbor.member.id}")
     assert "Has <bdi>Mara Lind</bdi> left?" in one.text
-    assert "They have left: cancel 1 booking<" in (await owner.get(f"{PAGE}/waiting")).text
+    assert "Approve: cancel 1 booking<" in (await owner.get(f"{PAGE}/waiting")).text
     assert (await owner.post(f"{PAGE}/waiting/{held[0]}/reject")).headers["location"] == f"{PAGE}?done=rejected"
     assert (await owner.post(f"{PAGE}/waiting/{harbor.member.id}/approve")).status_code == 303
     row = await runtime.pool.fetchrow("select status, cancelled_by from bookings")

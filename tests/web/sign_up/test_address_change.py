@@ -105,7 +105,7 @@ async def test_the_former_address_is_told_before_and_after(
     await member.post(link)
     asked, changed = await read_mail(user.email)
 
-    assert asked["Subject"] == "Somebody wants to change the email address of your account"
+    assert asked["Subject"] == "Someone wants to change the email address of your account"
     assert WANTED in part(asked, "text/plain")
     assert "/password/forgot" in part(asked, "text/plain")
     assert LINK not in part(asked, "text/plain") + part(asked, "text/html")

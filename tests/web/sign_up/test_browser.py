@@ -74,7 +74,7 @@ async def test_somebody_signs_up_verifies_the_address_and_is_signed_in(
     await expect(page.get_by_role("heading", name="Check your email")).to_be_visible()
     await page.goto(path_in((await read_mail(EMAIL))[-1], "/verify/"))
     await expect(page.get_by_text("Noor Haddad")).to_be_visible()
-    await page.get_by_role("button", name="Open account").click()
+    await page.get_by_role("button", name="Activate account").click()
     await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     zone = await runtime.pool.fetchval("select zone from users where email = $1", EMAIL)
     assert zone == ("Asia/Tokyo" if scripts else "UTC")

@@ -189,12 +189,12 @@ async def test_the_result_of_a_test_is_shown_on_the_page(
     sent = await member.post(f"{path}/test")
     assert sent.headers["location"] == f"{path}#test"
     waiting = (await member.get(path)).text
-    assert "is on its way" in waiting
+    assert "is in progress" in waiting
     assert 'http-equiv="refresh"' in waiting
     assert "data-under-way" in waiting
     await work_off(runtime, clock)
     done = (await member.get(path)).text
-    assert "arrived. The endpoint answered 200" in done
+    assert "was delivered. The endpoint answered 200" in done
     assert "data-under-way" not in done
     got = receiver.got[-1]
     assert _is_signed(secret, got.headers, got.body)
@@ -204,7 +204,7 @@ async def test_the_result_of_a_test_is_shown_on_the_page(
     await member.post(f"{path}/test")
     await work_off(runtime, clock)
     failed = (await member.get(path)).text
-    assert "has failed, after 1 try" in failed
+    assert "failed after 1 attempt" in failed
     assert "The endpoint answered 500." in failed
 
 

@@ -66,7 +66,7 @@ async def test_make_a_webhook_receive_a_signed_test_lose_events_and_replay_them(
         receiver.answer(204)
         await page.get_by_role("button", name="Resume").click()
         await page.get_by_role("link", name="Replay…").click()
-        await page.get_by_role("button", name="Count the events").click()
+        await page.get_by_role("button", name="Preview").click()
         await expect(page.get_by_role("heading", name="3 events will be sent")).to_be_visible()
         before = len(receiver.got)
         await page.get_by_role("button", name="Send them now").click()

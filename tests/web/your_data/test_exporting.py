@@ -42,7 +42,7 @@ async def test_it_is_requested_made_and_downloaded(
     assert "data-palette" in page
     refused = await member.post(f"{PAGE}/export")
     assert refused.status_code == 409
-    assert "An export is being made already. Wait until it is ready." in refused.text
+    assert "An export is already in progress. Wait until it is ready." in refused.text
     await work_off(runtime, clock)
 
     page = (await member.get(PAGE)).text

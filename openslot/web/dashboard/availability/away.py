@@ -24,8 +24,8 @@ from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
 
 NOTICES = {
-    "added": Text("The time out of office was added. Nothing new can be booked in it."),
-    "removed": Text("The time out of office was removed."),
+    "added": Text("The time off was added. New bookings are blocked during it."),
+    "removed": Text("The time off was removed."),
 }
 NOT_LATER = Text("must be later than the beginning")
 LONGEST = timedelta(days=3660)
@@ -85,7 +85,7 @@ async def ask_to_remove_away(work: Work, user: User, away_id: UUID) -> Response:
         "dashboard/availability/confirm.html",
         user,
         here="/availability",
-        title=Text("Remove this time out of office?"),
+        title=Text("Remove this time off?"),
         explanation=_row(absence, user, now=work.now).when,
         action=f"/availability/away/{away_id}/remove",
         button=Text("Remove"),

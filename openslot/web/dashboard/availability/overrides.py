@@ -105,7 +105,7 @@ async def ask_to_remove_override(work: Work, user: User, schedule_id: UUID, day:
         user,
         here="/availability",
         title=Text("Remove the hours of %(day)s?", day=Weekday(override.on, words.day(work.now, schedule.zone))),
-        explanation=Text("The date then has the hours of its weekday again. Bookings that exist stay."),
+        explanation=Text("The date then uses the weekly hours again. Existing bookings are not affected."),
         action=f"/availability/{schedule.id}/days/{override.on}/remove",
         button=Text("Remove"),
         back=f"/availability/{schedule.id}#dates",

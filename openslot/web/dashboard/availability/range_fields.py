@@ -140,7 +140,7 @@ def _notes(hours: TimeRange, others: list[TimeRange], weekday: int | None) -> It
         )
     ends = [each.end_minute for each in others if each.end_minute <= hours.start_minute]
     if ends and max(ends) == hours.start_minute:
-        yield Text("Follows the range before without a break")
+        yield Text("Starts right after the previous range")
     elif ends:
         yield Text("After a break of %(length)s", length=LengthOfTime(hours.start_minute - max(ends)))
 

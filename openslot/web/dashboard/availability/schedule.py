@@ -30,12 +30,12 @@ from openslot.web.pages import locale_of, page, redirect
 NOTICES = {
     "added": Text("The schedule was added. Set its hours below."),
     "duplicated": Text("This is the copy. The original is unchanged."),
-    "hours": Text("The hours were saved. Bookings that exist stay."),
+    "hours": Text("The hours were saved. Existing bookings are not affected."),
     "details": Text("The schedule was saved."),
     "default": Text("New event types use this schedule."),
     "holidays": Text("The holidays were saved."),
     "days": Text("The dates were saved."),
-    "removed": Text("The date has the hours of its weekday again."),
+    "removed": Text("The date uses the weekly hours again."),
 }
 AHEAD = timedelta(days=365)
 
@@ -183,7 +183,7 @@ async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[T
 def tell_bookings(count: int) -> Text:
     """Say how many bookings are in a time that is closed now."""
     return PluralText(
-        "%(count)s booking is in this time. It stays, until you move or cancel it.",
-        "%(count)s bookings are in this time. They stay, until you move or cancel them.",
+        "%(count)s booking falls in this period and is kept unless you reschedule or cancel it.",
+        "%(count)s bookings fall in this period and are kept unless you reschedule or cancel them.",
         count=count,
     )

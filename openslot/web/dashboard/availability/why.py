@@ -27,8 +27,8 @@ OPEN = Text("This time can be booked.")
 CLOSED = Text("This time can't be booked.")
 EVENT_TYPE, SCHEDULE = Text("Change the event type"), Text("Change the hours")
 OTHER_PLACES = {
-    Code.OUT_OF_OFFICE: ("/availability/away", Text("Change the time out of office")),
-    Code.BUSY: ("/settings/calendars", Text("Look at the calendars")),
+    Code.OUT_OF_OFFICE: ("/availability/away", Text("Change the time off")),
+    Code.BUSY: ("/settings/calendars", Text("View calendars")),
 }
 OF_SCHEDULE = frozenset({Code.OUTSIDE_HOURS, Code.HOLIDAY})
 
@@ -142,7 +142,7 @@ def _place(reason: Reason, told: WholeDayExplained) -> tuple[str | None, Text | 
     if reason.code in {Code.TAKEN, Code.FULL} and reason.starts_at and reason.ends_at:
         zone = get_zone(told.found.host_zone)
         first, last = (edge.astimezone(zone).date() for edge in (reason.starts_at, reason.ends_at))
-        return f"/bookings?from={first}&to={last}", Text("Look at the bookings")
+        return f"/bookings?from={first}&to={last}", Text("View bookings")
     return f"/event-types/{setting.event_type.id}", EVENT_TYPE
 
 

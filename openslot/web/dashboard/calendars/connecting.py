@@ -19,7 +19,7 @@ from openslot.web.dashboard.calendars.overview import HERE
 from openslot.web.dashboard.calendars.providers import PROVIDERS, TRIES
 from openslot.web.pages import page, redirect
 
-NO_ADDRESS = Text("Enter the address of the server")
+NO_ADDRESS = Text("Enter the server address")
 
 
 class CalendarAccountForm(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class CalendarAccountForm(Struct, frozen=True, kw_only=True):
 class CalendarFeedForm(Struct, frozen=True, kw_only=True):
     """The address of a feed."""
 
-    url: Annotated[str, Meta(pattern=LINE, max_length=2000), WhenEmpty(Text("Enter the address of the calendar"))]
+    url: Annotated[str, Meta(pattern=LINE, max_length=2000), WhenEmpty(Text("Enter the calendar URL"))]
 
 
 @get("/settings/calendars/connect")

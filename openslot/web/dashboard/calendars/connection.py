@@ -23,8 +23,8 @@ from openslot.web.pages import page, redirect
 
 NOTICES = {
     "saved": Text("Your choices are saved."),
-    "reading": Text("The calendar is being read. Reload this page in a moment to see the result."),
-    "password": Text("The new password works. The calendar is being read now."),
+    "reading": Text("The calendar is syncing. Reload this page in a moment to see the result."),
+    "password": Text("The new password works. The calendar is syncing now."),
 }
 REFUSED = Text("was refused by the server. Check it, or create a new app password at your provider")
 

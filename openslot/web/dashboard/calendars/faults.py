@@ -36,4 +36,4 @@ def advise(error: str) -> Text:
     """Say what to do about the error that a connection was last read with."""
     if error == SIGN_IN:
         return Text("Enter the new password below. Many providers need an app password.")
-    return Text("It is tried again by itself. If this does not pass, test the connection, or connect it again.")
+    return Text("We'll retry automatically. If the problem persists, test the connection, or reconnect the calendar.")

@@ -16,7 +16,7 @@ from openslot.web.dashboard.calendars.overview import HERE
 from openslot.web.pages import page, redirect
 
 DONE = {Decision.CANCEL: "cancelled", Decision.RESTORE: "restored"}
-DECIDED = Text("has changed in the meantime. Look at the list again")
+DECIDED = Text("The list has changed. Review it again")
 
 
 class MissingForm(Struct, frozen=True, kw_only=True):

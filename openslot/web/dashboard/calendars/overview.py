@@ -20,14 +20,14 @@ from openslot.web.dashboard.calendars.rows import connection_row
 from openslot.web.pages import page, redirect
 
 HERE = "/settings/calendars"
-GONE = Text("is not among your calendars any more")
+GONE = Text("is no longer one of your calendars")
 NOTICES = {
-    "connected": Text("The calendar is connected. Its busy times are being read now."),
+    "connected": Text("The calendar is connected. Its busy times are syncing now."),
     "disconnected": Text("The calendar is disconnected."),
     "target": Text("Your choice is saved. It applies to bookings from now on."),
     "feed-ended": Text("The link was revoked."),
     "cancelled": Text("The bookings were cancelled."),
-    "restored": Text("The bookings are being written into the calendar again."),
+    "restored": Text("The events are being restored in the calendar."),
 }
 
 

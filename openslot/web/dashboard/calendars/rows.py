@@ -14,7 +14,7 @@ from openslot.web.dashboard.calendars.faults import SIGN_IN, advise
 KINDS = {ConnectionKind.CALDAV: Text("CalDAV account"), ConnectionKind.ICS: Text("Calendar feed, read only")}
 # The choices of the form, by the policy that is sent.
 POLICIES = {
-    "close": Text("Offer no times from then on"),
+    "close": Text("Stop offering times"),
     "trust:6": Text("Use the last known times for 6 hours"),
     "trust:24": Text("Use the last known times for a day"),
     "trust:72": Text("Use the last known times for 3 days"),
@@ -75,7 +75,7 @@ def policy_of(connection: CalendarConnection) -> str:
 
 def _state(connection: CalendarConnection) -> tuple[Text, str]:
     if connection.failing_since is not None:
-        return Text("Can't be read"), "bad"
+        return Text("Sync failed"), "bad"
     if connection.synced_at is None:
-        return Text("Being read"), ""
+        return Text("Syncing"), ""
     return Text("Connected"), "good"

@@ -15,13 +15,13 @@ LOCATIONS = {
 WINDOWS = {
     "rolling": Text("A number of days ahead"),
     "businessDays": Text("A number of business days ahead"),
-    "range": Text("From one day to another"),
+    "range": Text("Date range"),
 }
 UNITS = {"minutes": Text("minutes"), "hours": Text("hours"), "days": Text("days")}
 KINDS = {
-    QuestionKind.TEXT.value: Text("One line of text"),
-    QuestionKind.LONG_TEXT.value: Text("Several lines of text"),
-    QuestionKind.CHOICE.value: Text("One of several options"),
+    QuestionKind.TEXT.value: Text("Single line of text"),
+    QuestionKind.LONG_TEXT.value: Text("Multiple lines of text"),
+    QuestionKind.CHOICE.value: Text("Single choice"),
     QuestionKind.CHECKBOX.value: Text("Checkbox"),
     QuestionKind.PHONE.value: Text("Phone number"),
     QuestionKind.EMAIL.value: Text("Email address"),

@@ -33,7 +33,7 @@ NOTICES = {
     "public": Text("It is on your page now."),
     "archive-only": Text("It has bookings, so it can't be deleted. Archive it instead."),
 }
-NO_SLUG = Text("Enter the end of the link")
+NO_SLUG = Text("Enter the last part of the link")
 NO_SCHEDULE = Text("Choose one of your schedules")
 
 

@@ -30,7 +30,7 @@ MODES = {
         Text("A button in the corner stays visible while visitors scroll, and opens the calendar in a dialog."),
     ),
 }
-THEMES = {"auto": Text("As the visitor's system"), "light": Text("Light"), "dark": Text("Dark")}
+THEMES = {"auto": Text("System default"), "light": Text("Light"), "dark": Text("Dark")}
 # For sites that are read from left to right; on others the widget swaps them.
 POSITIONS = {"end": Text("Right"), "start": Text("Left")}
 

@@ -15,21 +15,23 @@ from openslot.web.pages import page, redirect
 HERE = "/settings/notifications"
 NOTICES = {
     "saved": Text("Your choice was saved."),
-    "reminders": Text("The reminders were saved. New times apply to bookings that are made or moved from now on."),
+    "reminders": Text(
+        "The reminders were saved. New times apply to bookings that are created or rescheduled from now on."
+    ),
 }
 MEETINGS = {
     MailTopic.BOOKED: (Text("New booking"), Text("Someone has booked a time with you.")),
-    MailTopic.RESCHEDULED: (Text("Booking moved"), Text("A booking has a new time.")),
+    MailTopic.RESCHEDULED: (Text("Booking rescheduled"), Text("A booking has a new time.")),
     MailTopic.CANCELLED: (Text("Booking cancelled"), Text("A booking will not take place.")),
     MailTopic.REMINDER: (
         Text("Reminder"),
-        Text("Before a meeting, at the times below. For bookings that are made or moved from now on."),
+        Text("Before a meeting, at the times below. Applies to bookings that are created or rescheduled from now on."),
     ),
 }
 PROBLEMS = {
     MailTopic.CALENDAR: (
         Text("Problem with a calendar"),
-        Text("It can't be read, a change in it was refused, or bookings are missing from it."),
+        Text("It can't be synced, a change in it was refused, or bookings are missing from it."),
     ),
     MailTopic.WEBHOOK: (
         Text("Webhook switched off"),

@@ -29,7 +29,7 @@ ShortLine = Annotated[str, Meta(pattern=LINE, max_length=500)]
 class WelcomeCalendarForm(Struct, frozen=True, kw_only=True):
     """How a calendar is reached."""
 
-    address: Annotated[ShortLine, WhenEmpty(Text("Enter the address of the server"))]
+    address: Annotated[ShortLine, WhenEmpty(Text("Enter the server address"))]
     username: Annotated[ShortLine, WhenEmpty(Text("Enter your user name"))]
     password: Annotated[ShortLine, WhenEmpty(Text("Enter your password"))]
 

@@ -42,7 +42,7 @@ NOTICES = {
     "changed": Text("The endpoint was changed."),
     "paused": Text("The endpoint is paused. What happens meanwhile can be sent later."),
     "resumed": Text("The endpoint is active again. Send the events that it missed with “Replay”."),
-    "resent": Text("It will be sent again now. The log shows the result."),
+    "resent": Text("It will be resent now. The log shows the result."),
 }
 
 
@@ -134,8 +134,8 @@ def _find_notice(request: Request) -> Text | None:
     done, count = request.query.get("done", ""), request.query.get("count", "")
     if done == "replayed" and count.isascii() and count.isdecimal() and len(count) < 7:
         return PluralText(
-            "%(count)s event is sent again. The log shows the result.",
-            "%(count)s events are sent again. The log shows the results.",
+            "%(count)s event will be resent. The log shows the result.",
+            "%(count)s events will be resent. The log shows the results.",
             count=int(count),
         )
     return NOTICES.get(done)

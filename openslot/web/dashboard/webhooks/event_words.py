@@ -10,10 +10,10 @@ from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 
 GROUPS = {"booking": Text("Bookings"), "contact": Text("Contacts")}
 SENTENCES = {
-    BookingCreated.type: Text("A new booking has been confirmed."),
-    BookingRescheduled.type: Text("A booking was moved to another time."),
-    BookingCancelled.type: Text("A booking has been cancelled."),
-    ContactCreated.type: Text("A contact was added, by a booking or by hand."),
+    BookingCreated.type: Text("A new booking was confirmed."),
+    BookingRescheduled.type: Text("A booking was rescheduled."),
+    BookingCancelled.type: Text("A booking was cancelled."),
+    ContactCreated.type: Text("A contact was added, by a booking or manually."),
 }
 # What the log can have.
 LOGGED_TYPES = (*PUBLISHED_TYPES, WebhookTested.type)

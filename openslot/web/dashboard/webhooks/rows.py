@@ -131,20 +131,20 @@ def describe_test(test: LastTest, user: User, *, now: datetime) -> tuple[Text, s
     when = phrases.at(test.at, user.zone, now=now)
     if test.attempt is None:
         if test.is_under_way:
-            return Text("The test of %(when)s is on its way.", when=when), "", None
+            return Text("The test sent %(when)s is in progress.", when=when), "", None
         return Text("The test of %(when)s could not be sent.", when=when), "bad", None
     took = say_duration(test.attempt.duration_ms)
     if test.attempt.error is None:
         words = Text(
-            "The test of %(when)s arrived. The endpoint answered %(status)s after %(time)s.",
+            "The test sent %(when)s was delivered. The endpoint answered %(status)s after %(time)s.",
             when=when,
             status=test.attempt.status,
             time=took,
         )
         return words, "good", None
     tries = PluralText(
-        "The test of %(when)s has failed, after %(count)s try.",
-        "The test of %(when)s has failed, after %(count)s tries.",
+        "The test sent %(when)s failed after %(count)s attempt.",
+        "The test sent %(when)s failed after %(count)s attempts.",
         when=when,
         count=test.attempt.attempt,
     )

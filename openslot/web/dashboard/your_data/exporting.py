@@ -17,7 +17,7 @@ from openslot.web.dashboard import phrases
 from openslot.web.pages import NOT_KEPT, page, redirect
 
 HERE = "/settings/data"
-NOTICES = {"requested": Text("Your export is being made. You get an email when it is ready; you can leave this page.")}
+NOTICES = {"requested": Text("We're preparing your export. We'll email you when it's ready. You can leave this page.")}
 KIB = 1024
 
 
