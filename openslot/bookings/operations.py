@@ -60,7 +60,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         booking,
         status=Status.CANCELLED,
         cancelled_at=work.now,
-        cancel_reason=reason or None,
+        cancel_reason=str(reason) if reason else None,
         cancelled_by=rules.name_canceller(work.actor),
         sequence=booking.sequence + 1,
         updated_at=work.now,
@@ -111,7 +111,7 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
             base_url=work.runtime.settings.public_url,
             previous_starts_at=booking.starts_at,
             previous_ends_at=booking.ends_at,
-            reason=reason or None,
+            reason=str(reason) if reason else None,
         )
     )
     return moved

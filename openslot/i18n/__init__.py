@@ -3,6 +3,7 @@
 Only texts are offered here: they need nothing else, so that every floor and every command can have them at no cost.
 """
 
+from openslot.i18n.stored import recall
 from openslot.i18n.texts import PluralText, Text
 
-__all__ = ["PluralText", "Text"]
+__all__ = ["PluralText", "Text", "recall"]

@@ -21,6 +21,10 @@ class Text(str):
         text.msgid, text.values = msgid, values
         return text
 
+    def fill(self, **values: object) -> "Text":
+        """Return the same text with these values."""
+        return Text(self.msgid, **values)
+
 
 class PluralText(Text):
     """A text whose words depend on `count`, which is one of its values."""

@@ -17,6 +17,7 @@ from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import AccountDeletion, DeletionState, User
 from openslot.availability.leftover_store import delete_of_host
 from openslot.bookings import operations as bookings
+from openslot.bookings.reasons import UNAVAILABLE
 from openslot.contacts import operations as contacts
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Refusal
@@ -68,7 +69,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
     """Cancel some upcoming bookings on behalf of whoever deletes the account."""
     acting = work.acting_as(deletion.requested_by or SYSTEM)
-    reason = deletion.message or f"{user.name} is not available any more"
+    reason = deletion.message or UNAVAILABLE.fill(host=user.name)
     cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
     state = deletion.state if cancelled else DeletionState.WAITING
     await store.update_state(work.db, user.id, state, cancelled=cancelled)

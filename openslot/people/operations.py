@@ -16,6 +16,7 @@ from openslot.accounts.models import Invitation, ListedMember, Member, Organizat
 from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
+from openslot.bookings.reasons import LEFT, UNAVAILABLE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.schedules import operations as schedules
@@ -76,7 +77,9 @@ async def remove_member(work: Work, organization: Organization, user: User) -> l
     await accounts.remove_member(work, organization, user)
     if not member.is_managed:
         return []
-    cancelled = await bookings.cancel_upcoming(work, user, reason=f"{user.name} is no longer with {organization.name}")
+    cancelled = await bookings.cancel_upcoming(
+        work, user, reason=LEFT.fill(host=user.name, organization=organization.name)
+    )
     # The user's row is locked before the sessions, in the same order as by a change of password.
     await accounts.note_left(work, user)
     await access.end_sessions(work, user)
@@ -89,7 +92,7 @@ async def suspend_member(work: Work, organization: Organization, user: User, *, 
     await members.close_account(work, organization, user)
     cancelled: list[UUID] = []
     if not keeps_bookings:
-        reason = f"{user.name} is no longer with {organization.name}"
+        reason = LEFT.fill(host=user.name, organization=organization.name)
         cancelled = await bookings.cancel_upcoming(work, user, reason=reason)
     await access.end_sessions(work, user)
     return cancelled
@@ -115,6 +118,6 @@ async def disable_user(work: Work, user: User, *, reason: str | None = None) -> 
     await lock_host(work.db, user.id)
     if not await accounts.disable_user(work, user, reason=reason):
         return 0
-    cancelled = await bookings.cancel_upcoming(work, user, reason=f"{user.name} is not available any more")
+    cancelled = await bookings.cancel_upcoming(work, user, reason=UNAVAILABLE.fill(host=user.name))
     await access.end_sessions(work, user)
     return len(cancelled)

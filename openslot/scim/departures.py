@@ -14,6 +14,7 @@ from openslot.accounts.host_lock import lock_host
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.organization_store import lock_organization
 from openslot.bookings import operations as bookings
+from openslot.bookings.reasons import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.scim import store
@@ -143,7 +144,7 @@ async def approve(work: Work, organization: Organization, held: HeldDeparture) -
     await lock_host(work.db, held.user_id)
     await _decide(work, organization, held, approved=True)
     user = await accounts.get_user(work, held.user_id)
-    reason = f"{user.name} is no longer with {organization.name}"
+    reason = LEFT.fill(host=user.name, organization=organization.name)
     return len(await bookings.cancel_upcoming(work, user, reason=reason))
 
 

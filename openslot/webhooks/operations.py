@@ -35,6 +35,7 @@ from openslot.webhooks.models import (
     PastEvent,
     State,
 )
+from openslot.webhooks.reasons import HAS_FAILED, IS_GONE
 from openslot.webhooks.rules import (
     GONE,
     MOST_ENDPOINTS,
@@ -235,9 +236,9 @@ async def keep_failure(work: Work, attempt: Attempt) -> None:
     if failing_since is None:
         return
     if attempt.status == GONE:
-        await _disable(work, EndpointRef(attempt.endpoint_id), reason="It answered 410: it is gone.")
+        await _disable(work, EndpointRef(attempt.endpoint_id), reason=IS_GONE)
     elif is_hopeless(failing_since, now=attempt.at):
-        await _disable(work, EndpointRef(attempt.endpoint_id), reason="Every delivery has failed for 5 days.")
+        await _disable(work, EndpointRef(attempt.endpoint_id), reason=HAS_FAILED)
 
 
 async def list_feed(

@@ -1,11 +1,21 @@
 """No visible sentence stands outside the catalogs."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import openslot
+from openslot.integrations.calendars.errors import CalendarFault
+from openslot.web.dashboard.steps import REASONS
 from tests.i18n import visible
+
+
+def all_subclasses(parent: type) -> Iterator[type]:
+    for child in parent.__subclasses__():
+        yield child
+        yield from all_subclasses(child)
+
 
 ROOT = Path(openslot.__file__).parent
 TEMPLATES = sorted((ROOT / "web/templates").rglob("*.html"))
@@ -14,7 +24,11 @@ ENGLISH = {"api_docs_parts.html"}
 PAGES = sorted(path for path in (ROOT / "web").rglob("*.py") if "api_docs" not in path.parts)
 # Refusals that only programs meet.
 MACHINES = {"scim", "agents"}
-REFUSALS = sorted(path for path in ROOT.glob("*/errors.py") if path.parent.name not in MACHINES)
+REFUSALS = sorted(
+    path
+    for path in (*ROOT.glob("*/errors.py"), *ROOT.glob("integrations/*/errors.py"))
+    if path.parent.name not in MACHINES
+)
 SCRIPTS = sorted((ROOT / "web").rglob("*.js"))
 # Modules that say what is wrong with a field of a form.
 FAULTS = [
@@ -25,9 +39,22 @@ FAULTS = [
         "core/checked.py",
         "core/zones.py",
         "http/words.py",
-        "schedules/rules.py",
     )
 ]
+# Modules without any other words.
+RULES = [ROOT / path for path in ("accounts/rules.py", "core/zones.py", "schedules/rules.py")]
+# Modules whose failures a host reads on pages and in mails.
+PEERS = sorted([*(ROOT / "integrations/calendars").glob("*.py"), *(ROOT / "core/outbound").glob("*.py")])
+FAILURES = frozenset(
+    {"CalendarFault", *(each.__name__ for each in all_subclasses(CalendarFault)), "OutboundFailed"}
+) - {
+    # Told to the log: another process reads the connection.
+    "LeaseLost"
+}
+# Modules that cancel bookings, or leave out what was to be done, and say why.
+WRITERS = sorted(
+    path for folder in ("bookings", "people", "scim", "integrations") for path in (ROOT / folder).rglob("*.py")
+)
 
 
 def named(paths: list[Path]) -> list[str]:
@@ -43,7 +70,7 @@ def test_a_template_takes_its_words_from_the_catalogs(path: Path) -> None:
         assert visible.in_expressions(source) == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=named(PAGES))
+@pytest.mark.parametrize("path", [*PAGES, *RULES], ids=named([*PAGES, *RULES]))
 def test_a_page_module_takes_its_words_from_the_catalogs(path: Path) -> None:
     assert visible.in_module(path.read_text("utf-8")) == []
 
@@ -58,6 +85,18 @@ def test_what_is_wrong_with_a_field_is_in_the_catalogs(path: Path) -> None:
     plain = [text for text in visible.in_module(path.read_text("utf-8")) if text.startswith(("is ", "has ", "must "))]
 
     assert plain == []
+
+
+@pytest.mark.parametrize("path", PEERS, ids=named(PEERS))
+def test_how_another_server_fails_is_in_the_catalogs(path: Path) -> None:
+    assert visible.in_raised(path.read_text("utf-8"), FAILURES) == []
+
+
+def test_why_a_booking_was_cancelled_is_in_the_catalogs() -> None:
+    # Steps of a timeline are stored with short notes, which their page knows.
+    plain = {reason for path in WRITERS for reason in visible.in_reasons(path.read_text("utf-8"))}
+
+    assert plain - {repr(note) for note in REASONS} == set()
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=named(SCRIPTS))
@@ -134,6 +173,31 @@ def test_words_in_a_module_are_found(source: str, found: list[str]) -> None:
 )
 def test_words_of_a_refusal_are_found(source: str, found: list[str]) -> None:
     assert visible.in_refusals(source) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('raise CalendarGone("The server has gone") from None', ["'The server has gone'"]),
+        ('return CalendarGone(kind, f"{host} has gone")', ["f'{host} has gone'"]),
+        ('raise CalendarGone(GONE.fill(host=host))\nraise RuntimeError("The app was not started")', []),
+    ],
+)
+def test_words_that_an_exception_is_raised_with_are_found(source: str, found: list[str]) -> None:
+    assert visible.in_raised(source, frozenset({"CalendarGone"})) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('cancel(work, reason=f"{user.name} has left")', ["f'{user.name} has left'"]),
+        ('reason = message or f"{user.name} has left"', ["f'{user.name} has left'"]),
+        ('REASON = "Changed in the calendar"', ["'Changed in the calendar'"]),
+        ('cancel(work, reason=LEFT.fill(host=user.name))\ncancel(work, reason=reason, state="Not a reason")', []),
+    ],
+)
+def test_words_of_a_reason_are_found(source: str, found: list[str]) -> None:
+    assert visible.in_reasons(source) == found
 
 
 @pytest.mark.parametrize(

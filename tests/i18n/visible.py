@@ -57,6 +57,29 @@ def in_refusals(source: str) -> list[str]:
     ]
 
 
+def in_raised(source: str, exceptions: frozenset[str]) -> list[str]:
+    """List what these exceptions are raised with, in a module, without being a text of the catalogs."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return [
+        found
+        for call in calls
+        if isinstance(call.func, ast.Name) and call.func.id in exceptions
+        for argument in call.args
+        for found in _plain(argument)
+    ]
+
+
+def in_reasons(source: str) -> list[str]:
+    """List the reasons that a module gives for what it does, without being a text of the catalogs."""
+    return [
+        found
+        for node in ast.walk(ast.parse(source))
+        for value in _reasons(node)
+        for found in _plain(value)
+        if SENTENCE.search(found.strip("f'\""))
+    ]
+
+
 def in_script(source: str) -> list[str]:
     """List the words in a browser script, comments left out."""
     code = re.sub(r"^\s*//.*$", "", source, flags=re.MULTILINE)
@@ -127,6 +150,17 @@ def _strings(node: ast.AST) -> Iterator[str]:
         return
     for child in node.values if isinstance(node, ast.Dict) else ast.iter_child_nodes(node):
         yield from _strings(child)
+
+
+def _reasons(node: ast.AST) -> list[ast.expr]:
+    """List what a keyword or a variable named `reason` is given."""
+    if (isinstance(node, ast.keyword) and node.arg == "reason") or (
+        isinstance(node, ast.Assign) and any(ast.unparse(target).lower() == "reason" for target in node.targets)
+    ):
+        value = node.value
+    else:
+        return []
+    return value.values if isinstance(value, ast.BoolOp) else [value]
 
 
 def _plain(node: ast.AST) -> Iterator[str]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import httpcore2
 
-from openslot.core.outbound.errors import Kind, OutboundFailed
+from openslot.core.outbound.errors import BROKEN_OFF, MANY_HEADERS, NOT_HTTP, SLOW_TO_ANSWER, Kind, OutboundFailed
 from openslot.core.outbound.streams import ResponseTooLong
 
 
@@ -15,10 +15,10 @@ def told_as_failures(host: str) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, httpcore2.TimeoutException) as fault:
-        raise OutboundFailed(Kind.TIMEOUT, f"{host} took too long to answer.") from fault
+        raise OutboundFailed(Kind.TIMEOUT, SLOW_TO_ANSWER.fill(host=host)) from fault
     except ResponseTooLong as fault:
-        raise OutboundFailed(Kind.PROTOCOL, f"{host} sent too many headers.") from fault
+        raise OutboundFailed(Kind.PROTOCOL, MANY_HEADERS.fill(host=host)) from fault
     except httpcore2.ProtocolError as fault:
-        raise OutboundFailed(Kind.PROTOCOL, f"{host} did not answer in HTTP.") from fault
+        raise OutboundFailed(Kind.PROTOCOL, NOT_HTTP.fill(host=host)) from fault
     except httpcore2.NetworkError as fault:
-        raise OutboundFailed(Kind.PROTOCOL, f"{host} broke the connection off.") from fault
+        raise OutboundFailed(Kind.PROTOCOL, BROKEN_OFF.fill(host=host)) from fault

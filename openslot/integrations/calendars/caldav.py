@@ -18,6 +18,7 @@ from openslot.integrations.calendars.errors import (
     CalendarSignInFailed,
     CalendarUnreadable,
 )
+from openslot.integrations.calendars.failures import NO_CALENDARS, TOO_LARGE, TOO_MANY_EVENTS
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
 
 AT_ONCE = 50
@@ -68,7 +69,7 @@ class TooManyObjects(CalendarUnreadable):
     """The calendar has more events than are read."""
 
     def __init__(self) -> None:
-        super().__init__(f"The calendar has more than {MOST_OBJECTS} events")
+        super().__init__(TOO_MANY_EVENTS.fill(count=MOST_OBJECTS))
 
 
 class CalDavServer:
@@ -97,7 +98,7 @@ class CalDavServer:
                 return msgspec.structs.replace(self._credentials, url=home)
         raise next(
             (fault for fault in faults if not isinstance(fault, CalendarGone)),
-            CalendarUnreadable("No calendars are found at this address"),
+            CalendarUnreadable(NO_CALENDARS),
         )
 
     async def list_calendars(self) -> list[RemoteCalendar]:
@@ -249,7 +250,7 @@ class CalDavServer:
             objects |= {each.href: each for each in found}
             left -= sum(len(each.text) for each in found)
             if left < 0:
-                raise CalendarUnreadable(f"The calendar has more than {LARGEST_CALENDAR >> 20} megabytes")
+                raise CalendarUnreadable(TOO_LARGE.fill(size=LARGEST_CALENDAR >> 20))
         state_text = msgspec.json.encode(state).decode()
         return Changes(changed=tuple(objects.values()), removed=tuple(removed), state=state_text)
 

@@ -18,6 +18,7 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreachable,
     CalendarUnreadable,
 )
+from openslot.integrations.calendars.failures import BAD_ADDRESS, NOT_CALDAV, REDIRECTS_TOO_OFTEN, STATUS
 
 LIMITS = RequestLimits(within=timedelta(seconds=30), at_most=10 * 1024 * 1024)
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -71,9 +72,9 @@ class DavClient:
                 break
             url = str(response.url.join(location))
         else:
-            raise CalendarUnreachable("The calendar's server redirects without end")
+            raise CalendarUnreachable(REDIRECTS_TOO_OFTEN)
         if method == "REPORT" and response.status_code in REPORT_REFUSED:
-            raise ReportRefused(f"The calendar's server answers {response.status_code}")
+            raise ReportRefused(STATUS.fill(status=response.status_code))
         _check(response)
         return response
 
@@ -85,7 +86,7 @@ class DavClient:
         headers = {"Depth": str(depth), "Content-Type": "application/xml; charset=utf-8"}
         response = await self.request(method, url, body=body, headers=headers)
         if response.status_code != 207:
-            raise CalendarUnreadable("The calendar's server does not answer as CalDAV does")
+            raise CalendarUnreadable(NOT_CALDAV)
         return str(response.url), await asyncio.to_thread(read_multistatus, response.content)
 
     async def _send(
@@ -99,14 +100,14 @@ class DavClient:
         except (OutboundFailed, OutboundRefused) as fault:
             raise told(fault) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
-            raise CalendarUnreachable("The calendar's server named an address that is none") from None
+            raise CalendarUnreachable(BAD_ADDRESS) from None
 
 
 def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
     """Translate the failure of an outgoing request."""
     if isinstance(fault, OutboundFailed) and fault.kind is Kind.TOO_LARGE:
-        return AnswerTooLarge(fault.message)
-    return CalendarUnreachable(fault.message)
+        return AnswerTooLarge(fault.sentence)
+    return CalendarUnreachable(fault.sentence)
 
 
 def origin_of(url: str) -> str:
@@ -114,7 +115,7 @@ def origin_of(url: str) -> str:
     try:
         read = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
-        raise CalendarUnreachable("The calendar's server named an address that is none") from None
+        raise CalendarUnreachable(BAD_ADDRESS) from None
     port = read.port or {"https": 443, "http": 80}.get(read.scheme)
     return f"{read.scheme}://{read.host}:{port}"
 
@@ -138,4 +139,4 @@ def _check(response: httpx2.Response) -> None:
         raise CalendarGone
     if status == 412:
         raise CalendarChanged
-    raise CalendarUnreachable(f"The calendar's server answers {status}")
+    raise CalendarUnreachable(STATUS.fill(status=status))

@@ -10,6 +10,7 @@ from defusedxml.ElementTree import fromstring
 from msgspec import Struct
 
 from openslot.integrations.calendars.errors import CalendarUnreadable
+from openslot.integrations.calendars.failures import BAD_XML, NOT_CALDAV
 
 DAV, CALDAV, SERVER = "{DAV:}", "{urn:ietf:params:xml:ns:caldav}", "{http://calendarserver.org/ns/}"
 NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav" xmlns:S="http://calendarserver.org/ns/"'
@@ -69,9 +70,9 @@ def read_multistatus(body: bytes) -> MultiStatus:
     try:
         root = fromstring(body, forbid_dtd=True)
     except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
-        raise CalendarUnreadable("The calendar's server sent XML that can't be read") from None
+        raise CalendarUnreadable(BAD_XML) from None
     if root.tag != f"{DAV}multistatus":
-        raise CalendarUnreadable("The calendar's server does not answer as CalDAV does")
+        raise CalendarUnreadable(NOT_CALDAV)
     token = root.find(f"{DAV}sync-token")
     return MultiStatus(list(_read_answers(root)), token.text.strip() if token is not None and token.text else None)
 

@@ -1,6 +1,8 @@
 """What calendars refuse: by our own rules, or because of a calendar server's answer."""
 
 from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
+from openslot.i18n import Text
+from openslot.integrations.calendars.failures import CHANGED, FORBIDDEN, GONE, SIGN_IN_REFUSED
 
 
 class ConnectionNotFound(NotFound):
@@ -9,7 +11,7 @@ class ConnectionNotFound(NotFound):
     code = "calendar_connection_not_found"
 
     def __init__(self) -> None:
-        super().__init__("Calendar connection not found")
+        super().__init__(Text("Calendar connection not found"))
 
 
 class TooManyConnections(Conflict):
@@ -18,7 +20,7 @@ class TooManyConnections(Conflict):
     code = "too_many_calendars"
 
     def __init__(self, most: int) -> None:
-        super().__init__(f"There are {most} calendar connections already; disconnect one first")
+        super().__init__(Text("There are %(most)s calendar connections already. Disconnect one first", most=most))
 
 
 class NoSuchCalendar(Invalid):
@@ -27,7 +29,13 @@ class NoSuchCalendar(Invalid):
     code = "calendar_unknown"
 
     def __init__(self, field: str, name: str, known: list[str]) -> None:
-        super().__init__(details={field: f"no calendar is named {name!r}; there are {', '.join(known) or 'none'}"})
+        names = ", ".join(known)
+        fault = (
+            Text("must be one of the calendars %(names)s, not %(name)s", names=names, name=repr(name))
+            if known
+            else Text("can't be chosen, because the connection has no calendars")
+        )
+        super().__init__(details={field: fault})
 
 
 class ReadOnlyCalendar(Conflict):
@@ -36,7 +44,7 @@ class ReadOnlyCalendar(Conflict):
     code = "calendar_read_only"
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"Nothing can be written into the calendar {name}")
+        super().__init__(Text("Nothing can be written to the calendar %(name)s", name=name))
 
 
 class CalendarFault(Refusal):
@@ -58,7 +66,7 @@ class CalendarSignInFailed(CalendarFault):
     code = "calendar_sign_in_failed"
 
     def __init__(self) -> None:
-        super().__init__("The calendar's server refuses the user name or the password")
+        super().__init__(SIGN_IN_REFUSED)
 
 
 class CalendarForbidden(CalendarFault):
@@ -67,7 +75,7 @@ class CalendarForbidden(CalendarFault):
     code = "calendar_forbidden"
 
     def __init__(self) -> None:
-        super().__init__("The calendar's server does not allow this account to do so")
+        super().__init__(FORBIDDEN)
 
 
 class CalendarUnreadable(CalendarFault):
@@ -82,7 +90,7 @@ class CalendarGone(CalendarFault):
     code = "calendar_gone"
 
     def __init__(self) -> None:
-        super().__init__("The server no longer has this calendar")
+        super().__init__(GONE)
 
 
 class CalendarChanged(CalendarFault):
@@ -92,4 +100,4 @@ class CalendarChanged(CalendarFault):
     status = 409
 
     def __init__(self) -> None:
-        super().__init__("The event was changed on the server since it was read")
+        super().__init__(CHANGED)

@@ -9,6 +9,7 @@ from msgspec import Struct
 from openslot.accounts.host_lock import lock_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, Status
+from openslot.bookings.reasons import CALENDAR_CHANGED
 from openslot.bookings.rules import CALENDAR, is_over
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Refusal
@@ -22,7 +23,6 @@ from openslot.integrations.calendars.models import Calendar, CalendarConnection,
 from openslot.integrations.calendars.ports import RemoteObject
 
 PLAN_LANE, WRITE_LANE = "calendars:booking", "calendars:write"
-REASON = "Changed in the host's calendar"
 
 log = structlog.get_logger()
 
@@ -132,7 +132,9 @@ async def _move(
         return None
     try:
         async with work.attempt():
-            await bookings.reschedule_booking(work, BookingRef(booking.id, booking.host_id), wanted, reason=REASON)
+            await bookings.reschedule_booking(
+                work, BookingRef(booking.id, booking.host_id), wanted, reason=CALENDAR_CHANGED
+            )
     except Refusal as refusal:
         await _refuse(work, connection, booking, wanted, refusal)
         return wanted
@@ -142,7 +144,7 @@ async def _move(
 async def _cancel(work: Work, connection: CalendarConnection, booking: Booking, kept: WrittenEvent) -> None:
     try:
         async with work.attempt():
-            await bookings.cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=REASON)
+            await bookings.cancel_booking(work, BookingRef(booking.id, booking.host_id), reason=CALENDAR_CHANGED)
     except Refusal as refusal:
         await event_store.mark_missing(work.db, kept.calendar_id, [booking.id], now=work.now)
         await _refuse(work, connection, booking, None, refusal)

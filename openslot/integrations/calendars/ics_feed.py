@@ -21,6 +21,7 @@ from openslot.integrations.calendars.errors import (
     ReadOnlyCalendar,
 )
 from openslot.integrations.calendars.event_zones import list_definitions
+from openslot.integrations.calendars.failures import BAD_ADDRESS, FEED_STATUS, INCOMPLETE_FEED, LONG_ZONES
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
@@ -102,7 +103,7 @@ class IcsFeed:
         except (OutboundFailed, OutboundRefused) as fault:
             raise told(fault) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
-            raise CalendarUnreachable("The feed's server named an address that is none") from None
+            raise CalendarUnreachable(BAD_ADDRESS) from None
         if response.status_code in {401, 403}:
             raise CalendarSignInFailed
         if response.status_code in {404, 410}:
@@ -110,11 +111,11 @@ class IcsFeed:
         if response.status_code == 304:
             return response
         if response.status_code != 200:
-            raise CalendarUnreachable(f"The feed's server answers {response.status_code}")
+            raise CalendarUnreachable(FEED_STATUS.fill(status=response.status_code))
         # A sign-in page or an incomplete feed must not look like an empty calendar.
         body = response.content.upper()
         if b"BEGIN:VCALENDAR" not in body[:65536] or b"END:VCALENDAR" not in body[-65536:]:
-            raise CalendarUnreadable("The feed's server sent no whole calendar")
+            raise CalendarUnreadable(INCOMPLETE_FEED)
         return response
 
 
@@ -138,7 +139,7 @@ def _split(body: bytes) -> dict[str, RemoteObject]:
         objects[href] = _make(href, group, lines)
         left -= len(objects[href].text)
         if left < 0:
-            raise CalendarUnreadable("The feed's time zones are too long to be kept with each of its events")
+            raise CalendarUnreadable(LONG_ZONES)
     return objects
 
 

@@ -7,11 +7,11 @@ from uuid import UUID
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
+from openslot.bookings.reasons import CALENDAR_CHANGED
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.integrations.calendars import event_store
 from openslot.integrations.calendars.events import CalendarRestoreWanted
-from openslot.integrations.calendars.following import REASON
 from openslot.integrations.calendars.models import ConnectionRef, MissingEvent
 from openslot.integrations.calendars.operations import get_connection
 
@@ -38,7 +38,7 @@ async def decide_missing(
         raise Invalid(details={"booking": "is not among those whose events have vanished"})
     for booking_id in sorted(chosen):
         if decision is Decision.CANCEL:
-            await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=REASON)
+            await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=CALENDAR_CHANGED)
         else:
             await _restore(work, owner, booking_id)
     return len(chosen)

@@ -24,6 +24,7 @@ from openslot.integrations.calendars.errors import (
     TooManyConnections,
 )
 from openslot.integrations.calendars.events import CalendarConnected, CalendarDisconnected
+from openslot.integrations.calendars.failures import SLOW
 from openslot.integrations.calendars.ics_feed import IcsFeed, read_url
 from openslot.integrations.calendars.models import (
     CalDavWanted,
@@ -60,7 +61,7 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
                 _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
             )
     except TimeoutError:
-        raise CalendarUnreachable("The calendar's server took too long") from None
+        raise CalendarUnreachable(SLOW) from None
     connection = CalendarConnection(
         id=new_id(),
         owner_id=owner.id,

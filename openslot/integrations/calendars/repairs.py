@@ -12,6 +12,7 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.integrations.calendars import store
 from openslot.integrations.calendars.errors import CalendarUnreachable, ConnectionNotFound
+from openslot.integrations.calendars.failures import MISSING, SLOW
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind, ConnectionRef, Secret
 from openslot.integrations.calendars.operations import get_connection, plan_reading
 from openslot.integrations.calendars.ports import CalendarServer
@@ -75,10 +76,10 @@ async def _list_calendars(connection: CalendarConnection, server: CalendarServer
         async with asyncio.timeout(WITHIN.total_seconds()):
             found = {each.url for each in await server.list_calendars()}
     except TimeoutError:
-        raise CalendarUnreachable("The calendar's server took too long") from None
+        raise CalendarUnreachable(SLOW) from None
     finally:
         await server.close()
     gone = [each.name for each in connection.calendars if each.url not in found and (each.is_busy or each.receives)]
     if gone:
-        raise CalendarUnreachable(f"The server no longer has the calendar {', '.join(gone)}")
+        raise CalendarUnreachable(MISSING.fill(name=", ".join(gone)))
     return len(found)

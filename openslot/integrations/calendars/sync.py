@@ -24,6 +24,7 @@ from openslot.integrations.calendars.errors import (
     CalendarUnreachable,
 )
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
+from openslot.integrations.calendars.failures import MISSING
 from openslot.integrations.calendars.following import Sighting, follow
 from openslot.integrations.calendars.models import Calendar, KeptObject, Lease
 from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
@@ -109,7 +110,7 @@ async def _refresh(runtime: Runtime, lease: Lease, server: CalendarServer) -> tu
     gone = [calendar for calendar in lease.connection.calendars if calendar.url not in places]
     if any(calendar.is_busy or calendar.receives for calendar in gone):
         names = ", ".join(calendar.name for calendar in gone if calendar.is_busy or calendar.receives)
-        raise CalendarUnreachable(f"The server no longer has the calendar {names}")
+        raise CalendarUnreachable(MISSING.fill(name=names))
     async with runtime.transaction(SYSTEM) as work:
         await _check_lease(work, lease)
         await store.delete_calendars(work.db, [calendar.id for calendar in gone])
@@ -126,7 +127,7 @@ async def _read_calendar(
     try:
         changes = await server.list_changes(calendar.url, state=calendar.state, known=known)
     except CalendarGone:
-        raise CalendarUnreachable(f"The server no longer has the calendar {calendar.name}") from None
+        raise CalendarUnreachable(MISSING.fill(name=calendar.name)) from None
     read = await asyncio.to_thread(_read_objects, changes.changed, scope)
     again = await _expand_again(runtime, calendar, scope, {each.remote.href for each in read})
     own = await event_store.find_own(runtime.pool, lease.connection.owner_id, _list_own_ids(read))

@@ -62,8 +62,9 @@ async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
         heading=Text("Your account keeps its email address"),
         paragraphs=(
             Text(
-                "The identity provider of %(organization)s has another address for you. Anyone with access to an "
-                "account's mailbox can sign in to that account, so owner and administrator accounts keep their address.",
+                "The identity provider of %(organization)s has another address for you. Anyone with access to "
+                "an account's mailbox can sign in to that account, so owner and administrator accounts keep "
+                "their address.",
                 organization=one_line(kept.organization_name),
             ),
             Text("If you did not expect this, check the provisioning tokens of your organization."),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from openslot.bookings.reasons import show_reason
 from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
@@ -122,9 +123,11 @@ def _say_answer(answer: str | bool) -> list[str]:
 
 def _find_quote(meeting: MailedMeeting, recipient: Recipient) -> str | None:
     """Find the text to quote: the host's text goes to everyone, an invitee's only to the host."""
-    words = meeting.reason or (None if meeting.previous_starts_at else meeting.booking.notes)
-    is_of_host = bool(meeting.reason) and meeting.is_reason_of_host
-    return paragraph(words) if words and (is_of_host or recipient.role is RecipientRole.HOST) else None
+    is_for_host = recipient.role is RecipientRole.HOST
+    if meeting.reason:
+        return show_reason(paragraph(meeting.reason)) if meeting.is_reason_of_host or is_for_host else None
+    notes = None if meeting.previous_starts_at else meeting.booking.notes
+    return paragraph(notes) if notes and is_for_host else None
 
 
 def _find_button(meeting: MailedMeeting, recipient: Recipient, *, is_on: bool) -> Link | None:

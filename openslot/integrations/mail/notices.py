@@ -6,9 +6,12 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.events import UserDataExported, UserDeletionBegun, UserDeletionEnding, UserEvent
+from openslot.availability.errors import TimeTaken
+from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
 from openslot.core.events import Effect, Event
-from openslot.i18n import Text
+from openslot.i18n import Text, recall
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
+from openslot.integrations.calendars.failures import show_failure
 from openslot.integrations.mail.account_mails import PRODUCT
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
@@ -17,10 +20,13 @@ from openslot.integrations.mail.plain import one_line
 from openslot.integrations.mail.security_notices import SECURITY_LETTERS
 from openslot.integrations.mail.topics import MailTopic
 from openslot.webhooks.events import WebhookDisabled
+from openslot.webhooks.reasons import show_switch_off
 
 CALENDAR_FOOTER = Text("You received this email because the calendar belongs to your account.")
 
 ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
+# Why a change that a host made in the calendar can be refused.
+REFUSALS = tuple(Text(str(each)) for each in (TimeTaken(), BookingIsOver(), BookingIsCancelled()))
 
 
 class Notice(Struct, frozen=True, kw_only=True):
@@ -44,7 +50,7 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
         ),
         facts=(
             Fact(label=Text("Address"), lines=(one_line(event.url),)),
-            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+            Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),)),
         ),
         footer=(Text("You received this email because the endpoint belongs to your account."),),
     )
@@ -52,6 +58,7 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
 
 def _write_calendar_broken(effect: Effect) -> Letter:
     event = effect.event(CalendarBroken)
+    reason = show_failure(one_line(event.reason))
     return Letter(
         subject=Text("Openslot can't sync your calendar"),
         heading=Text("Openslot can't sync your calendar"),
@@ -61,7 +68,7 @@ def _write_calendar_broken(effect: Effect) -> Letter:
         ),
         facts=(
             Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
-            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+            Fact(label=Text("Reason"), lines=(reason,)),
         ),
         footer=(CALENDAR_FOOTER,),
     )
@@ -79,7 +86,7 @@ def _write_calendar_change_refused(effect: Effect) -> Letter:
         ),
         facts=(
             Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
-            Fact(label=Text("Reason"), lines=(one_line(event.reason),)),
+            Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),)),
         ),
         footer=(CALENDAR_FOOTER,),
     )

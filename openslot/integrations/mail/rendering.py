@@ -63,7 +63,7 @@ def _write_text(letter: Letter, brand: Brand, locale: Locale, postal_address: st
     if letter.body:
         yield letter.body.text
     if letter.quote:
-        yield textwrap.indent(letter.quote, "> ", lambda _: True)
+        yield textwrap.indent(say(letter.quote), "> ", lambda _: True)
     if letter.facts:
         yield "\n".join(_write_fact(fact, locale) for fact in letter.facts)
     if letter.button:

@@ -1,6 +1,7 @@
 """A booking as its invitee sees it: when, where and with whom, what happens next, and how to change it."""
 
 from openslot.bookings.models import BookingDetails, Host, Status
+from openslot.bookings.reasons import show_reason
 from openslot.bookings.rules import can_change
 from openslot.core.instants import iso
 from openslot.core.work import Work
@@ -38,6 +39,7 @@ async def show_booking(work: Work, details: BookingDetails, host: Host, options:
         heading=HEADINGS.get(done) or _say_state(booking.status, is_on=is_on),
         done=done,
         booking=booking,
+        reason=show_reason(booking.cancel_reason) if booking.cancel_reason else None,
         is_on=is_on,
         is_cancelled=booking.status is Status.CANCELLED,
         host_name=host.name,

@@ -8,6 +8,7 @@ from io import StringIO
 from openslot.accounts.models import User
 from openslot.bookings import agenda
 from openslot.bookings.models import AgendaEntry, Status
+from openslot.bookings.reasons import show_reason
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
@@ -76,4 +77,4 @@ def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
     yield entry.location.value
     yield ", ".join(entry.guests)
     yield entry.notes or ""
-    yield entry.cancel_reason or ""
+    yield str(localize(show_reason(entry.cancel_reason or ""), locale))

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings.models import AgendaEntry, Status
+from openslot.bookings.reasons import show_reason
 from openslot.core.zones import get_zone
 from openslot.event_types.models import Location, LocationKind
 from openslot.i18n import PluralText, Text
@@ -92,7 +93,7 @@ def _details(entry: AgendaEntry, user: User, *, now: datetime) -> Iterable[str |
         yield CANCELLERS.get(entry.cancelled_by or "") or (
             Text("cancelled by %(name)s", name=name) if entry.cancelled_by == "invitee" else None
         )
-        yield entry.cancel_reason
+        yield show_reason(entry.cancel_reason) if entry.cancel_reason else None
     elif entry.previous_starts_at:
         yield _say_moved(entry.previous_starts_at, entry.starts_at, user, now=now)
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import Booking, BookingChange
+from openslot.bookings.reasons import show_reason
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
 from openslot.i18n import Text
@@ -61,7 +62,7 @@ def _tell(
         title=_say_who(booking, change, user),
         at=phrases.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=phrases.at(before, user.zone, now=now)) if before else None,
-        reason=change.reason if change.type != BookingCreated.type else None,
+        reason=show_reason(change.reason) if change.reason and change.type != BookingCreated.type else None,
         steps=tuple(steps),
     )
 

@@ -12,6 +12,7 @@ from openslot.core.revivals import RevivalVerdict
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
+from openslot.integrations.calendars.failures import show_failure
 from openslot.integrations.timeline import operations as timeline
 from openslot.integrations.timeline.models import EffectKind, FailedEffect, Trouble
 from openslot.routing import Request, Response, get, post
@@ -21,6 +22,7 @@ from openslot.web.dashboard.entries import by_day
 from openslot.web.dashboard.steps import Step, describe_step
 from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
+from openslot.webhooks.reasons import show_switch_off
 
 DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 50, 20
 DONE = {"organization-deleted": Text("The organization was deleted.")}
@@ -121,12 +123,12 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
         return TroubleRow(
             title=Text("The calendar “%(name)s” can't be synced", name=trouble.label),
             advice=Text("Since %(when)s. Check its password, or connect it again.", when=since),
-            reason=trouble.reason,
+            reason=show_failure(trouble.reason) if trouble.reason else None,
             path="/settings/calendars",
         )
     return TroubleRow(
         title=Text("The webhook endpoint %(url)s was switched off", url=trouble.label),
         advice=Text("Since %(when)s. Resume it when it works again.", when=since),
-        reason=trouble.reason,
+        reason=show_switch_off(trouble.reason) if trouble.reason else None,
         path="/settings/webhooks",
     )

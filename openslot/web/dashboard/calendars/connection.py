@@ -80,10 +80,10 @@ async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
         count = await repairs.check_connection(work, ConnectionRef(connection_id, user.id))
     except CalendarSignInFailed as refusal:
         words = Text("The server refuses the user name or the password. Enter the new password below.")
-        result = ConnectionCheck(is_good=False, words=words, reason=refusal.message)
+        result = ConnectionCheck(is_good=False, words=words, reason=refusal.sentence)
     except (CalendarFault, OutboundRefused) as refusal:
         words = Text("The test has failed. Nothing was changed.")
-        result = ConnectionCheck(is_good=False, words=words, reason=refusal.message)
+        result = ConnectionCheck(is_good=False, words=words, reason=refusal.sentence)
     else:
         words = PluralText(
             "The connection works. The server shows %(count)s calendar.",
@@ -113,7 +113,7 @@ async def change_calendar_password(
     except CalendarSignInFailed:
         return await _show(work, user, connection_id, password_form=form.with_faults({"password": REFUSED}))
     except (CalendarFault, OutboundRefused) as refusal:
-        fault = Text("could not be tested (%(reason)s)", reason=refusal.message)
+        fault = Text("could not be tested (%(reason)s)", reason=refusal.sentence)
         return await _show(work, user, connection_id, password_form=form.with_faults({"password": fault}))
     except Invalid as refusal:
         return await _show(work, user, connection_id, password_form=form.with_faults(refusal.faults))

@@ -19,8 +19,8 @@ def find_server_fault(refusal: Refusal) -> tuple[str, Text]:
     if isinstance(refusal, CalendarForbidden):
         return "username", Text("has no access to calendars on this server")
     if isinstance(refusal, CalendarGone | CalendarUnreadable):
-        return "address", Text("does not lead to any calendars (%(reason)s)", reason=refusal.message)
-    return "address", Text("can't be used (%(reason)s)", reason=refusal.message)
+        return "address", Text("does not lead to any calendars (%(reason)s)", reason=refusal.sentence)
+    return "address", Text("can't be used (%(reason)s)", reason=refusal.sentence)
 
 
 def find_feed_fault(refusal: Refusal) -> Text:
@@ -28,8 +28,8 @@ def find_feed_fault(refusal: Refusal) -> Text:
     if isinstance(refusal, CalendarSignInFailed):
         return Text("needs a password. Use the secret address of the calendar, which needs none")
     if isinstance(refusal, CalendarGone | CalendarUnreadable):
-        return Text("does not lead to a calendar (%(reason)s)", reason=refusal.message)
-    return Text("can't be used (%(reason)s)", reason=refusal.message)
+        return Text("does not lead to a calendar (%(reason)s)", reason=refusal.sentence)
+    return Text("can't be used (%(reason)s)", reason=refusal.sentence)
 
 
 def advise(error: str) -> Text:

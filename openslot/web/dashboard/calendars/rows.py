@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.i18n import Text
+from openslot.integrations.calendars.failures import show_failure
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.calendars.faults import SIGN_IN, advise
@@ -52,7 +53,7 @@ def connection_row(connection: CalendarConnection, user: User, *, now: datetime)
         tone=tone,
         last_read=phrases.at(connection.synced_at, user.zone, now=now) if connection.synced_at else Text("not yet"),
         next_read=None if is_due else phrases.at(connection.next_sync_at, user.zone, now=now),
-        error=connection.last_error,
+        error=show_failure(connection.last_error) if connection.last_error else None,
         advice=advise(connection.last_error) if connection.last_error else None,
         needs_password=connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV,
         busy=tuple(each.name for each in connection.calendars if each.is_busy),

@@ -9,12 +9,7 @@ from openslot.accounts.models import User
 from openslot.i18n import PluralText, Text
 from openslot.web.dashboard import phrases
 from openslot.webhooks.models import Attempt, Endpoint, EndpointOverview, LastTest, LoggedDelivery, State
-
-# Why an endpoint was switched off, in the words of the code that did it.
-REASONS = {
-    "It answered 410: it is gone.": Text("It answered 410, which means that it is gone."),
-    "Every delivery has failed for 5 days.": Text("Every delivery has failed for 5 days."),
-}
+from openslot.webhooks.reasons import SHOWN
 
 
 class EndpointStanding(Struct, frozen=True, kw_only=True):
@@ -60,7 +55,7 @@ def describe_standing(endpoint: Endpoint, user: User, *, now: datetime) -> Endpo
         return EndpointStanding(name=Text("Paused"), tone="warn", since=since)
     if endpoint.state is State.DISABLED:
         given = endpoint.state_reason or ""
-        reason = REASONS.get(given, given) or None
+        reason = SHOWN.get(given, given) or None
         return EndpointStanding(
             name=Text("Switched off"), tone="bad", since=since, reason=reason, is_ours=isinstance(reason, Text)
         )
