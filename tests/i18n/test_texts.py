@@ -8,7 +8,7 @@ import pytest
 
 from openslot.accounts.errors import EmailTaken
 from openslot.core.errors import Invalid
-from openslot.i18n import PluralText, Text
+from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.localization import localize
 from openslot.i18n.negotiation import negotiate
 from openslot.webhooks.errors import TooManyWebhooks
@@ -51,6 +51,24 @@ def test_what_is_not_a_text_is_somebodys_own_words() -> None:
     assert localize("is required", GERMAN) == "is required"
     assert localize(Text("Hello, %(name)s", name="Sign in"), GERMAN) == "Hello, Sign in"
     assert localize(7, GERMAN) == 7
+
+
+def test_a_stored_sentence_of_ours_is_found_again() -> None:
+    known = (Text("is required"), Text("must be at least %(bound)s"), Text("%(day)s (%(time)s)?"))
+    found = recall("must be at least 3", known)
+
+    assert (found, localize(found, GERMAN)) == ("must be at least 3", "muss mindestens 3 sein")
+    assert localize(recall("is required", known), GERMAN) == "ist erforderlich"
+    assert recall("Monday (09:00)?", known).values == {"day": "Monday", "time": "09:00"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "words", ["", "is required.", "It is required", "must be at least ", "must be at least 3\n4", "100 %"]
+)
+def test_other_sentences_stay_as_they_were_written(words: str) -> None:
+    found = recall(words, (Text("is required"), Text("must be at least %(bound)s")))
+
+    assert (found, type(found)) == (words, str)
 
 
 def test_a_refusal_is_english_for_programs_and_translated_for_people() -> None:

@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from openslot.accounts.models import User
+from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
+from openslot.bookings.reasons import LEFT
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.catalogs import get_catalog
@@ -78,6 +80,30 @@ async def test_the_invitee_chooses_the_language_and_the_host_has_their_own(
     assert [each["Content-Language"] for each in await messages(runtime, JONAS)] == ["de", "de", "de"]
     file = await write_calendar_file(runtime.work(OPERATOR), BookingRef(booking.id, None))
     assert "30 minute meeting mit Mara Lindqvist" in file.decode()
+
+
+async def test_a_reason_that_we_give_is_in_each_readers_language(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User
+) -> None:
+    await book(locale="de")
+    async with runtime.transaction(OPERATOR) as work:
+        await bookings.cancel_upcoming(work, user, reason=LEFT.fill(host=user.name, organization="Harbor"))
+    await work_off(runtime, clock)
+    told = {each: (await messages(runtime, each))[-1] for each in (JONAS, MARA)}
+
+    for kind in ("text/plain", "text/html"):
+        assert "Mara Lindqvist ist nicht mehr bei Harbor" in part(told[JONAS], kind)
+        assert "Mara Lindqvist is no longer with Harbor" in part(told[MARA], kind)
+
+
+async def test_what_an_invitee_typed_is_never_taken_for_our_words(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User
+) -> None:
+    await runtime.pool.execute("update users set locale = 'de' where id = $1", user.id)
+    await book(notes="Changed in the host's calendar")
+    await work_off(runtime, clock)
+
+    assert "Changed in the host's calendar" in part((await messages(runtime, MARA))[-1], "text/plain")
 
 
 @pytest.mark.parametrize(

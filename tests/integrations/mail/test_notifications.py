@@ -14,11 +14,12 @@ from openslot.core.actor import OPERATOR
 from openslot.core.events import Event
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.integrations.calendars.events import CalendarBroken
+from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused
 from openslot.integrations.mail.notices import NOTICES
 from openslot.integrations.mail.notifications import get_topics, set_topics
 from openslot.integrations.mail.topics import DEFAULT_TOPICS, UNWANTED, MailTopic
 from openslot.webhooks.events import WebhookDisabled
+from openslot.webhooks.reasons import IS_GONE
 from tests.bookings.conftest import MovingClock
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, part, work_off
 
@@ -157,6 +158,42 @@ async def test_problems_are_told_unless_they_are_switched_off(
         await work_off(runtime, clock)
 
     assert await kinds(runtime, user.email) == ["notice", "notice"]
+
+
+async def test_why_something_no_longer_works_is_told_in_the_hosts_language(
+    runtime: Runtime, clock: MovingClock, user: User
+) -> None:
+    await runtime.pool.execute("update users set locale = 'de' where id = $1", user.id)
+    async with runtime.transaction(OPERATOR) as work:
+        await work.record(
+            CalendarBroken(
+                connection_id=new_id(),
+                owner_id=user.id,
+                label="Work",
+                reason="dav.example has no address.",
+                since=TEN,
+                closes_at=None,
+            )
+        )
+        await work.record(
+            CalendarChangeRefused(
+                connection_id=new_id(),
+                owner_id=user.id,
+                label="Work",
+                booking_id=new_id(),
+                wanted_start=TEN,
+                reason="This time is no longer available",
+            )
+        )
+        await work.record(
+            WebhookDisabled(endpoint_id=new_id(), owner_id=user.id, url="https://x.example/in", reason=IS_GONE)
+        )
+    await work_off(runtime, clock)
+    told = "\n".join([part(each, "text/plain") for each in await messages(runtime, user.email)])
+
+    assert "dav.example hat keine Adresse." in told
+    assert "Diese Zeit ist nicht mehr verfügbar" in told
+    assert "Er hat mit 410 geantwortet" in told
 
 
 async def test_mail_about_the_account_is_always_sent(runtime: Runtime, clock: MovingClock, user: User) -> None:

@@ -35,7 +35,7 @@ async def test_a_cancellation_shows_what_would_happen_and_happens_when_approved(
     assert f"/admin/approvals/{approval}" in inbox
     assert "The invitee &lt;b&gt;wrote&lt;/b&gt; that he is ill" in inbox
     assert "“30 minute meeting” of Mara Lindqvist with Jonas Okafor, Monday 16 March, 11:00" in page
-    assert "host, invitee and guests are told by email" in page
+    assert "host, invitee and guests will be notified by email" in page
     assert await status_of(runtime, booking) == Status.CONFIRMED
 
     answer = await admin.post(f"/admin/approvals/{approval}/approve")
@@ -107,7 +107,7 @@ async def test_closing_an_account_lists_what_is_cancelled(
     approval = await ask(support, "disable_user", userId=str(user.id), reason="Asked to")
     page = (await admin.get(f"/admin/approvals/{approval}")).text
 
-    assert "2 upcoming bookings are cancelled" in page
+    assert "2 upcoming bookings will be cancelled" in page
     assert "Hana &lt;i&gt;Kim" in page
     assert "Jonas Okafor" in page
 
@@ -126,7 +126,7 @@ async def test_what_is_gone_is_said(
     approval = await ask(support, "change_user_plan", userId=str(stranger.id), plan="FREE", reason="Did not pay")
     await runtime.pool.execute("delete from users where id = $1", stranger.id)
 
-    assert "does not exist any more" in (await admin.get(f"/admin/approvals/{approval}")).text
+    assert "no longer exists" in (await admin.get(f"/admin/approvals/{approval}")).text
     assert (await admin.get("/admin/approvals/01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f")).status_code == 404
 
 

@@ -83,4 +83,4 @@ async def test_the_chain_is_checked_on_demand(admin: httpx2.AsyncClient, runtime
     broken = (await admin.post("/admin/audit/verify")).text
 
     assert "2 records, none changed" in intact
-    assert "was changed outside of Openslot" in broken
+    assert "was modified outside Openslot" in broken

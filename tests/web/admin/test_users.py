@@ -58,7 +58,7 @@ async def test_disabling_shows_what_is_cancelled_and_cancels_it(
 
     answer = await admin.post(f"/admin/users/{user.id}/disable", data={"reason": "Left"})
 
-    assert "2 upcoming bookings are cancelled" in preview
+    assert "2 upcoming bookings will be cancelled" in preview
     assert "Hana &lt;i&gt;Kim" in preview
     assert untouched == 2
     assert answer.headers["location"] == f"/admin/users/{user.id}?done=disabled"

@@ -126,7 +126,7 @@ async def test_bookings_on_closed_dates_stay_and_are_counted(
     answer = await close(member, schedule, "2026-03-16")
 
     page = (await member.get(answer.headers["location"])).text
-    assert "2 bookings are in this time. They stay" in page
+    assert "2 bookings fall in this period and are kept" in page
     assert 'href="/bookings?from=2026-03-16&amp;to=2026-03-16"' in page
 
 
@@ -143,7 +143,7 @@ async def test_time_out_of_office_is_whole_days_in_the_hosts_zone(
     first, until = datetime(2026, 3, 26, 23, tzinfo=UTC), datetime(2026, 3, 29, 22, tzinfo=UTC)
     assert away == OutOfOffice(first, until, "Sailing")
     page = (await member.get(answer.headers["location"])).text
-    for shown in ("Friday 27 March to Sunday 29 March", "Sailing", "Nothing new can be booked in it"):
+    for shown in ("Friday 27 March to Sunday 29 March", "Sailing", "New bookings are blocked during it"):
         assert shown in page, shown
 
 
@@ -192,7 +192,7 @@ async def test_bookings_in_a_time_out_of_office_stay_and_are_told(
     answer = await member.post("/availability/away", data={"first": "2026-03-16"})
 
     page = (await member.get(answer.headers["location"])).text
-    assert page.count("1 booking is in this time. It stays") == 2
+    assert page.count("1 booking falls in this period and is kept") == 2
     assert 'href="/bookings?from=2026-03-16&amp;to=2026-03-16"' in page
     status = await runtime.pool.fetchval("select status from bookings where id = $1", booking.id)
     assert status == "CONFIRMED"

@@ -157,7 +157,7 @@ async def test_there_is_a_most_number_of_schedules(
     for path in ("/availability", f"/availability/{schedule.id}/duplicate"):
         answer = await member.post(path, data={"name": "One more", "timezone": "UTC"})
 
-        assert (answer.status_code >= 400, "as many as one may have" in answer.text) == (True, True), path
+        assert (answer.status_code >= 400, "reached the limit of 100 schedules" in answer.text) == (True, True), path
     assert await runtime.pool.fetchval("select count(*) from schedules") == 100
 
 
@@ -188,9 +188,9 @@ async def test_holidays_are_chosen_by_country_and_then_by_region(
 
 
 UNKNOWN_PLACES: list[tuple[str, str, str]] = [
-    ("XX", "", "No holidays are known"),
-    ("<b>", "", "No holidays are known"),
-    ("DE", "QQ", "not a region of DE"),
+    ("XX", "", "Must be a country with known holidays"),
+    ("<b>", "", "Must be a country with known holidays"),
+    ("DE", "QQ", "Must be a region of DE"),
 ]
 
 

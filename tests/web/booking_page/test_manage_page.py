@@ -5,12 +5,14 @@ import re
 import httpx2
 from msgspec.structs import replace
 
+from openslot.accounts import operations as accounts
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.people import operations as people
 from tests.bookings.conftest import MovingClock
 from tests.live import connect, serving
 from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
@@ -64,6 +66,21 @@ async def test_a_booking_moves_to_another_time(client: httpx2.AsyncClient, runti
     assert moved.headers["location"] == f"{manage}?done=rescheduled"
     assert "Your meeting has a new time" in (await client.get(moved.headers["location"])).text
     assert await runtime.pool.fetchval("select to_char(starts_at, 'DD HH24:MI') from bookings") == "17 09:00"
+
+
+async def test_a_reason_that_we_give_is_in_the_readers_language(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    manage = await book(client)
+    async with runtime.transaction(OPERATOR) as work:
+        await people.disable_user(work, await accounts.get_user(work, intro.owner_id))
+    english, german = [(await client.get(manage, headers={"accept-language": each})).text for each in ("en", "de")]
+
+    assert "Mara Lindqvist is not available any more" in english
+    assert "Mara Lindqvist ist nicht mehr verfügbar" in german
+    assert (
+        await runtime.pool.fetchval("select cancel_reason from bookings") == "Mara Lindqvist is not available any more"
+    )
 
 
 async def test_times_around_the_own_booking_are_free_for_it(

@@ -52,7 +52,7 @@ async def test_a_connected_account_closes_its_times(
     assert "10:00" not in starts
     assert "10:30" not in starts
     page = (await member.get("/settings/calendars")).text
-    assert "Last read: today, 08:00 ·" in page
+    assert "Last sync: today, 08:00 ·" in page
     assert user.zone == ZONE
 
 

@@ -17,6 +17,7 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalendarConnection, Secret
 from openslot.integrations.calendars.operations import READ
 from openslot.integrations.calendars.sync import sync_connection
+from openslot.web.dashboard.calendars.faults import SIGN_IN
 from tests.bookings.conftest import MovingClock
 from tests.integrations.calendars.conftest import Connect, get
 from tests.integrations.calendars.radicale import PASSWORD, Radicale
@@ -38,7 +39,7 @@ async def test_the_page_says_when_it_was_read_and_will_be(
 ) -> None:
     page = (await member.get(f"{LIST}/{connection.id}")).text
 
-    assert "Last read: today, 08:00 ·" in page
+    assert "Last sync: today, 08:00 ·" in page
     assert "Next: today, 08:05" in page
     assert '<span class="badge good">Connected</span>' in page
 
@@ -94,7 +95,7 @@ async def test_the_calendar_for_bookings_is_chosen_among_all_that_can_be_written
     assert [each.receives for each in (await get(runtime, other)).calendars] == [False]
     refused = await member.post(f"{LIST}/target", data={"calendar": NOBODY})
     assert refused.status_code == 400
-    assert "Is not among your calendars any more" in refused.text
+    assert "Is no longer one of your calendars" in refused.text
 
 
 async def test_another_hosts_calendar_can_not_be_chosen(
@@ -122,6 +123,21 @@ async def test_a_test_says_that_it_works_and_what_is_wrong(
     assert await get(runtime, connection) == connection
 
 
+async def test_what_is_wrong_with_a_server_is_in_the_hosts_language(
+    member: httpx2.AsyncClient, runtime: Runtime, connection: CalendarConnection, user: User
+) -> None:
+    await runtime.pool.execute("update users set locale = 'de' where id = $1", user.id)
+    await spoil_password(runtime, connection)
+    await sync_connection(runtime, connection.id)
+    tested = (await member.post(f"{LIST}/{connection.id}/test")).text
+    shown = (await member.get(f"{LIST}/{connection.id}")).text
+    at_home = (await member.get("/")).text
+
+    for page in (tested, shown, at_home):
+        assert "Der Kalenderserver lehnt den Benutzernamen oder das Passwort ab" in page
+    assert await runtime.pool.fetchval("select last_error from calendar_connections") == SIGN_IN
+
+
 async def test_a_test_asks_the_server_and_not_what_is_kept(
     member: httpx2.AsyncClient, runtime: Runtime, connection: CalendarConnection
 ) -> None:
@@ -139,7 +155,7 @@ async def test_a_new_password_mends_a_broken_connection(
     await spoil_password(runtime, connection)
     await sync_connection(runtime, connection.id)
     page = (await member.get(f"{LIST}/{connection.id}")).text
-    assert "Can&#39;t be read" in page
+    assert "Sync failed" in page
     assert "Enter the new password below" in page
     path = f"{LIST}/{connection.id}/password"
 

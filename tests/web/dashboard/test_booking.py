@@ -127,7 +127,7 @@ async def test_a_failed_step_that_a_later_one_has_replaced_is_left_out(
     text = shown((await member.get(tried.headers["location"])).text)
 
     assert tried.headers["location"].endswith("?done=skipped")
-    assert "a later change has taken its place" in text
+    assert "a later change replaced it" in text
     assert "skipped" in text
 
 

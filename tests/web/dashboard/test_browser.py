@@ -100,7 +100,7 @@ async def test_a_host_moves_a_booking_and_cancels_it(
     await page.locator("label.slot", has_text="13:00").first.click()
     await page.get_by_label("Reason (optional)").fill("The train is late")
     await page.get_by_role("button", name="Reschedule the booking").click()
-    await expect(page.get_by_role("status")).to_contain_text("The booking was moved")
+    await expect(page.get_by_role("status")).to_contain_text("The booking was rescheduled")
     await expect(page.get_by_text("Monday 16 March, 13:00 – 13:30")).to_be_visible()
     await page.get_by_role("link", name="Cancel…").click()
     await page.get_by_label("Reason (optional)").fill("Ill today, sorry")
@@ -124,7 +124,7 @@ async def test_a_host_books_for_someone_without_scripts(
     await page.get_by_label("Email address of the invitee").fill("priya@raman.example")
     await page.get_by_role("button", name="Book", exact=True).click()
 
-    await expect(page.get_by_role("status")).to_contain_text("The booking was made")
+    await expect(page.get_by_role("status")).to_contain_text("The booking was created")
     await expect(page.get_by_role("heading", name="Priya Raman")).to_be_visible()
 
 

@@ -73,7 +73,7 @@ async def test_empty_parts_say_the_next_step(member: httpx2.AsyncClient) -> None
 
     assert "Nothing is booked for today." in text
     assert "Share your link, so that people can book a time." in text
-    assert "Nothing. Every email, webhook and calendar entry has arrived" in text
+    assert "All clear. All emails, webhooks and calendar updates were delivered" in text
 
 
 async def test_the_links_of_public_event_types_can_be_copied(

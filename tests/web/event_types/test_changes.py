@@ -15,7 +15,7 @@ async def test_an_archived_one_can_not_be_booked_and_its_bookings_stay(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, intro: EventType, book: Book
 ) -> None:
     booking = await book()
-    assert "Its 1 upcoming booking stays as it is" in (await member.get(f"/event-types/{intro.id}")).text
+    assert "Its 1 upcoming booking is not affected" in (await member.get(f"/event-types/{intro.id}")).text
     answer = await member.post(f"/event-types/{intro.id}/archive")
 
     assert answer.headers["location"] == f"/event-types?done=archived&id={intro.id}"

@@ -42,11 +42,11 @@ async def test_the_page_says_what_happens(
     shown = (await owner.get(PAGE)).text
 
     assert "3 members leave the organization and lose its plan." in empty
-    assert not any(word in empty for word in ("suspended", "invitation end", "SCIM token", "departure"))
+    assert not any(word in empty for word in ("suspended", "invitation is withdrawn", "SCIM token", "departure"))
     assert "harbor.example" in empty
     assert "6 members leave the organization and lose its plan." in shown
     assert "2 of them are suspended." in shown
-    assert "1 invitation ends." in shown
+    assert "1 invitation is withdrawn." in shown
     assert "1 SCIM token stops working at once." in shown
     assert "1 departure that waits for a decision is approved." in shown
     assert "second.example" not in shown

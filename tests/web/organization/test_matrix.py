@@ -162,7 +162,7 @@ async def test_an_administrator_may_not_decide_about_an_owner(
     promoted = await client.post(f"/organization/members/{harbor.id_of(harbor.member)}/role", data={"role": "owner"})
     invited = await client.post("/organization/members", data={"email": "x@y.example", "role": "owner"})
 
-    assert "Only an owner can decide about an owner" in shown.text
+    assert "Only owners can manage other owners" in shown.text
     assert (await client.get(f"{path}/remove")).status_code == 303
     assert [answer.status_code for answer in refused] == [403, 403, 403, 403, 403]
     assert (promoted.status_code, invited.status_code) == (403, 400)

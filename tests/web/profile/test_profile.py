@@ -92,7 +92,7 @@ async def test_the_old_link_stops_working_and_the_new_one_works(
     member: httpx2.AsyncClient, runtime: Runtime, book: Book
 ) -> None:
     booking = await book()
-    assert "the old link stops working at once" in (await member.get(HERE)).text
+    assert "the old link stops working immediately" in (await member.get(HERE)).text
     answer = await member.post(f"{HERE}/link", data={"username": " Mara-Lindqvist "})
     assert "Your link was changed." in (await member.get(answer.headers["location"])).text
     assert (await member.get("/mara")).status_code == 404

@@ -73,7 +73,7 @@ async def test_the_link_replaces_the_password_ends_every_session_and_leaves_the_
     assert kept.revoked_at is None
     *_, notice = await read_mail(user.email)
     assert notice["Subject"] == "Your password was changed"
-    assert "by the link in our email" in part(notice, "text/plain").replace("\n", " ")
+    assert "with the link we emailed you" in part(notice, "text/plain").replace("\n", " ")
     assert "16 Mar, 08:00" in part(notice, "text/plain")
 
 

@@ -236,7 +236,7 @@ async def test_no_more_endpoints_than_one_may_have(
 ) -> None:
     for _ in range(MOST_ENDPOINTS):
         await add(receiver.url)
-    assert "which is the most one account can have" in (await member.get(HERE)).text
+    assert "reached the limit of" in (await member.get(HERE)).text
     answer = await member.post(HERE, data={"url": receiver.url, "which": "all"})
     assert answer.status_code == 400
     assert "Delete one first" in answer.text

@@ -70,7 +70,7 @@ async def test_make_a_webhook_receive_a_signed_test_lose_events_and_replay_them(
         await expect(page.get_by_role("heading", name="3 events will be sent")).to_be_visible()
         before = len(receiver.got)
         await page.get_by_role("button", name="Send them now").click()
-        await expect(page.get_by_role("status")).to_contain_text("3 events are sent again")
+        await expect(page.get_by_role("status")).to_contain_text("3 events will be resent")
         await until(lambda: len(receiver.got) == before + 3, within=20)
     emails = {verify(secret, got)["data"]["email"] for got in receiver.got[before:]}
     assert len(emails) == 3

@@ -27,7 +27,7 @@ async def test_the_page_names_what_would_be_cancelled(member: httpx2.AsyncClient
 
     page = (await member.get(PAGE)).text
 
-    assert "2 upcoming bookings are cancelled." in page
+    assert "2 upcoming bookings will be cancelled." in page
     assert "Priya Raman" in page
     assert "Monday 16 March, 11:00" in page
     assert "1 event type with its page" in page

@@ -25,7 +25,7 @@ PAGE = "/settings/data"
 async def test_without_an_export_the_page_says_the_next_step(member: httpx2.AsyncClient) -> None:
     page = (await member.get(PAGE)).text
 
-    assert "There is no export. Request one" in page
+    assert "There is no export yet. Request one" in page
     assert "Delete your account…" in page
 
 
