@@ -107,6 +107,9 @@ def _web(settings: Settings, limits: dict[str, str]) -> Iterator[str]:
         "OPENSLOT_DATA_DIR": str(settings.data_dir),
         "OPENSLOT_PORT": str(port),
         "OPENSLOT_LIMIT_PUBLIC": str(FREE),
+        # On a busy machine, those who come at once may wait for each other longer than people would.
+        "OPENSLOT_DATABASE_WAIT_SECONDS": "60",
+        "OPENSLOT_DATABASE_STATEMENT_SECONDS": "60",
         # So that every client can have an address of its own.
         "OPENSLOT_TRUSTED_PROXIES": "127.0.0.1/32",
         **limits,
