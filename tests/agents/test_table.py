@@ -16,7 +16,8 @@ from openslot.people import operations as people
 from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
 from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
-from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
+from tests.bookings.conftest import Book, book, client, meeting, runtime
+from tests.clocks import clock
 
 __all__ = ["book", "client", "clock", "meeting", "runtime"]
 

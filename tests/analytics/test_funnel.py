@@ -28,7 +28,8 @@ from openslot.integrations.calendars.events import CalendarConnected
 from openslot.people import operations as people
 from openslot.people import signing_up
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MONDAY, MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MONDAY, MovingClock
 from tests.live import connect, serving
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"}

@@ -12,8 +12,9 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.jobs.periodic import run_job
 from openslot.wiring import WIRING
-from tests.bookings.conftest import ELEVEN, TEN, MovingClock, client, clock, meeting, offer, runtime
+from tests.bookings.conftest import ELEVEN, TEN, client, meeting, offer, runtime
 from tests.bookings.test_public import body, hold
+from tests.clocks import MovingClock, clock
 
 __all__ = ["client", "clock", "meeting", "runtime"]
 

@@ -1,7 +1,6 @@
 """A Monday morning in March 2026, a host with an hour-long and a group event type, and a way to book."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx2
@@ -17,34 +16,15 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
+from tests.clocks import MovingClock, clock
 from tests.live import connect, serving
 
-MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
+__all__ = ["clock"]
+
 TEN = "2026-03-16T10:00:00Z"
 ELEVEN = "2026-03-16T11:00:00Z"
 
 Book = Callable[..., Awaitable[httpx2.Response]]
-
-
-class MovingClock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> datetime:
-        """Tell the time that was set."""
-        return self.now
-
-    def pass_time(self, **time: float) -> None:
-        """Let time pass."""
-        self.now += timedelta(**time)
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """The clock of runtime and server."""
-    return MovingClock()
 
 
 @pytest.fixture

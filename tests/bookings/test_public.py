@@ -15,7 +15,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer
+from tests.bookings.conftest import ELEVEN, TEN, Book, offer
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 
 TAKEN = {"error": "This time is no longer available"}

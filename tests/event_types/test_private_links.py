@@ -16,7 +16,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeNotFound, PrivateLinkLost
 from openslot.event_types.models import EventType
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import client, clock, offer, runtime
+from tests.bookings.conftest import client, offer, runtime
+from tests.clocks import clock
 
 __all__ = ["client", "clock", "runtime"]
 

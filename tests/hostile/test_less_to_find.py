@@ -25,8 +25,9 @@ from openslot.jobs.periodic import run_job
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
-from tests.bookings.conftest import ELEVEN, MovingClock, offer
+from tests.bookings.conftest import ELEVEN, offer
 from tests.bookings.test_public import body
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.upgrades.facts import load_facts
 from tests.webhooks.conftest import Add, add, clock, receiver, runtime, settings, work_until_settled

@@ -6,7 +6,8 @@ import httpx2
 import pytest
 
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
+from tests.bookings.conftest import Book, book, client, meeting, runtime
+from tests.clocks import clock
 
 __all__ = ["book", "client", "clock", "meeting", "runtime"]
 

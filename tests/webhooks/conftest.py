@@ -30,7 +30,7 @@ from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
 from openslot.webhooks.sealing import open_answer
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.webhooks.receiver import Receiver, receiving
 
 Add = Callable[..., Awaitable[tuple[Endpoint, str]]]

@@ -16,7 +16,7 @@ from openslot.core.errors import Invalid
 from openslot.core.outbound import OutboundRefused
 from openslot.core.work import Runtime
 from openslot.webhooks.errors import WebhookNotFound
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.webhooks.conftest import Happen, work_off
 from tests.webhooks.receiver import Receiver
 

@@ -19,7 +19,7 @@ from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.webhooks.conftest import Happen
 

@@ -27,7 +27,7 @@ from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.webhooks.conftest import Add, Happen, live_through, work_off
 from tests.webhooks.receiver import Receiver

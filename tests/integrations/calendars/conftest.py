@@ -26,7 +26,7 @@ from openslot.integrations.calendars.models import (
 )
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.webhooks.conftest import work_off
 

@@ -17,7 +17,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import feeds
 from openslot.people import operations as people
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book
 from tests.live import connect as connect_client
 from tests.live import serving

@@ -19,7 +19,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MONDAY, MovingClock
+from tests.clocks import MONDAY, MovingClock
 from tests.webhooks.conftest import work_off
 
 TEN, ELEVEN, TWELVE = (MONDAY.replace(hour=hour) for hour in (10, 11, 12))

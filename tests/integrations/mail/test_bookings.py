@@ -16,7 +16,7 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.jobs.effects import run_effect
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import (
     ELEVEN,
     TEN,

@@ -19,7 +19,7 @@ from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
 from openslot.doctor.finding import FindingState
 from openslot.doctor.mail import look_at_mail
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import Book, mails, messages, part, read_message, work_off
 from tests.integrations.mail.smtp_server import smtp_server
 

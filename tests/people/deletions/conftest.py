@@ -10,7 +10,7 @@ from openslot.core.actor import SYSTEM, Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.people.deletions import delete_account
 from openslot.people.erasing import advance_deletions
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
 from tests.webhooks.conftest import receiver, work_off
 

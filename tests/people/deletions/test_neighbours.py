@@ -18,7 +18,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.agents.agent import TestAgent, make_key
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
 from tests.integrations.calendars.radicale import Radicale
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle

@@ -17,7 +17,8 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
 from openslot.people import operations as people
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 
 TEN = "2026-03-16T10:00:00Z"

@@ -25,7 +25,7 @@ from openslot.runtime import open_runtime
 from openslot.web.csrf import csrf_token
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
-from tests.bookings.conftest import MONDAY, MovingClock
+from tests.clocks import MONDAY, MovingClock
 from tests.live import connect, serving
 from tests.webhooks.conftest import work_off
 

@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.access.two_factor_scene import App, add_host, turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 
