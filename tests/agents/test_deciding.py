@@ -1,8 +1,7 @@
 """A person decides from the terminal: the call runs once, for its requester, and with its record."""
 
 import json
-from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send, shared_database
-from tests.agents.spending import FakeClock, call_of, make_key
+from tests.agents.spending import call_of, clock, make_key
+from tests.clocks import MovingClock
 
-__all__ = ["shared_database"]
+__all__ = ["clock", "shared_database"]
 
 RECORDS = "select agent, tool, status, approver, approval_id, input_hash from agent_calls order by no"
 
@@ -33,17 +33,6 @@ RECORDS = "select agent, tool, status, approver, approval_id, input_hash from ag
 @pytest.fixture(autouse=True)
 def known_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "mark", mark)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -79,7 +68,7 @@ async def test_a_person_approves_and_the_requester_gets_the_result(runtime: Runt
 
 
 async def test_a_persons_word_is_enough_where_it_is_necessary(
-    settings: Settings, runtime: Runtime, support: ToolCall, clock: FakeClock
+    settings: Settings, runtime: Runtime, support: ToolCall, clock: MovingClock
 ) -> None:
     async with open_runtime(replace(settings, agent_approval_by_person=True), clock=clock) as strict:
         orchestrator = call_of("orchestrator", key_id=await make_key(runtime, "orchestrator"))
@@ -111,9 +100,9 @@ async def test_a_decision_is_final(runtime: Runtime, support: ToolCall, first: s
     assert len(await marks(runtime)) == (first == "approve")
 
 
-async def test_a_person_is_too_late_after_15_minutes(runtime: Runtime, support: ToolCall, clock: FakeClock) -> None:
+async def test_a_person_is_too_late_after_15_minutes(runtime: Runtime, support: ToolCall, clock: MovingClock) -> None:
     approval_id = await ask(runtime, support)
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
 
     with pytest.raises(ApprovalRefused):
         await by_person(runtime, approval_id, "approve")
@@ -135,9 +124,9 @@ async def test_a_tools_refusal_is_the_result_and_a_crash_leaves_the_call_waiting
     assert [row["status"] for row in await runtime.pool.fetch(RECORDS)] == ["tool_error"]
 
 
-async def test_an_expiry_is_recorded_for_its_requester(runtime: Runtime, support: ToolCall, clock: FakeClock) -> None:
+async def test_an_expiry_is_recorded_for_its_requester(runtime: Runtime, support: ToolCall, clock: MovingClock) -> None:
     ids = [await ask(runtime, support, {**ARGUMENTS, "userId": str(number)}) for number in range(3)]
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
     async with runtime.transaction(SYSTEM) as work:
         assert await expire_approvals(work) == "3 approvals expired"
 

@@ -1,6 +1,6 @@
 """The Monday morning of the bookings' tests, for every door."""
 
-from tests.bookings.conftest import book, client, meeting, runtime
+from tests.bookings.conftest import book, meeting, settings
 from tests.clocks import clock
 
-__all__ = ["book", "client", "clock", "meeting", "runtime"]
+__all__ = ["book", "clock", "meeting", "settings"]
