@@ -25,12 +25,15 @@ from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.browsing import open_browser
 from tests.cheap_passwords import CHEAP, hashing_cheaply
+from tests.command_line import cli, command_line
 from tests.databases import UNSAFE_AND_FAST, copy_data_dir, fast_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
 from tests.once import made_once
 from tests.order import put_longest_first
 from tests.racing import WebPair, running_pair
 from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
+
+__all__ = ["cli", "command_line"]
 
 PASSWORD = "correct horse battery"
 

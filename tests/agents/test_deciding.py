@@ -1,13 +1,9 @@
 """A person decides from the terminal: the call runs once, for its requester, and with its record."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from typer.testing import CliRunner
 
 from openslot.agents.calling import BY_NAME
 from openslot.agents.deciding import decide
@@ -16,7 +12,6 @@ from openslot.agents.jobs import expire_approvals
 from openslot.agents.models import Tier, ToolCall
 from openslot.agents.schemas import Decided
 from openslot.agents.tools import TOOLS
-from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
@@ -24,6 +19,7 @@ from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
 from tests.clocks import MovingClock
+from tests.command_line import Cli
 
 __all__ = ["clock", "shared_database"]
 
@@ -141,26 +137,6 @@ def test_every_tool_that_needs_an_approval_can_be_rejected_and_costs_nothing(set
             assert issubclass(tool.result, Decided), tool.name
             assert tool.result(outcome="rejected").outcome == "rejected"
             assert tool.cost(settings) == 0, tool.name
-
-
-Cli = Callable[..., Any]
-
-
-@pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, arguments)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout) if "--json" in arguments else result.stdout
-
-    return run
 
 
 @pytest.fixture
