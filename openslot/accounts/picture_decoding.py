@@ -15,7 +15,7 @@ from openslot.i18n import Text
 # Some phones add smaller pictures behind the first one of a JPEG, which is then called MPO.
 MOST_MEGAPIXELS = {"JPEG": 40, "MPO": 40, "PNG": 16, "WEBP": 16}
 LEAST_SIDE, SIDE = 64, 512
-# Each scan of a JPEG is one more pass over the whole picture, and each part of its EXIF data copies all parts before it:
+# Each scan of a JPEG is one more pass over the whole picture, and each part of its EXIF data copies those before it:
 # 140 KB with 1,000 scans took 40 seconds. Cameras write one part, and programs about ten scans.
 MOST_PARTS = 100
 SCAN = re.compile(rb"\xff\xda\x00(?:\x06\x00|\x08\x01|\x0a\x02|\x0c\x03|\x0e\x04)")

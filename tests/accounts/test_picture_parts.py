@@ -17,7 +17,7 @@ def segment(marker: int, body: bytes) -> bytes:
 
 
 def jpeg_with_scans(scans: int) -> bytes:
-    """Write a grey, progressive JPEG of 64 × 64 pixels whose scans say that there is nothing to see."""
+    """Write a grey, progressive JPEG of 64 by 64 pixels whose scans say that there is nothing to see."""
     head = segment(0xDB, b"\0" + b"\1" * 64) + segment(0xC2, struct.pack(">BHHB", 8, 64, 64, 1) + b"\1\x11\0")
     codes = segment(0xC4, b"\x00\1" + b"\0" * 16) + segment(0xC4, b"\x10\1\1" + b"\0" * 14 + b"\xe0\x00")
     first = segment(0xDA, b"\1\1\0\0\0\0") + b"\0" * 8
