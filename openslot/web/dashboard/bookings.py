@@ -49,7 +49,7 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
         upcoming=found.upcoming,
         total=found.total,
         days=by_day(found.entries, user, failed=failed, now=work.now),
-        event_types=offered,
+        event_types=[(each.slug, each.name) for each in offered],
         nothing=None if query.is_narrowed else EMPTY[view],
         earlier=query.link(page=query.page - 1) if 1 < query.page <= pages + 1 else None,
         later=query.link(page=query.page + 1) if query.page < pages else None,

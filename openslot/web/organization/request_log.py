@@ -56,7 +56,7 @@ async def show_request_log(request: Request, work: Work, user: User) -> Response
         status=400 if days.form.faults else 200,
         rows=[_row(each, user, work) for each in found[:ROWS]],
         form=days.form,
-        methods=METHODS,
+        methods=[(name, name) for name in METHODS],
         statuses=STATUSES,
         kept=KEPT.days,
         is_narrowed=any(typed.values()),
