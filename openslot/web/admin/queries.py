@@ -13,9 +13,10 @@ from openslot.core.text import NOT_ALLOWED, is_line
 from openslot.i18n import Text
 from openslot.routing import Form, Request
 from openslot.web.dashboard import phrases
+from openslot.web.dashboard.list_queries import Pager, read_page
 from openslot.web.dashboard.queries import BEFORE_FROM, NOT_A_DATE, read_day
 
-LONGEST, MOST_PAGES = 200, 100_000
+LONGEST = 200
 
 
 class AdminQuery(Struct, frozen=True, kw_only=True):
@@ -42,14 +43,13 @@ class AdminQuery(Struct, frozen=True, kw_only=True):
         return f"{path or self.path}?{urlencode(kept)}" if kept else path or self.path
 
     @property
-    def earlier(self) -> str | None:
-        """The address of the page before."""
-        return self.link(page=self.page - 1) if self.page > 1 else None
-
-    @property
-    def later(self) -> str | None:
-        """The address of the next page."""
-        return self.link(page=self.page + 1) if self.has_more else None
+    def pager(self) -> Pager:
+        """The pages beside this one."""
+        return Pager(
+            page=self.page,
+            earlier=self.link(page=self.page - 1) if self.page > 1 else None,
+            later=self.link(page=self.page + 1) if self.has_more else None,
+        )
 
     @property
     def is_narrowed(self) -> bool:
@@ -78,9 +78,7 @@ def read_admin_query(
     if days[0] and days[1] and days[1] < days[0]:
         faults["to"] = BEFORE_FROM
     shown = {name: "" if faults.get(name) is NOT_ALLOWED else value for name, value in values.items()}
-    text = request.query.get("page", "1")
-    page = min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
-    return AdminQuery(path=path, form=Form(values=shown, faults=faults), page=page)
+    return AdminQuery(path=path, form=Form(values=shown, faults=faults), page=read_page(request))
 
 
 def _read_day(values: dict[str, str], name: str, faults: dict[str, Text]) -> date | None:

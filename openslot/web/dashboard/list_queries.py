@@ -22,7 +22,8 @@ class Pager(Struct, frozen=True, kw_only=True):
     """Which page of a list is shown, and the addresses of those beside it."""
 
     page: int
-    pages: int
+    pages: int | None = None
+    """None if they are not counted."""
     earlier: str | None
     later: str | None
 

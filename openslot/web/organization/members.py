@@ -17,6 +17,7 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web.dashboard.list_queries import make_pager, read_page
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
 from openslot.web.organization.notices import find_member_notice
@@ -25,7 +26,7 @@ from openslot.web.pages import redirect
 
 ROWS = 25
 HERE = "/organization/members"
-LONGEST, MOST_PAGES = 200, 100_000
+LONGEST = 200
 FILTERS = ("q", "role", "state")
 SHOWN_STATES = {state: STATES[state][0] for state in (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)}
 
@@ -89,9 +90,8 @@ async def members_page(request: Request, work: Work, user: User, form: Form[Invi
     if not is_line(typed["q"]):
         typed["q"] = ""
     wanted = MemberFilter(search=typed["q"], role=typed["role"], state=typed["state"])
-    number = _read_page(request)
+    number = read_page(request)
     found, total = await members.search_members(work, own.organization_id, wanted, page=number, limit=ROWS)
-    pages = -(-total // ROWS)
     return organization_page(
         "members.html",
         request,
@@ -107,10 +107,7 @@ async def members_page(request: Request, work: Work, user: User, form: Form[Invi
         states=SHOWN_STATES,
         grantable=[(role, ROLES[role]) for role in list_grantable(own.role)],
         form=form,
-        page_number=number,
-        pages=pages,
-        earlier=_link(typed, number - 1) if 1 < number <= pages + 1 else None,
-        later=_link(typed, number + 1) if number < pages else None,
+        pager=make_pager(number, total, ROWS, lambda page: _link(typed, page)),
         notice=find_member_notice(request),
     )
 
@@ -138,8 +135,3 @@ def _place_fault(refusal: Refusal) -> dict[str, str]:
 def _link(typed: dict[str, str], number: int) -> str:
     kept = {name: value for name, value in typed.items() if value} | ({"page": str(number)} if number > 1 else {})
     return f"{HERE}?{urlencode(kept)}" if kept else HERE
-
-
-def _read_page(request: Request) -> int:
-    text = request.query.get("page", "1")
-    return min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
