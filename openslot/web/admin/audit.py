@@ -65,16 +65,16 @@ class ToolCallRow(Struct, frozen=True, kw_only=True):
 @get("/admin/audit")
 async def show_audit(request: Request, work: Work, user: User) -> Response:
     """Show one page of the calls that the address asks for."""
-    query = _read_query(request)
-    found, has_more = await list_page(work, _filter(query, user), page=query.page, limit=ROWS)
+    query = _read_query(request, user)
+    found, has_more = await list_page(work, _filter(query), page=query.page, limit=ROWS)
     return _audit_page(work, user, query.with_more(has_more=has_more), found)
 
 
 @get("/admin/audit/export.csv")
 async def export_audit(request: Request, work: Work, user: User) -> Response:
     """Send the calls that the address asks for, the newest 10,000 at most."""
-    query = _read_query(request)
-    found = await list_calls(work, _filter(query, user), page=1, limit=MOST_ROWS)
+    query = _read_query(request, user)
+    found = await list_calls(work, _filter(query), page=1, limit=MOST_ROWS)
     headers = {
         "content-type": "text/csv; charset=utf-8",
         "content-disposition": f"attachment; filename=tool-audit-{words.day(work.now, user.zone)}.csv",
@@ -85,7 +85,7 @@ async def export_audit(request: Request, work: Work, user: User) -> Response:
 @post("/admin/audit/verify", transaction="none")
 async def verify_audit(request: Request, work: Work, user: User) -> Response:
     """Check every record against the one before it."""
-    query = _read_query(request)
+    query = _read_query(request, user)
     verified = await verify(work.runtime)
     found, has_more = await list_page(work, AuditFilter(), page=1, limit=ROWS)
     return _audit_page(work, user, query.with_more(has_more=has_more), found, verified=verified)
@@ -110,17 +110,17 @@ def _audit_page(
     )
 
 
-def _read_query(request: Request) -> AdminQuery:
+def _read_query(request: Request, user: User) -> AdminQuery:
     choices = {"agent": list(ROSTER), "tool": list(BY_NAME), "status": [each.value for each in AuditStatus]}
-    return read_admin_query(request, "/admin/audit", FIELDS, choices=choices)
+    return read_admin_query(request, user, "/admin/audit", FIELDS, choices=choices)
 
 
-def _filter(query: AdminQuery, user: User) -> AuditFilter:
+def _filter(query: AdminQuery) -> AuditFilter:
     return AuditFilter(
         agent=query["agent"],
         tool=query["tool"],
         status=query["status"],
-        span=query.span(user),
+        span=query.span,
     )
 
 

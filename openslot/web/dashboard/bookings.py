@@ -13,8 +13,8 @@ from openslot.integrations.timeline import operations as timeline
 from openslot.routing import Request, Response, get
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.dashboard.entries import by_day
-from openslot.web.dashboard.list_queries import make_pager
 from openslot.web.dashboard.queries import BookingsQuery, read_bookings_query
+from openslot.web.list_addresses import make_pager
 from openslot.web.pages import page
 
 ROWS = 25

@@ -19,7 +19,7 @@ from openslot.routing import Request, Response, get
 from openslot.web import words
 from openslot.web.dashboard.booking_csv import BOM
 from openslot.web.dashboard.contacts.contact_query import read_contacts_query, read_sort
-from openslot.web.dashboard.list_queries import read_page
+from openslot.web.list_addresses import read_page
 from openslot.web.pages import NOT_KEPT, locale_of
 
 # As many as one file can bring in again.

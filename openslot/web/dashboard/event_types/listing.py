@@ -18,7 +18,7 @@ from openslot.web.booking_page.facts import say_duration
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.choices import LOCATIONS
 from openslot.web.dashboard.event_types.links import OfferLinks, links_of, state_of
-from openslot.web.dashboard.list_queries import make_pager, read_page
+from openslot.web.list_addresses import make_pager, read_page
 from openslot.web.pages import page, redirect
 
 ROWS = 100
