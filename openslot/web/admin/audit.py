@@ -1,8 +1,7 @@
 """Pages: what agents have called, as a list, as a file, and whether the record is intact."""
 
 import asyncio
-import csv
-from io import StringIO
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -14,16 +13,15 @@ from openslot.agents.search_store import AuditFilter
 from openslot.agents.searching import list_calls, list_page
 from openslot.agents.verifying import verify
 from openslot.core.instants import iso
-from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
 from openslot.web.admin.queries import AdminQuery, read_admin_query
+from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.booking_csv import BOM
-from openslot.web.pages import NOT_KEPT, page
+from openslot.web.pages import page
 
 ROWS, MOST_ROWS = 50, 10_000
 FIELDS = ("agent", "tool", "status", "from", "to")
@@ -75,11 +73,8 @@ async def export_audit(request: Request, work: Work, user: User) -> Response:
     """Send the calls that the address asks for, the newest 10,000 at most."""
     query = _read_query(request, user)
     found = await list_calls(work, _filter(query), page=1, limit=MOST_ROWS)
-    headers = {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": f"attachment; filename=tool-audit-{words.day(work.now, user.zone)}.csv",
-    }
-    return Response(headers={**NOT_KEPT, **headers}, body=await asyncio.to_thread(_write_csv, found))
+    body = await asyncio.to_thread(_write, found)
+    return send_csv(f"tool-audit-{words.day(work.now, user.zone)}.csv", body)
 
 
 @post("/admin/audit/verify", transaction="none")
@@ -141,13 +136,13 @@ def _row(record: CallRecord, user: User, work: Work) -> ToolCallRow:
     )
 
 
-def _write_csv(found: list[CallRecord]) -> bytes:
+def _write(found: list[CallRecord]) -> bytes:
     """Write one line for each call, with the names that the API has for its fields."""
-    text = StringIO()
-    writer = csv.writer(text)
     names = CallRecord.__struct_fields__
-    writer.writerow(names)
-    for record in found:
-        cells = (iso(record.at) if name == "at" else getattr(record, name) for name in names)
-        writer.writerow([make_safe("" if cell is None else str(cell)) for cell in cells])
-    return f"{BOM}{text.getvalue()}".encode()
+    return write_csv(names, (_cells(record, names) for record in found))
+
+
+def _cells(record: CallRecord, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        cell = iso(record.at) if name == "at" else getattr(record, name)
+        yield "" if cell is None else str(cell)

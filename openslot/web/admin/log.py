@@ -9,10 +9,11 @@ from openslot.core.work import Work
 from openslot.routing import Request, Response, get
 from openslot.web import words
 from openslot.web.admin.queries import AdminQuery, read_admin_query
+from openslot.web.csv_files import send_csv
 from openslot.web.list_addresses import read_before
 from openslot.web.organization.log import MOST_ROWS, ROWS, describe_change, write_log
 from openslot.web.organization.log_words import PLATFORM_ACTIONS
-from openslot.web.pages import NOT_KEPT, locale_of, page
+from openslot.web.pages import locale_of, page
 
 FIELDS = ("q", "action", "from", "to")
 
@@ -41,12 +42,8 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
 async def export_platform_log(request: Request, work: Work, user: User) -> Response:
     """Send the changes that the address asks for, 10,000 at most."""
     found = await list_changes(work, None, _filter(_read_query(request, user)), limit=MOST_ROWS)
-    headers = {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": f"attachment; filename=platform-changes-{words.day(work.now, user.zone)}.csv",
-    }
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
-    return Response(headers={**NOT_KEPT, **headers}, body=body)
+    return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)
 
 
 def _read_query(request: Request, user: User) -> AdminQuery:

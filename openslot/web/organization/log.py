@@ -1,8 +1,7 @@
 """Pages: what was changed in an organization, by whom and from where; also as CSV."""
 
 import asyncio
-import csv
-from io import StringIO
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -10,7 +9,6 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.change_log.models import ChangeFilter, LoggedChange
 from openslot.change_log.operations import list_changes
-from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.i18n import Text
@@ -18,12 +16,12 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web import words
+from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.booking_csv import BOM
 from openslot.web.organization.current import get_administered, organization_page
 from openslot.web.organization.log_addresses import LogAddress, read_log_address
 from openslot.web.organization.log_words import ACTIONS, list_fields, name_action
-from openslot.web.pages import NOT_KEPT, locale_of
+from openslot.web.pages import locale_of
 
 HERE = "/organization/log"
 ROWS, MOST_ROWS = 50, 10_000
@@ -81,35 +79,28 @@ async def export_log(request: Request, work: Work, user: User) -> Response:
     own = get_administered(request)
     wanted = _filter(read_log_address(request, user, HERE, FILTERS))
     found = await list_changes(work, own.organization_id, wanted, limit=MOST_ROWS)
-    headers = {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": f"attachment; filename=changes-{words.day(work.now, user.zone)}.csv",
-    }
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
-    return Response(headers={**NOT_KEPT, **headers}, body=body)
+    return send_csv(f"changes-{words.day(work.now, user.zone)}.csv", body)
 
 
 def write_log(changes: list[LoggedChange], user: User, locale: Locale) -> bytes:
     """Write one line for each change, below the names of the columns."""
-    text, zone = StringIO(), get_zone(user.zone)
-    writer = csv.writer(text)
-    writer.writerow([localize(column, locale) for column in COLUMNS])
-    for each in changes:
-        fields = list_fields(each, user)
-        cells = (
-            f"{each.at.astimezone(zone):%Y-%m-%d %H:%M:%S}",
-            user.zone,
-            each.actor_name,
-            each.actor_email or "",
-            each.address or "",
-            str(localize(name_action(each), locale)),
-            each.subject,
-            _join(((name, before) for name, before, _ in fields), locale),
-            _join(((name, after) for name, _, after in fields), locale),
-        )
-        writer.writerow([make_safe(cell) for cell in cells])
-    return f"{BOM}{text.getvalue()}".encode()
+    columns = (str(localize(column, locale)) for column in COLUMNS)
+    return write_csv(columns, (_cells(each, user, locale) for each in changes))
+
+
+def _cells(change: LoggedChange, user: User, locale: Locale) -> Iterator[str]:
+    fields = list_fields(change, user)
+    yield f"{change.at.astimezone(get_zone(user.zone)):%Y-%m-%d %H:%M:%S}"
+    yield user.zone
+    yield change.actor_name
+    yield change.actor_email or ""
+    yield change.address or ""
+    yield str(localize(name_action(change), locale))
+    yield change.subject
+    yield _join(((name, before) for name, before, _ in fields), locale)
+    yield _join(((name, after) for name, _, after in fields), locale)
 
 
 def _join(fields: Any, locale: Locale) -> str:
