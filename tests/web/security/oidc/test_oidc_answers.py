@@ -75,6 +75,20 @@ async def test_the_sign_in_of_one_browser_can_not_be_finished_in_another(
 
 
 @pytest.mark.usefixtures("mara")
+async def test_of_two_tabs_the_later_one_can_be_finished_whatever_comes_back_in_the_other(
+    client: httpx2.AsyncClient, provider: FakeProvider
+) -> None:
+    earlier = callback_of(provider, await client.get(START))
+    later = callback_of(provider, await client.get(START))
+    for foreign in (earlier, f"{BACK}?code=x&state=of-another-site"):
+        assert (await client.get(foreign)).headers["x-error-code"] == "oidc_mismatch"
+        assert not await is_in(client)
+
+    assert (await client.get(later)).status_code == 303
+    assert await is_in(client)
+
+
+@pytest.mark.usefixtures("mara")
 async def test_an_answer_is_accepted_once(
     client: httpx2.AsyncClient, provider: FakeProvider, clock: MovingClock, runtime: Runtime
 ) -> None:
