@@ -33,7 +33,7 @@ from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, s
 
 PASSWORD = "correct horse battery"
 
-pytest_plugins = ["tests.processes"]
+pytest_plugins = ["tests.processes", "tests.unhurried"]
 
 
 def pytest_collection() -> None:

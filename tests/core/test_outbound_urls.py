@@ -4,7 +4,7 @@ from ipaddress import ip_address, ip_network
 
 import httpx2
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
@@ -102,7 +102,6 @@ HOSTS = ("a.org", "A.Example.ORG", "_x.example.org", "xn--bcher-kva.example", "1
 PARTS = (*"/?#[]@:%.{}|^`<>_-=&;+~", "..", "/../", "%2e", "xn--", "\\", ":8443", "//", "a", "1")
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(HOSTS),
     st.sampled_from(("", ":443", ":08443", ":65535")),

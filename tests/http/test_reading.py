@@ -3,7 +3,7 @@
 import itertools
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from openslot.core.errors import Refusal
@@ -11,8 +11,6 @@ from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
 from tests.hostile.malformed import MALFORMED
 
-# A loaded machine may stand still in the middle of an example.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SMALL = ConnectionLimits(head_bytes=400, fields=8, framing_bytes=100)
 GOOD = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -58,7 +56,6 @@ def cut(data: bytes, at: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(places)]
 
 
-@unhurried
 @given(st.lists(st.sampled_from(GOOD), max_size=4), st.sampled_from(FINAL), st.lists(st.integers(0, 9999), max_size=30))
 def test_a_stream_means_the_same_however_it_is_cut(good: list[bytes], final: bytes, places: list[int]) -> None:
     stream = b"".join(good) + final
@@ -74,7 +71,6 @@ def test_every_stream_means_the_same_byte_by_byte() -> None:
         assert read_all([stream[at : at + 1] for at in range(len(stream))]) == read_all([stream])
 
 
-@unhurried
 @given(st.binary(max_size=300), st.lists(st.integers(0, 9999), max_size=10))
 def test_no_bytes_break_the_reader(noise: bytes, places: list[int]) -> None:
     for start in (b"", b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"):

@@ -136,7 +136,7 @@ async def test_the_sweeper_goes_from_those_that_have_been_due_for_longest_to_tho
     await fill_lanes(runtime, lanes=5, each=1)
     await runtime.pool.execute("delete from pgqueuer")
     now = runtime.clock()
-    await runtime.pool.execute("update effects set next_try_at = $1 + (3.5 - no) * interval '1 minute'", now)
+    await runtime.pool.execute("update effects set next_try_at = $1::timestamptz + (3.5 - no) * interval '1 min'", now)
 
     async with runtime.transaction(SYSTEM) as work:
         given, behind = await enqueue_due(work.db, now=now, limit=2)

@@ -81,7 +81,7 @@ async def test_a_tarpit_is_left_and_tried_again(when: str, limit: str, words: st
     async with smtp_server() as server:
         setattr(server, when, deque([HANG]))
         with pytest.raises(MailDeferred, match=words):
-            await mailer(server, **{limit: timedelta(milliseconds=300)}).send(make())  # type: ignore[arg-type]
+            await mailer(server, **{limit: timedelta(seconds=1)}).send(make())  # type: ignore[arg-type]
 
 
 async def test_a_server_that_says_nothing_is_left() -> None:
