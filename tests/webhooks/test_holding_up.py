@@ -5,20 +5,19 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from openslot.accounts.models import User
-from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.jobs.periodic import run_job
 from openslot.jobs.standings import AT_ONCE
 from openslot.jobs.worker import run_worker
-from openslot.runtime import open_runtime
 from openslot.webhooks.rules import ANSWER_WITHIN
 from openslot.wiring import WIRING
 from tests.bookings.test_races import workday
+from tests.clocks import real_clock as clock
 from tests.webhooks.conftest import Add, Happen, live_through, until
 from tests.webhooks.receiver import answering, receiving, tarpit
+
+__all__ = ["clock"]
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 EVENTS, A_SECOND = (500, 20) if LONG else (60, 10)
@@ -28,13 +27,6 @@ TRY_NOW = """
 update effects set next_try_at = now()
 where reaction = 'webhooks.send' and state = 'queued' and attempts > 0"""
 SWEEP = next(job for job in WIRING.periodic if job.name == "effects.sweep")
-
-
-@pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """Open a runtime on the real clock, as workers have it."""
-    async with open_runtime(settings) as opened:
-        yield opened
 
 
 @asynccontextmanager
