@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 from pathlib import Path
 
 import httpx2
@@ -16,6 +15,7 @@ from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 from tests.forked import Forked, openslot
 from tests.live import connect
+from tests.ports import held_port
 
 
 async def issue(runtime: Runtime, user: User) -> dict[str, str]:
@@ -62,11 +62,7 @@ async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: Us
         "OPENSLOT_LOG_LEVEL": "debug",
     }
     out, err = tmp_path / "out", tmp_path / "err"
-    # Nobody else is given this port while it is bound, and the server can still listen on it.
-    with socket.socket() as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        held.bind(("127.0.0.1", 0))
-        port = held.getsockname()[1]
+    with held_port() as port:
         server = Forked(openslot, "web", "--port", str(port), environment=environment, out=out, err=err)
         async with connect(f"http://127.0.0.1:{port}") as client:
             answers = await _use_everything(client, issued)
