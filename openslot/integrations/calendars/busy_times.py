@@ -99,7 +99,7 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
     except BadRule as found:
         fault = f"its rule {found}"
     except OverflowError:
-        fault = "reaches beyond the years that there are"
+        fault = "is outside the supported years"
     only = versions[0] if len(versions) == 1 and not _repeats(versions[0].component) else None
     return BusyEvent(
         uid=uid,

@@ -71,7 +71,7 @@ def read_multistatus(body: bytes) -> MultiStatus:
     except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
         raise CalendarUnreadable("The calendar's server sent XML that can't be read") from None
     if root.tag != f"{DAV}multistatus":
-        raise CalendarUnreadable("The calendar's server does not answer as CalDAV does")
+        raise CalendarUnreadable("The calendar's server did not return a valid CalDAV response")
     token = root.find(f"{DAV}sync-token")
     return MultiStatus(list(_read_answers(root)), token.text.strip() if token is not None and token.text else None)
 

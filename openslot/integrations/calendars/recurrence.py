@@ -67,7 +67,7 @@ class Budget:
         """Take steps, or refuse where none are left."""
         # A rule that is refused takes none, so that it leaves the others theirs.
         if steps > self.left:
-            raise BadRule("takes too long to follow")
+            raise BadRule("takes too long to expand")
         self.left -= steps
 
 
@@ -105,9 +105,9 @@ def read_parts(rule: str) -> dict[str, str]:
         raise BadRule("is too long")
     parts = dict(PART.findall(rule.upper().replace(" ", "")))
     if parts.get("FREQ") not in STEPS or not all(parts.get(name, "1").isdecimal() for name in ("INTERVAL", "COUNT")):
-        raise BadRule("makes no sense")
+        raise BadRule("is invalid")
     if int(parts.get("INTERVAL", "1")) not in range(1, MOST_INTERVAL + 1):
-        raise BadRule("makes no sense")
+        raise BadRule("is invalid")
     times_of_day = 1
     for name in TIMES_OF_DAY:
         times_of_day *= parts.get(name, "").count(",") + 1
@@ -169,7 +169,7 @@ def _follow(moments: Iterator[datetime]) -> Iterator[datetime]:
         return
     except (IndexError, OverflowError, TypeError, ValueError):
         # dateutil notices some impossible values only when it reaches them.
-        raise BadRule("makes no sense") from None
+        raise BadRule("is invalid") from None
 
 
 def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[datetime]:
@@ -179,7 +179,7 @@ def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[dateti
     try:
         made = rrulestr(";".join(f"{name}={value}" for name, value in kept.items()), dtstart=start)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
-        raise BadRule("makes no sense") from None
+        raise BadRule("is invalid") from None
     # dateutil asks for the months once for every day it checks, and has no other way to be stopped before the year
     # 9999.
     vars(made)["_bymonth"] = CountedMonths(vars(made)["_bymonth"] or (), looks)
