@@ -66,9 +66,9 @@ def check_pending(approval: Approval, *, now: datetime) -> None:
     """Refuse an approval that was decided or has expired."""
     if approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}:
         why = f": {approval.reason}" if approval.reason else ""
-        raise refuse(f"already_{approval.status}", f"The call was {approval.status} already{why}")
+        raise refuse(f"already_{approval.status}", f"The call was already {approval.status}{why}")
     if is_expired(approval, now=now):
-        raise refuse("expired", "The approval has expired. Call the tool again without approvalId to ask anew")
+        raise refuse("expired", "The approval has expired. Call the tool again without approvalId to request a new one")
 
 
 def is_expired(approval: Approval, *, now: datetime) -> bool:

@@ -93,7 +93,7 @@ async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error:
         is_error=is_error,
     )
     if not decided:
-        raise refuse("already_approved", "The call was approved already")
+        raise refuse("already_approved", "The call was already approved")
     await _tell(work, verdict.approval, "approved", approver=verdict.approver)
     return result
 
@@ -210,7 +210,7 @@ async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUI
         raise rules.require(approval)
     sealed, is_error = (found[1], found[2]) if found else (None, False)
     if sealed is None:
-        raise refuse("no_longer_kept", "The result is no longer kept")
+        raise refuse("no_longer_kept", "The result is no longer stored")
     return Verdict(
         status="tool_error" if is_error else "ok",
         agent=asked.agent,

@@ -20,7 +20,7 @@ is generated from the code (`python -m tests.agents.documenting`): do not edit i
 - Arguments with `?` are optional. Unknown arguments are refused. An error names every wrong argument; an unknown id is
   refused with `does not exist`.
 - Results have the same JSON as in the REST API, and `userId`, the user to whom they belong. A booking has no
-  `manageUrl`: whoever has that link can cancel without an approval.
+  `manageUrl`, because anyone who has that link can cancel without an approval.
 - Lists have `page`, `limit` (at most 100) and the `total`. Lists over all users are ordered by what is newest: bookings
   by their start, everything else by when it was added. A search over all users' contacts needs at least 3 characters.
 """
