@@ -78,8 +78,8 @@ def list_mail(
 
 @app.command("show")
 def show_mail(
-    mail_id: Annotated[str, typer.Argument(help="The email's id, as `mail list` shows it")],
-    raw: Annotated[bool, typer.Option("--raw", help="Write the message as it is, with headers and all parts")] = False,
+    mail_id: Annotated[str, typer.Argument(help="Id of the email, from `mail list`")],
+    raw: Annotated[bool, typer.Option("--raw", help="Print the raw message, with headers and all parts")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one email of the embedded mailbox."""
@@ -112,10 +112,12 @@ def _status(found: KeptMail) -> str:
 
 @app.command("reminders")
 def choose_reminders(
-    user: Annotated[str, typer.Option("--user", help="Whose meetings, by email address")],
+    user: Annotated[str, typer.Option("--user", help="Email address of the host")],
     *,
     event_type: Annotated[str | None, typer.Option("--event-type", help="Only this event type's, by its slug")] = None,
-    minutes: Annotated[str | None, typer.Option(help="Minutes before the meeting, by commas, such as 1440,60")] = None,
+    minutes: Annotated[
+        str | None, typer.Option(help="Minutes before the meeting, comma-separated, such as 1440,60")
+    ] = None,
     none: Annotated[bool, typer.Option("--none", help="Send no reminders")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to the host's choice, or to 1440,60")] = False,
     as_json: AsJson = False,
