@@ -14,6 +14,7 @@ from openslot.cli.commands import app
 from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
 from openslot.core.migrate import known_migrations
+from openslot.web.admin.system import list_settings
 from openslot.wiring import WIRING
 
 ROOT = Path(__file__).parents[1]
@@ -55,6 +56,14 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
     told = set(re.findall(r"^\| `((?:OPENSLOT|DATABASE)_[A-Z_]+)`", read("docs/operations.md"), re.MULTILINE))
 
     assert told == known
+
+
+def test_settings_are_described_in_the_same_words_on_the_system_page() -> None:
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| (.*) \|$", read("docs/operations.md"), re.MULTILINE))
+    told = {name: re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", meaning) for name, meaning in rows.items()}
+
+    # The page for operators may say more, and links to more.
+    assert [row.name for row in list_settings(Settings()) if not told[row.name].startswith(row.meaning)] == []
 
 
 def test_no_proxy_is_told_to_publish_the_metrics() -> None:
