@@ -91,6 +91,17 @@ def test_every_event_is_documented_and_no_other() -> None:
     assert told == {event.type for event in WIRING.events} | {job.name for job in WIRING.periodic}
 
 
+def test_events_and_jobs_are_described_in_the_words_of_the_code() -> None:
+    told = dict(
+        re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \| (?:`[^`]+` \| )?([^|]+?) \|", read("docs/events.md"), re.MULTILINE)
+    )
+    docs = {event.type: event.__doc__ for event in WIRING.events} | {
+        job.name: job.run.__doc__ for job in WIRING.periodic
+    }
+
+    assert told == {name: " ".join((doc or "").partition("\n\n")[0].split()) for name, doc in docs.items()}
+
+
 def test_every_module_says_what_lives_in_it() -> None:
     silent = [name for name in MODULES if not (importlib.import_module(name).__doc__ or "").strip()]
 

@@ -237,7 +237,7 @@ def _checked(values: dict[str, object]) -> Settings:
         raise StartupError("OPENSLOT_CHAT_WEBHOOK is wrong: it must begin with http:// or https://.")
     _check_oidc(settings)
     if settings.smtp_url is not None and settings.mail_from is None:
-        raise StartupError("OPENSLOT_MAIL_FROM is missing: with OPENSLOT_SMTP_URL, mail needs an address to come from.")
+        raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
     return settings
 
 
@@ -254,7 +254,7 @@ def _check_oidc(settings: Settings) -> None:
     if not issuer.hostname or not (issuer.scheme == "https" or is_local):
         raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must begin with https://.")
     if issuer.query or issuer.fragment:
-        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must be the issuer's address, without ? and #.")
+        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must be the issuer's URL, without ? and #.")
 
 
 def _decode(kind: type, value: object) -> object:

@@ -36,7 +36,7 @@ Step = Callable[[Work, AccountDeletion, User], Awaitable[bool]]
 
 
 async def advance_deletions(work: Work) -> str:
-    """Carry on with every account that is being deleted, as far as it can go now."""
+    """Continue the deletion of every account that is being deleted, as far as possible now."""
     under_way = await store.list_under_way(work.db, limit=AT_ONCE)
     for deletion in under_way:
         try:

@@ -28,7 +28,7 @@ PARAMETER = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*("[^"]*"|[^;:"]*)')
 
 
 class TooManyEvents(Refusal):
-    """The calendar has more events than are read."""
+    """The calendar has too many events."""
 
     code = "calendar_too_large"
     status = 400
