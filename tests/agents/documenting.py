@@ -11,7 +11,7 @@ from tests.agents.table import TABLE
 PAGE = Path(__file__).parents[2] / "docs" / "agent-tools.md"
 HEAD = """# The agents' tools
 
-These are the tools that agents call at `POST /api/admin/agent-mcp`; [agents](agents.md#for-authors-of-agents) shows
+These are the tools that agents call at `POST /api/admin/agent-mcp`; [agents](agents.md#for-developers-of-agents) shows
 how. `tools/list` returns the same list with complete JSON Schemas, limited to the scopes of the agent's key. This page
 is generated from the code (`python -m tests.agents.documenting`): do not edit it by hand.
 
