@@ -145,7 +145,7 @@ async def insert_session(
 ) -> bool:
     """Write a session's hash; False where the account is closed, or has another password than the one that was checked.
 
-    It is False, too, where the account has a second factor that was not verified, whoever asks.
+    It is also False if the account has a second factor that was not verified.
 
     The user's row is locked against a change of its password: one that waits for it will find this session and end it,
     and one that came first is seen here.

@@ -80,7 +80,7 @@ async def get_sign_up(work: Work, token: str) -> SignUp:
 
 
 async def lock_sign_up(work: Work, token: str, *, email: str) -> SignUp:
-    """Read the sign-up of a valid link; whoever uses one of the same address waits, and finds it used."""
+    """Read the sign-up of a valid link; other uses for the same address wait, and find it used."""
     check_open(work)
     await store.lock_address(work.db, email)
     found = await store.lock_sign_up(work.db, fingerprint(token), now=work.now)

@@ -229,15 +229,15 @@ async def _decide(
     if approval_id is None:
         raise Invalid(details={"approvalId": "is required together with decision"})
     if asked.agent != ORCHESTRATOR:
-        raise refuse("wrong_approver", "Only the Orchestrator may decide about an approval")
+        raise refuse("wrong_approver", "Only the Orchestrator may decide on an approval")
     approval = rules.check_same_call(await store.lock(work.db, approval_id), asked)
     rules.check_pending(approval, now=work.now)
     if approval.requester == asked.agent:
-        raise refuse("wrong_approver", "A person must decide about the Orchestrator's own call")
+        raise refuse("wrong_approver", "A person must decide on the Orchestrator's own call")
     if decision == "reject":
         return await reject(work, tool, approval, approver=call.caller.agent.slug)
     if work.runtime.settings.agent_approval_by_person:
-        raise refuse("person_required", "This installation lets only a person approve")
+        raise refuse("person_required", "In this installation, only a person may approve")
     return await claim(work, tool, approval, approver=call.caller.agent.slug)
 
 
@@ -251,7 +251,7 @@ async def _get_requester(work: Work, tool: Tool, approval: Approval) -> Caller:
     if tool.scope not in caller.scopes:
         raise refuse("requester_scope", f"The requester's key no longer has the scope {tool.scope}")
     if agent.autonomy_level < Level.L1:
-        raise refuse("requester_level", "The requester is at level L0 now and may not call this tool")
+        raise refuse("requester_level", "The requester is now at level L0 and may not call this tool")
     return caller
 
 

@@ -124,7 +124,7 @@ def choose_reminders(
 ) -> None:
     """Show when people are reminded of their meetings, or choose it for bookings from now on."""
     if sum((minutes is not None, none, reset)) > 1:
-        raise Invalid("Choose one of --minutes, --none and --reset")
+        raise Invalid("Specify only one of --minutes, --none and --reset")
     chosen = () if none else read_minutes(minutes) if minutes is not None else None
 
     async def do(work: Work) -> tuple[int, ...]:
@@ -171,5 +171,5 @@ def read_minutes(text: str) -> tuple[int, ...]:
     """Read `1440,60`."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and len(part) < 7 for part in parts):
-        raise Invalid(details={"minutes": "must be whole numbers by commas, such as 1440,60"})
+        raise Invalid(details={"minutes": "must be comma-separated whole numbers, such as 1440,60"})
     return tuple(int(part) for part in parts)

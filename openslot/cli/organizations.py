@@ -220,7 +220,7 @@ def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
         found = await organizations.get_organization(work, slug)
         member = await members.get_member_by_user(work, found, await accounts.get_user_by_email(work, email))
         if not member.pending and await accounts.has_password(work, member.user):
-            raise Invalid("This member has a password and has joined already")
+            raise Invalid("This member has a password and has already joined")
         invitation_id = await invitations.invite(work, found, member.user)
         return invitations.invitation_url(work.runtime, invitation_id)
 

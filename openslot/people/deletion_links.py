@@ -29,7 +29,7 @@ async def request_link(work: Work, user: User) -> None:
 
 
 def write_link(runtime: Runtime, user: User, *, expires_at: datetime) -> str:
-    """Write the address of the page that deletes the account; whoever opens it must be signed in as well."""
+    """Write the address of the page that deletes the account; the user who opens it must be signed in as well."""
     time = int(expires_at.timestamp()).to_bytes(TIME_BYTES)
     signed = time + runtime.signer.sign(PURPOSE, _message(user, time))
     return f"{runtime.settings.public_url}{PATH}/{base64.urlsafe_b64encode(signed).decode().rstrip('=')}"

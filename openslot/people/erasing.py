@@ -66,7 +66,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 
 
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
-    """Cancel some upcoming bookings on behalf of whoever deletes the account."""
+    """Cancel some upcoming bookings on behalf of the user who deletes the account."""
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or f"{user.name} is not available any more"
     cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)

@@ -179,12 +179,12 @@ async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> PlatformUs
     """
     del call
     if arguments.user_id is not None and arguments.email is not None:
-        raise Invalid(details={"email": "must not be given together with userId"})
+        raise Invalid(details={"email": "must not be combined with userId"})
     if arguments.user_id is not None:
         with naming("userId"):
             return show_user(await accounts.get_user(work, arguments.user_id))
     if arguments.email is None:
-        raise Invalid(details={"userId": "is required unless email is given"})
+        raise Invalid(details={"userId": "is required without email"})
     with naming("email"):
         return show_user(await accounts.get_user_by_email(work, arguments.email))
 

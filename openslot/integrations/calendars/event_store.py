@@ -156,7 +156,7 @@ async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarge
 
 
 async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | None:
-    """Find the place and ETag of a calendar's event by its UID, whoever has written it."""
+    """Find the place and ETag of a calendar's event by its UID, no matter who has written it."""
     row = await db.fetchrow(
         "select href, etag from calendar_objects where calendar_id = $1 and uid = $2 limit 1", calendar_id, uid
     )

@@ -35,7 +35,7 @@ async def decide_missing(
     asked = {each.booking_id for each in await list_missing(work, owner)}
     chosen = asked if booking_ids is None else set(booking_ids)
     if not chosen <= asked:
-        raise Invalid(details={"booking": "is not among those whose events have vanished"})
+        raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})
     for booking_id in sorted(chosen):
         if decision is Decision.CANCEL:
             await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=REASON)

@@ -27,7 +27,7 @@ BY_OWNER = (
 
 
 async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
-    """Tell whoever reads the former address of an account that it has another one."""
+    """Notify the former address of an account that it has another one."""
     event = effect.event(UserChanged)
     if event.email.lower() == event.previous_email.lower():
         return Skipped("the address is the same")
