@@ -26,7 +26,7 @@ COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_a
 
 
 async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) -> tuple[int, str | None]:
-    """Write down from so many logs behind a name when credentials were last used, to the minute; tell the last name."""
+    """Save from so many logs after a name when credentials were last used, to the minute; return the last name."""
     prefix = BUCKETS[kind]
     row = await db.fetchrow(
         f"""with looked_at as (
@@ -217,7 +217,7 @@ async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires
 
 
 async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Tell whether a set-up link is still valid."""
+    """Return whether a set-up link is still valid."""
     found = await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now)
     return found is not None
 

@@ -23,7 +23,7 @@ class AddressKept(Struct, frozen=True, kw_only=True):
 
 
 async def change_address(work: Work, organization: Organization, user: User, email: str) -> bool:
-    """Give an account the address that a provider says, unless it would hand an organization over; tell whether it did.
+    """Give an account the address from a provider, unless it would hand an organization over; return whether it did.
 
     Anyone who can choose the address can reset the password. So an administrator with a token would become the owner,
     and no organization gets the platform in this way.

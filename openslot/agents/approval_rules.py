@@ -72,14 +72,14 @@ def check_pending(approval: Approval, *, now: datetime) -> None:
 
 
 def is_expired(approval: Approval, *, now: datetime) -> bool:
-    """Tell whether nobody has decided in time."""
+    """Return whether nobody has decided in time."""
     return approval.status is ApprovalStatus.EXPIRED or (
         approval.status is ApprovalStatus.PENDING and approval.expires_at <= now
     )
 
 
 def require(approval: Approval) -> ApprovalRequired:
-    """Tell an agent that its call waits, and how to ask for the result."""
+    """Build the error that tells an agent that its call waits, and how to get the result."""
     return ApprovalRequired(
         "The call waits for an approval. Repeat it with this approvalId to get its result",
         data={"approvalId": str(approval.id), "expiresAt": iso(approval.expires_at)},

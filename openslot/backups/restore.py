@@ -111,7 +111,7 @@ async def _check_unused(connection: asyncpg.Connection, ours: tuple[Thing, ...])
 
 @contextmanager
 def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
-    """Put the backup's keys in front of the present ones; they are written once the database is restored."""
+    """Put the backup's keys in front of the current ones; they are written once the database is restored."""
     if settings.secret_key is not None:
         proof, dump = bytes.fromhex(backup.manifest.key_proof), backup.manifest.checksums[DUMP].encode()
         keys = load_secrets(settings.secret_key, settings.data_dir).keys

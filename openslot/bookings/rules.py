@@ -60,24 +60,24 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
 
 
 def is_host(actor: Actor) -> bool:
-    """Tell whether someone books on the host's side and need neither pay nor answer questions."""
+    """Return whether someone books on the host's side and need neither pay nor answer questions."""
     return actor.kind is not ActorKind.PUBLIC
 
 
 def name_canceller(actor: Actor) -> str:
-    """Tell which side cancelled a booking; a cancellation in the host's calendar is the host's."""
+    """Return which side cancelled a booking; a cancellation in the host's calendar is the host's."""
     if actor.organization_id is not None:
         return "organization"
     return "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:
-    """Tell whether a meeting has taken place."""
+    """Return whether a meeting has taken place."""
     return booking.ends_at <= now
 
 
 def can_change(booking: Booking, *, now: datetime) -> bool:
-    """Tell whether a booking may still be moved or cancelled."""
+    """Return whether a booking may still be moved or cancelled."""
     return booking.status is Status.CONFIRMED and not is_over(booking, now=now)
 
 

@@ -68,7 +68,7 @@ class ShownConnection(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ShownMissing(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A booking whose event has vanished as scripts see it."""
+    """A booking whose event has disappeared as scripts see it."""
 
     booking_id: UUID
     calendar: str

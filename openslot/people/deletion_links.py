@@ -36,7 +36,7 @@ def write_link(runtime: Runtime, user: User, *, expires_at: datetime) -> str:
 
 
 def is_proof(runtime: Runtime, user: User, token: str, *, now: datetime) -> bool:
-    """Tell whether a token was sent to the address that the user has, not long ago."""
+    """Return whether a token was sent to the address that the user has, not long ago."""
     try:
         signed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:

@@ -159,7 +159,7 @@ def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Span]
 
 
 def _farthest(later: list[Version]) -> timedelta:
-    """Tell the most by which a change of "this and all following" moves repetitions to a later time."""
+    """Return the most by which a change of "this and all following" moves repetitions to a later time."""
     return max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
 
 

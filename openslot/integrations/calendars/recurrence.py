@@ -50,7 +50,7 @@ class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots fo
         return made
 
     def __bool__(self) -> bool:
-        """Tell whether there are any, unless it was asked too often."""
+        """Return whether there are any, unless it was asked too often."""
         self.left -= 1
         if self.left < 0:
             raise PastTheEndError
@@ -146,7 +146,7 @@ def _move_months(parts: dict[str, str], start: datetime, first: datetime) -> dat
 
 
 def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
-    """Tell at how many days dateutil looks, at most, before it is past the end."""
+    """Return at how many days dateutil looks, at most, before it is past the end."""
     step = STEPS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))
     periods = max((end - start) // step, 0) + 2
     if parts["FREQ"] in WITHIN_A_DAY:
@@ -156,7 +156,7 @@ def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
 
 
 def _count_tries(parts: dict[str, str], start: datetime, end: datetime) -> int:
-    """Tell how many times of day dateutil tries, at most, where a rule wants only some of them."""
+    """Return how many times of day dateutil tries, at most, where a rule wants only some of them."""
     if parts["FREQ"] not in WITHIN_A_DAY or not any(name in parts for name in TIMES_OF_DAY):
         return 0
     return max((end - start) // (UNITS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))), 0)

@@ -37,7 +37,7 @@ async def send_reset(work: Work, effect: Effect) -> Outcome:
 
 
 async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
-    """Tell the owner of an account that its password was changed."""
+    """Notify the owner of an account that its password was changed."""
     event = effect.event(UserPasswordChanged)
     try:
         user = await accounts.get_user(work, event.user_id)

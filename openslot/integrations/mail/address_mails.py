@@ -51,7 +51,7 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
 
 
 async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
-    """Tell an owner that the provider has another address, and that the account keeps the current one."""
+    """Notify an owner that the provider has another address, and that the account keeps the current one."""
     kept = effect.plan(AddressKept)
     try:
         user = await accounts.get_user(work, kept.user_id)
