@@ -1,7 +1,6 @@
 """The sign-up funnel counts visits by day, and each step of an account that came by the form once."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 
 import httpx2
@@ -15,7 +14,6 @@ from openslot.analytics import funnel
 from openslot.analytics.funnel import read_funnel
 from openslot.analytics.jobs import KEPT_FOR, tidy_views
 from openslot.analytics.models import FunnelStep
-from openslot.app import create_app
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee
@@ -27,9 +25,10 @@ from openslot.demo.seed import seed
 from openslot.integrations.calendars.events import CalendarConnected
 from openslot.people import operations as people
 from openslot.people import signing_up
-from openslot.runtime import open_runtime
-from tests.bookings.conftest import MONDAY, MovingClock, offer
-from tests.live import connect, serving
+from tests.bookings.conftest import offer
+from tests.clocks import MONDAY, MovingClock, clock
+
+__all__ = ["clock"]
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"}
 FIRST, LAST = date(2026, 1, 1), date(2027, 12, 31)
@@ -40,26 +39,6 @@ NOTHING = dict.fromkeys(FunnelStep, 0)
 def settings(settings: Settings) -> Settings:
     """Give the settings of an installation that anyone may sign up to."""
     return replace(settings, sign_up="open")
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Give a client of a server on the moving clock."""
-    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as opened:
-        yield opened
 
 
 async def total(runtime: Runtime) -> dict[FunnelStep, int]:

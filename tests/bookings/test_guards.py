@@ -27,7 +27,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
-from tests.bookings.conftest import MONDAY, MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MONDAY, MovingClock
 from tests.racing import find_disorder
 
 AT = MONDAY.replace(hour=10)

@@ -15,7 +15,7 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.jobs.planning import jobs as planned_jobs
 from tests.jobs.planning import plan, planning
 from tests.jobs.planning import rows as planned_rows

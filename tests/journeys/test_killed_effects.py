@@ -6,24 +6,21 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_network
 from typing import Any
 
 import httpx2
 import icalendar
 import pytest
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
+from openslot.core.config import Settings
 from openslot.core.instants import iso
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalDavWanted
-from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
@@ -31,7 +28,10 @@ from tests.cli.installation import free_port
 from tests.forked import Forked, openslot
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.live import connect
+from tests.loopback import settings
 from tests.webhooks.receiver import answering, receiving
+
+__all__ = ["settings"]
 
 BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
@@ -45,19 +45,6 @@ MAILED = """
 select v.id::text, m.recipient from mail_messages m join effects e on e.id = m.id join events v on v.id = e.event_id
 where m.status = 'sent' and v.type like 'booking.%'"""
 CONFIRMED = "select id, starts_at, sequence from bookings where status = 'CONFIRMED'"
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Give the settings of an operator who allows loopback."""
-    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
-
-
-@pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """Open a runtime with what these settings allow."""
-    async with open_runtime(settings) as opened:
-        yield opened
 
 
 class Processes:

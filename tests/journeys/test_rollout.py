@@ -10,11 +10,10 @@ from datetime import timedelta
 import httpx2
 import pytest
 from msgspec import Struct
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
+from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import RollingWindow
 from openslot.webhooks import operations as webhooks
@@ -24,9 +23,12 @@ from tests.bookings.test_races import check_order, iso, wish, workday
 from tests.cli.installation import free_port
 from tests.forked import Forked
 from tests.live import connect
+from tests.loopback import settings
 from tests.racing import FREE
 from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
 from tests.webhooks.receiver import Receiver, receiving
+
+__all__ = ["settings"]
 
 pytestmark = pytest.mark.own_database
 
@@ -178,12 +180,6 @@ async def booking(rollout: Rollout) -> AsyncIterator[None]:
         group.create_task(rollout.book_all_the_while())
         yield
         rollout.is_over = True
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Settings that let webhooks reach a receiver on this machine."""
-    return replace(settings, outbound_allow=Networks.parse("127.0.0.0/8"))
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks import reactions
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted
 from openslot.webhooks.rules import ANSWER_WITHIN
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.core.test_outbound_peers import PUBLIC, Internet, Names, serve
 from tests.core.test_outbound_pinning import Identity
 from tests.webhooks.conftest import (

@@ -5,28 +5,20 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
-
 from openslot.accounts.models import User
-from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.jobs.standings import AT_ONCE
 from openslot.jobs.worker import run_worker
-from openslot.runtime import open_runtime
 from tests.bookings.test_races import workday
+from tests.clocks import real_clock as clock
 from tests.webhooks.conftest import Add, Happen, live_through, until
 from tests.webhooks.receiver import answering, receiving, tarpit
+
+__all__ = ["clock"]
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 EVENTS, A_SECOND = (500, 20) if LONG else (60, 10)
 OTHERS_WITHIN = 5.0
-
-
-@pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """Open a runtime on the real clock, as workers have it."""
-    async with open_runtime(settings) as opened:
-        yield opened
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.agents.agent import TestAgent
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
 from tests.web.looking import CHECKED, check_pages

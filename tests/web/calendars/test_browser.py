@@ -15,7 +15,7 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.people.erasing import advance_deletions
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD as OWN_PASSWORD
 from tests.integrations.calendars.conftest import Connect
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
 from openslot.web.organization.current import COOKIE
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages
 from tests.scim.conftest import Provider
 from tests.scim.test_domains import FakeResolver

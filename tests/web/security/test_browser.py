@@ -11,7 +11,7 @@ from openslot.access.totp import code_at, step_of
 from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.web.looking import CHECKED, check_pages

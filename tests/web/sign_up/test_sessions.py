@@ -18,7 +18,7 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 

@@ -15,7 +15,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.two_factor_scene import turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.live import connect, serving
 from tests.web.security.oidc.scene import BACK, MARA, START, is_in, sign_in
