@@ -1,4 +1,4 @@
-"""The documentation quotes messages that Openslot prints, and names files that exist."""
+"""The documentation quotes messages that Openslot prints, and names files and sections that exist."""
 
 import ast
 import importlib
@@ -50,3 +50,27 @@ def test_every_file_that_is_named_exists() -> None:
         ]
 
     assert missing == []
+
+
+def test_every_section_that_is_linked_exists() -> None:
+    texts = {page.resolve(): page.read_text("utf-8") for page in PAGES}
+    sections = {page: {_anchor(title) for title in _titles(text)} for page, text in texts.items()}
+    links = [
+        (page, (page.parent / target).resolve() if target else page, section)
+        for page, text in texts.items()
+        for target, section in re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text)
+    ]
+
+    assert len(links) > 50
+    assert [
+        f"{page.name}: {target.name}#{section}" for page, target, section in links if section not in sections[target]
+    ] == []
+
+
+def _titles(page: str) -> list[str]:
+    return re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.MULTILINE)
+
+
+def _anchor(title: str) -> str:
+    """The name that GitHub gives to a section."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
