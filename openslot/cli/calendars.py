@@ -118,7 +118,7 @@ def set_connection(
     *,
     busy: Annotated[
         list[str] | None,
-        typer.Option("--busy", help="A calendar to treat as busy; can be repeated; the others are not"),
+        typer.Option("--busy", help="A calendar to treat as busy (can be repeated); all others count as free"),
     ] = None,
     none_busy: Annotated[bool, typer.Option("--none-busy", help="Treat none of its calendars as busy")] = False,
     write_to: Annotated[
