@@ -77,6 +77,7 @@ async def test_a_wrong_field_is_told_at_the_field(member: httpx2.AsyncClient, ru
 async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     key = KEY.findall((await make(member)).text)[0]
     address = f"/account/keys/{await runtime.pool.fetchval('select id from api_keys')}/revoke"
+    offered = await member.get("/account")
     asked = await member.get(address)
     still = await member.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})
     done = await member.post(address)
@@ -87,6 +88,7 @@ async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient
     shown = (await member.get(done.headers["location"])).text
     assert "The key was revoked" in shown
     assert "Revoked" in shown
+    assert (address in offered.text, address in shown) == (True, False)
     assert (await member.get(address)).status_code == 303
     assert (await member.post(address)).status_code == 303
 

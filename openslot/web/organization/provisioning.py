@@ -141,7 +141,7 @@ async def _show(
 
 def _token_row(token: Credential, user: User, work: Work, *, has_scim: bool) -> KeyRow:
     row = key_row(token, user, now=work.now)
-    if not has_scim and row.may_be_revoked:
+    if not has_scim and row.is_active:
         return replace(row, state=Text("Paused by your plan"), tone="warn")
     return row
 
