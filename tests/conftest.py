@@ -37,7 +37,7 @@ __all__ = ["cli", "command_line"]
 
 PASSWORD = "correct horse battery"
 
-pytest_plugins = ["tests.processes"]
+pytest_plugins = ["tests.processes", "tests.examples"]
 
 
 def pytest_collection() -> None:
@@ -139,7 +139,9 @@ async def web_pair(long_running_pair: WebPair) -> AsyncIterator[WebPair]:
 def settings(database_url: str, tmp_path: Path, first_data_dir: Path) -> Settings:
     """Settings of a small installation, with the secret key that opens the shared database."""
     shutil.copy(first_data_dir / KEY_FILE, tmp_path)
-    chosen = load_settings({"database_url": database_url, "data_dir": tmp_path, "log_level": "error"}, environ={})
+    flags = {"database_url": database_url, "data_dir": tmp_path, "log_level": "error"}
+    # On a busy machine, those who come at once may wait for each other longer than people would.
+    chosen = load_settings({**flags, "database_wait_seconds": 60, "database_statement_seconds": 60}, environ={})
     set_up_logging(chosen)
     return chosen
 

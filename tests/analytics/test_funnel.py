@@ -45,6 +45,13 @@ async def total(runtime: Runtime) -> dict[FunnelStep, int]:
     return (await read_funnel(runtime.work(OPERATOR), first=FIRST, last=LAST)).total
 
 
+async def until_visited(runtime: Runtime, count: int) -> None:
+    """Go on as soon as so many visits are counted, which happens after the answer."""
+    async with asyncio.timeout(60):
+        while (await total(runtime))[FunnelStep.VISITED] < count:
+            await asyncio.sleep(0.02)
+
+
 def steps(**counts: int) -> dict[FunnelStep, int]:
     return {**NOTHING, **{FunnelStep(name): count for name, count in counts.items()}}
 
@@ -173,10 +180,7 @@ async def test_visits_of_the_form_are_counted_by_day_and_nothing_else_is_kept(
         assert (await client.get("/signup", headers=headers)).status_code == 200
     await client.get("/signup?done=sent", headers=BROWSER)
     await client.post("/signup", headers=BROWSER, data={"name": ""})
-    for _ in range(100):
-        if (await total(runtime))[FunnelStep.VISITED] == 2:
-            break
-        await asyncio.sleep(0.02)
+    await until_visited(runtime, 2)
 
     assert await total(runtime) == steps(visited=2)
     rows = await runtime.pool.fetch("select * from funnel_visits")
@@ -198,10 +202,7 @@ async def test_a_deleted_account_stays_counted_and_names_nobody(runtime: Runtime
 async def test_old_steps_and_visits_are_removed(runtime: Runtime, clock: MovingClock, password_hash: str) -> None:
     await open_account(runtime, await sign_up(runtime, password_hash))
     funnel.count_visit(runtime, MONDAY.date())
-    for _ in range(100):
-        if (await total(runtime))[FunnelStep.VISITED]:
-            break
-        await asyncio.sleep(0.02)
+    await until_visited(runtime, 1)
     clock.now += KEPT_FOR
     await tidy_views(runtime.work(OPERATOR))
     assert await total(runtime) == steps(visited=1, signed_up=1, verified=1)

@@ -24,11 +24,11 @@ from openslot.integrations.calendars.models import CalDavWanted
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
-from tests.cli.installation import free_port
 from tests.forked import Forked, openslot
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.live import connect
 from tests.loopback import settings
+from tests.ports import held_port
 from tests.webhooks.receiver import answering, receiving
 
 __all__ = ["settings"]
@@ -50,8 +50,8 @@ CONFIRMED = "select id, starts_at, sequence from bookings where status = 'CONFIR
 class Processes:
     """One web process and two workers, of which any may be killed and is started again."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.port = free_port()
+    def __init__(self, settings: Settings, port: int) -> None:
+        self.port = port
         self._settings = settings
         self._running = {kind: self._start(kind.split()[0]) for kind in ("web", "worker 1", "worker 2")}
 
@@ -81,17 +81,18 @@ class Processes:
         for process in self._running.values():
             process.terminate()
         for process in self._running.values():
-            process.wait(30)
+            process.wait(60)
 
 
 @asynccontextmanager
 async def processes(settings: Settings) -> AsyncIterator[Processes]:
     """Run them for the length of the `async with`."""
-    running = Processes(settings)
-    try:
-        yield running
-    finally:
-        running.stop()
+    with held_port() as port:
+        running = Processes(settings, port)
+        try:
+            yield running
+        finally:
+            running.stop()
 
 
 async def ask(client: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any], *, key: str) -> Any:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -20,10 +21,10 @@ from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.bookings.test_races import check_order, iso, wish, workday
-from tests.cli.installation import free_port
 from tests.forked import Forked
 from tests.live import connect
 from tests.loopback import settings
+from tests.ports import hold_port
 from tests.racing import FREE
 from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
 from tests.webhooks.receiver import Receiver, receiving
@@ -62,10 +63,13 @@ class Rollout:
         self.rounds = 0
         self.turns = 0
         self.is_over = False
+        self.ports: list[socket.socket] = []
+        self.under_way: Counter[Web] = Counter()
 
     async def start_web(self, release: str) -> Web:
         """Start a web process, wait until it is ready, and send people to it."""
-        port = free_port()
+        self.ports.append(hold_port())
+        port = self.ports[-1].getsockname()[1]
         process = self._start(release, "web", OPENSLOT_PORT=str(port))
         web = Web(release, process, connect(f"http://127.0.0.1:{port}", timeout=60))
         await until(lambda: is_ready(web))
@@ -73,8 +77,9 @@ class Rollout:
         return web
 
     async def stop_web(self, web: Web) -> None:
-        """Send nobody to it any more, and let it finish."""
+        """Send nobody to it any more, wait for what it is asked, as every proxy does, and let it finish."""
         self.webs.remove(web)
+        await until(lambda: not self.under_way[web])
         await end(web.process)
         await web.client.aclose()
 
@@ -106,6 +111,8 @@ class Rollout:
             await end(process)
         for web in self.webs:
             await web.client.aclose()
+        for held in self.ports:
+            held.close()
 
     def _start(self, release: str, kind: str, **more: str) -> Forked:
         environment = {
@@ -124,7 +131,9 @@ class Rollout:
     async def _send(self, method: str, path: str, body: object) -> httpx2.Response:
         self.turns += 1
         web = self.webs[self.turns % len(self.webs)]
+        self.under_way[web] += 1
         answer = await web.client.request(method, path, json=body, headers=self.key)
+        self.under_way[web] -= 1
         self.statuses[answer.status_code] += 1
         self.accepted[web.release] += method != "GET" and answer.status_code == 200
         return answer

@@ -97,7 +97,7 @@ async def test_a_filter_finds_whom_a_plain_evaluation_finds(
     asked: list[Filter] = []
 
     @given(SUPPORTED)
-    @hypothesis_settings(max_examples=ASKED, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @hypothesis_settings(max_examples=ASKED, deadline=None, suppress_health_check=list(HealthCheck))
     def collect(term: Filter) -> None:
         asked.append(term)
 

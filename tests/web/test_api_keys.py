@@ -17,6 +17,7 @@ WRONG_KEYS = (
     ({"name": "   ", "expires": "never"}, "Give the key a name"),
     ({"name": "x" * 101, "expires": "never"}, "Must have at most 100 characters"),
     ({"name": "two\nlines", "expires": "never"}, "Has characters that are not allowed"),
+    ({"name": "\u202e\u200b", "expires": "never"}, "Must contain visible characters"),
     ({"name": "Website", "expires": "1"}, "Must be one of never, 30, 90, 365"),
     ({"name": "Website"}, "Choose one of these"),
 )

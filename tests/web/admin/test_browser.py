@@ -101,7 +101,7 @@ async def test_an_administrator_approves_a_cancellation_and_rejects_another(
     await expect(page.get_by_role("status")).to_contain_text("The call was rejected")
     await expect(page.get_by_text("Ask the host first")).to_be_visible()
 
-    states = await runtime.pool.fetch("select status from bookings order by created_at")
+    states = await runtime.pool.fetch("select status from bookings order by id")
     assert [row["status"] for row in states] == ["CANCELLED", "CONFIRMED"]
 
 

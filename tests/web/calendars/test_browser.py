@@ -70,6 +70,7 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
         yield path
     await page.goto("/settings/calendars")
     await page.get_by_role("button", name="Create a link").click()
+    await page.wait_for_url("**/settings/calendars/feed")
     yield "a new link"
     await page.goto("/settings/calendars/feed/end")
     yield "end the link"
@@ -131,6 +132,7 @@ async def test_a_host_connects_a_calendar_and_a_time_closes(
     await expect(page.get_by_role("status")).to_contain_text("The connection works. The server shows 1 calendar.")
     await page.get_by_role("checkbox").uncheck()
     await page.get_by_role("button", name="Save", exact=True).click()
+    await page.wait_for_url("**?done=saved")
     await page.goto(booking_page)
     await expect(taken).to_be_visible()
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []

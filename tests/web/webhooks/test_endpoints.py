@@ -33,6 +33,7 @@ FAULTS = [
         "Must be one of booking.created",
     ),
     ({"url": "https://example.com/", "description": "x" * 201}, "Must be one line of at most 200 characters"),
+    ({"url": "https://example.com/", "description": "\u200b\u2800"}, "Must contain visible characters"),
     ({"url": "https://example.com/", "description": "a\nb"}, "Must be one line of at most 200 characters"),
 ]
 
