@@ -45,7 +45,7 @@ SENTENCES = {
 
 
 class OutboundRefused(Refusal):
-    """The call breaks a rule and no connection was made."""
+    """The URL may not be called, for example because its address is private; no connection was made."""
 
     code = "outbound_refused"
     status = 400
@@ -81,13 +81,13 @@ class OutboundFailed(httpx2.TransportError):
 CLOSED = Text("The client is closed.")
 UNRESOLVED = Text("%(host)s could not be resolved.")
 NO_ADDRESS = Text("%(host)s has no address.")
-NOT_CONNECTED = Text("%(host)s could not be connected to.")
+NOT_CONNECTED = Text("Can't connect to %(host)s.")
 SLOW_TO_CONNECT = Text("%(host)s took too long to connect.")
 SLOW_TO_ANSWER = Text("%(host)s took too long to answer.")
 NOT_SECURE = Text("No secure connection to %(host)s: %(why)s.")
 MANY_HEADERS = Text("%(host)s sent too many headers.")
-NOT_HTTP = Text("%(host)s did not answer in HTTP.")
-BROKEN_OFF = Text("%(host)s closed the connection unexpectedly.")
+NOT_HTTP = Text("%(host)s did not send a valid HTTP response.")
+BROKEN_OFF = Text("%(host)s closed the connection.")
 PACKED = Text("%(host)s sent a compressed response, which was not requested.")
 TOO_MUCH = Text("%(host)s sent more than %(count)s bytes.")
 FAILURES = (

@@ -53,7 +53,7 @@ class DavClient:
         return True
 
     async def propfind(self, url: str, body: str, *, depth: int) -> tuple[str, MultiStatus]:
-        """Ask for properties, and tell where the answer came from."""
+        """Ask for properties, and return where the answer came from."""
         return await self._ask("PROPFIND", url, body, depth=depth)
 
     async def report(self, url: str, body: str, *, depth: int) -> MultiStatus:
@@ -111,7 +111,7 @@ def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
 
 
 def origin_of(url: str) -> str:
-    """Tell scheme, host and port of a URL."""
+    """Return scheme, host and port of a URL."""
     try:
         read = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):

@@ -27,7 +27,7 @@ class Answer(Struct, frozen=True):
     """Those that the server has, by their full name."""
 
     def text(self, name: str) -> str:
-        """Tell the text of a property; empty where there is none."""
+        """Return the text of a property; empty where there is none."""
         found = self.properties.get(name)
         return (found.text or "").strip() if found is not None else ""
 

@@ -122,7 +122,7 @@ async def test_the_21st_connection_is_refused_with_a_sentence(
         answer = await member.post(f"{CONNECT}/feed", data={"url": feed.url})
 
     assert answer.status_code == 400
-    assert "disconnect one first" in answer.text
+    assert "Disconnect one first" in answer.text
 
 
 @pytest.mark.parametrize("text", CORPUS)
