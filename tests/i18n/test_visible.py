@@ -11,7 +11,7 @@ from openslot.web.dashboard.steps import REASONS
 from tests.i18n import visible
 
 
-def all_subclasses(parent: type) -> Iterator[type]:
+def all_subclasses(parent: type[object]) -> Iterator[type[object]]:
     for child in parent.__subclasses__():
         yield child
         yield from all_subclasses(child)

@@ -12,6 +12,7 @@ from openslot.bookings.events import BookingCancelled, BookingRescheduled
 from openslot.core.planned import ANEW
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.i18n import PluralText, Text
+from openslot.integrations.calendars.failures import show_failure
 from openslot.integrations.mail.reactions import NO_HOST, OVER
 from openslot.integrations.mail.reminders import CANCELLED, MOVED
 from openslot.integrations.mail.topics import UNWANTED
@@ -60,7 +61,7 @@ class Step(Struct, frozen=True, kw_only=True):
 def describe_step(effect: TimelineEffect, user: User, *, now: datetime) -> Step:
     """Describe an effect in a host's words."""
     status, tone = _STATUSES[effect.state](effect, user, now)
-    note = REASONS.get(effect.error or "", effect.error)
+    note = (REASONS.get(effect.error) or show_failure(effect.error)) if effect.error else None
     is_failing = effect.state is EffectState.DEAD or _is_retried(effect)
     shows_note = is_failing or effect.state is EffectState.SKIPPED
     return Step(
