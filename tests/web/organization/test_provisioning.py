@@ -178,7 +178,7 @@ async def test_departures_that_wait_are_shown_and_decided(
     )
     await book()
     one = await owner.get(f"{PAGE}/waiting/{harbor.member.id}")
-    assert "Has <bdi>Mara Lind</bdi> left?" in one.text
+    assert "Confirm that <bdi>Mara Lind</bdi> has left" in one.text
     assert "Approve: cancel 1 booking<" in (await owner.get(f"{PAGE}/waiting")).text
     assert (await owner.post(f"{PAGE}/waiting/{held[0]}/reject")).headers["location"] == f"{PAGE}?done=rejected"
     assert (await owner.post(f"{PAGE}/waiting/{harbor.member.id}/approve")).status_code == 303
