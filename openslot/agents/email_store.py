@@ -9,6 +9,7 @@ from msgspec import Struct
 from openslot.agents.models import EmailCategory
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
+from openslot.core.query_plans import custom_plans
 
 # The first of the two numbers of an advisory lock.
 SENDERS = 24
@@ -166,6 +167,7 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
     return count_of(await db.execute(ABANDONED, limit))
 
 
+@custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
     """List emails, newest first."""
     rows = await db.fetch(
