@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+NO_STORES = "Doors and wire shapes never read a store"
 PURE = "Rules and pure files know no database, clock or environment"
 
 
@@ -26,8 +27,13 @@ def list_names(ending: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("contract", "side", "ending"),
-    [(PURE, "source_modules", "rules")],
-    ids=["rules are pure"],
+    [
+        (PURE, "source_modules", "rules"),
+        (NO_STORES, "forbidden_modules", "store"),
+        (NO_STORES, "source_modules", "api"),
+        (NO_STORES, "source_modules", "schemas"),
+    ],
+    ids=["rules are pure", "stores are not read", "by handlers", "by wire shapes"],
 )
 def test_a_contract_covers_all_files_of_a_kind(contract: str, side: str, ending: str) -> None:
     assert list_names(ending) - set(get_contract(contract)[side]) == set()

@@ -4,10 +4,9 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
 from openslot.agents.audit_store import COLUMNS, to_record
-from openslot.agents.models import AuditStatus, CallCounts, CallRecord
+from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, RecordedEvent
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
@@ -17,28 +16,6 @@ EVENT_COLUMNS = "e.id, e.no, e.type, e.at, e.actor, e.tenant_id, e.subject_kind,
 
 # How calls end that nobody has refused and that have not failed.
 GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
-
-
-class RecordedEvent(Struct, frozen=True, kw_only=True):
-    """One of the product's own events: who did what to what."""
-
-    id: UUID
-    type: str
-    at: datetime
-    actor: Actor
-    tenant_id: UUID | None
-    subject_kind: str
-    subject_id: UUID | None
-
-
-class AuditFilter(Struct, frozen=True, kw_only=True):
-    """What an audit search looks for."""
-
-    agent: str | None = None
-    user_id: UUID | None = None
-    tool: str | None = None
-    status: str | None = None
-    span: Span = Span()
 
 
 @custom_plans

@@ -20,8 +20,8 @@ from openslot.http.security import api_headers
 from openslot.http.values import shown
 from openslot.routing import Response
 from openslot.scim.errors import ScimType
+from openslot.scim.models import NewRequest
 from openslot.scim.requests import log_request
-from openslot.scim.store import NewRequest
 
 PREFIX = "/api/scim/v2"
 SCIM = "application/scim+json"
