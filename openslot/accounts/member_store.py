@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.host_lock import LOCK_HOST
+from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
 from openslot.accounts.store import ACCOUNT_COLUMNS, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row

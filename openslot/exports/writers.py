@@ -17,7 +17,7 @@ from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed
-from openslot.exports import queries
+from openslot.exports import content_store
 from openslot.integrations.calendars.writing import write_feed
 from openslot.integrations.mail.mailbox import open_content
 
@@ -65,7 +65,7 @@ def as_csv(query: str, columns: Sequence[str]) -> Write:
 
 async def write_photo(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write the photo as it is stored; an empty file where there is none."""
-    yield await connection.fetchval(queries.PHOTO, user.id) or b""
+    yield await connection.fetchval(content_store.PHOTO, user.id) or b""
 
 
 async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[bytes]:
@@ -82,7 +82,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
     """Write the log of mail, with the text of mail about bookings that was kept for the user."""
 
     async def lines() -> AsyncIterator[list[bytes]]:
-        async for rows in read_batches(connection, queries.EMAILS, user):
+        async for rows in read_batches(connection, content_store.EMAILS, user):
             yield [_add_text(work, row) for row in rows]
 
     async for piece in _join(lines()):

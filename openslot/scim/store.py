@@ -7,12 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.host_lock import LOCK_HOST
+from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.member_store import SOURCE
 from openslot.accounts.models import Member
 from openslot.core.db import Db, Row, count_of
 from openslot.core.instants import iso_of
-from openslot.scim.filter_sql import Condition
+from openslot.scim.filter_store import Condition
 from openslot.scim.models import HeldDeparture, LoggedRequest, NewRequest
 
 HELD = """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
