@@ -11,7 +11,7 @@ import msgspec
 
 from openslot.accounts.models import User
 from openslot.bookings.models import BookingDetails
-from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, to_details
+from openslot.bookings.store import to_details
 from openslot.core.db import Row
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
@@ -26,9 +26,6 @@ BATCH = 500
 EVENTS = 100
 BOM = "\ufeff"
 BEGIN, END = b"BEGIN:VEVENT", b"END:VCALENDAR\r\n"
-DETAILS = f"""
-select {DETAIL_COLUMNS} from {DETAIL_TABLES}
-where b.host_id = $1 and b.status <> 'PENDING_PAYMENT' order by b.starts_at, b.id"""
 
 Write = Callable[[Work, User, Any], AsyncIterator[bytes]]
 
@@ -92,7 +89,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
 async def write_calendar(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write all bookings as one calendar, without the links that can change them."""
     yield _write_events((), user).partition(END)[0]
-    async for rows in read_batches(connection, DETAILS, user, size=EVENTS):
+    async for rows in read_batches(connection, content_store.DETAILS, user, size=EVENTS):
         written = await asyncio.to_thread(_write_events, [to_details(row) for row in rows], user)
         yield written[written.index(BEGIN) : -len(END)]
     yield END
