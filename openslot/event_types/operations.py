@@ -182,14 +182,6 @@ async def make_public(work: Work, event_type: EventType) -> EventType:
     return public
 
 
-async def get_private_token(work: Work, event_type: EventType) -> str:
-    """Read the token that opens an event type that is not listed."""
-    token = await store.find_private_token(work.db, event_type)
-    if token is None:
-        raise EventTypeNotFound
-    return open_token(work, event_type.id, token)
-
-
 def open_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str:
     """Turn a stored private token back into the one that links contain."""
     if isinstance(token, str):
