@@ -9,7 +9,6 @@ from openslot.bookings.models import AgendaEntry, AgendaFilter, AgendaPage, Agen
 from openslot.contacts.folding import fold
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
-from openslot.core.query_plans import custom_plans
 from openslot.event_types.models import Location
 
 # A meeting lasts a day at most, so the index on starts finds those that are not over.
@@ -78,8 +77,7 @@ async def list_page(
     matching = " and ".join([VIEWS[view], *conditions])
     count = f"(select count(*) from bookings b where b.host_id = $1 and {matching})" if conditions else COUNTS[view]
     statement = PAGE.format(count=count.format(upcoming="u.upcoming"), matching=matching, order=ORDERS[view])
-    read = _search if conditions else _read
-    rows = await read(db, statement, host_id, now, limit, offset, *arguments)
+    rows = await db.fetch(statement, host_id, now, limit, offset, *arguments)
     entries = [_to_entry(row) for row in rows if row["id"] is not None]
     return AgendaPage(entries=entries, total=rows[0]["total"], upcoming=rows[0]["upcoming"])
 
@@ -115,15 +113,6 @@ async def list_changes(db: Db, host_id: UUID, booking_id: UUID) -> list[BookingC
         )
         for row in await db.fetch(CHANGES, booking_id, host_id)
     ]
-
-
-async def _read(db: Db, statement: str, *arguments: object) -> list[Row]:
-    return await db.fetch(statement, *arguments)
-
-
-@custom_plans
-async def _search(db: Db, statement: str, *arguments: object) -> list[Row]:
-    return await db.fetch(statement, *arguments)
 
 
 def _write_conditions(wanted: AgendaFilter, *, first: int) -> tuple[list[str], list[object]]:

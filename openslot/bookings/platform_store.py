@@ -6,7 +6,6 @@ from openslot.bookings.entry_store import BELONGINGS, ENTRY_COLUMNS, to_entries
 from openslot.bookings.models import BookingEntry, Status
 from openslot.core.db import Db
 from openslot.core.moments import Span
-from openslot.core.query_plans import custom_plans
 
 # The page is found in the index alone, and only its bookings are read. The first `offset 0` keeps the total from being
 # counted twice.
@@ -32,7 +31,6 @@ KEPT_COUNTS = {
 }
 
 
-@custom_plans
 async def list_bookings(
     db: Db, *, status: Status | None, span: Span, limit: int, offset: int
 ) -> tuple[list[BookingEntry], int]:

@@ -7,7 +7,6 @@ from openslot.contacts.folding import cover, fold
 from openslot.contacts.models import ContactEntry, ContactSort
 from openslot.contacts.store import CONTACT_COLUMNS, COUNT, to_contact
 from openslot.core.db import Db
-from openslot.core.query_plans import custom_plans
 
 ORDERS = {
     ContactSort.NEWEST: "{c}.created_at desc, {c}.id desc",
@@ -37,7 +36,6 @@ from (select count(*) as total from found) t left join (page join contacts c usi
 order by {{outer}}"""
 
 
-@custom_plans
 async def list_entries(
     db: Db, owner_id: UUID, *, search: str, sort: ContactSort, limit: int, offset: int, now: datetime
 ) -> tuple[list[ContactEntry], int]:

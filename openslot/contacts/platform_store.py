@@ -6,7 +6,6 @@ from openslot.contacts.folding import cover, fold
 from openslot.contacts.models import Contact, CountedContact
 from openslot.contacts.store import CONTACT_COLUMNS, COUNT, to_contact
 from openslot.core.db import Db
-from openslot.core.query_plans import custom_plans
 
 # Ids are in the order in which contacts were added. The total is kept by the database, in several rows.
 LIST_ALL = f"""
@@ -27,7 +26,6 @@ from (select count(*) as total from found) t left join (page join contacts c usi
 order by c.id desc"""
 
 
-@custom_plans
 async def list_contacts(db: Db, *, search: str, limit: int, offset: int) -> tuple[list[CountedContact], int]:
     """List all users' contacts that a search finds, newest first, with how many there are in all."""
     folded = fold(search)
