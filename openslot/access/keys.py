@@ -4,7 +4,10 @@ import re
 import secrets
 import string
 from enum import StrEnum
+from typing import ClassVar
 from zlib import crc32
+
+from openslot.core.text import Label
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 AGENTS = (
@@ -31,6 +34,15 @@ class CredentialKind(StrEnum):
     AGENT_KEY = "agent_key"
 
 
+class KeyName(Label):
+    """The name of a key or token: what it is for."""
+
+    __slots__ = ()
+
+    longest: ClassVar[int] = 100
+    schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
+
+
 PREFIXES = {CredentialKind.API_KEY: "svc_live_", CredentialKind.SCIM_TOKEN: "svc_scim_"}
 
 
@@ -43,7 +55,7 @@ def new_key(kind: CredentialKind, *, agent: str | None = None) -> str:
 
 
 def is_wellformed(key: str, kind: CredentialKind) -> bool:
-    """Tell whether this could be a credential of that kind."""
+    """Return whether this could be a credential of that kind."""
     if kind is CredentialKind.AGENT_KEY:
         return AGENT_KEY.fullmatch(key) is not None
     match = CHECKED_KEY.fullmatch(key)

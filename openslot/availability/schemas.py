@@ -20,6 +20,6 @@ class OpenSlots(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def show_open(found: SlotContext, slots: Slots, zone: ZoneInfo) -> OpenSlots:
-    """Write slots as the asker's clock shows them; the list is written already, and only put in its place."""
+    """Write slots in the requested time zone; the list is already written, and only inserted."""
     written = msgspec.Raw(write_slots(slots, viewer=zone))
     return OpenSlots(data=cast("list[Slot]", written), event_type=embed(found.setting.event_type), timezone=str(zone))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from uuid import UUID
 
 from openslot.availability.models import Claimed
 from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
@@ -60,24 +61,27 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
 
 
 def is_host(actor: Actor) -> bool:
-    """Tell whether someone books on the host's side and need neither pay nor answer questions."""
+    """Return whether someone books on the host's side and need neither pay nor answer questions."""
     return actor.kind is not ActorKind.PUBLIC
 
 
-def name_canceller(actor: Actor) -> str:
-    """Tell which side cancelled a booking; a cancellation in the host's calendar is the host's."""
+def name_canceller(actor: Actor, *, host_id: UUID) -> str:
+    """Return which side cancelled a booking; a cancellation in the host's calendar is the host's."""
     if actor.organization_id is not None:
         return "organization"
-    return "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
+    side = "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
+    # An administrator of the platform, who has disabled the host's account.
+    is_someone_else = side == "host" and actor.user_id not in (None, host_id)
+    return "operator" if is_someone_else else side
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:
-    """Tell whether a meeting has taken place."""
+    """Return whether a meeting has taken place."""
     return booking.ends_at <= now
 
 
 def can_change(booking: Booking, *, now: datetime) -> bool:
-    """Tell whether a booking may still be moved or cancelled."""
+    """Return whether a booking may still be moved or cancelled."""
     return booking.status is Status.CONFIRMED and not is_over(booking, now=now)
 
 

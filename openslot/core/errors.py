@@ -71,7 +71,7 @@ class MethodNotAllowed(Refusal):
 
 
 class Conflict(Refusal):
-    """The request contradicts the present state; nothing was changed."""
+    """The request conflicts with the current state; nothing was changed."""
 
     code = "conflict"
     status = 409

@@ -1,10 +1,8 @@
 """Every command explains itself, every listing speaks JSON, and people's names are printed as they are."""
 
 import asyncio
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,24 +28,6 @@ def every_command() -> Iterator[tuple[str, ...]]:
         found = top.get_command(None, name)  # type: ignore[attr-defined]
         if isinstance(found, TyperGroup):
             yield from ((name, inner) for inner in found.commands)
-
-
-@pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Lend the command line on a database of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, arguments)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout) if "--json" in arguments else result.stdout
-
-    return run
 
 
 @pytest.mark.parametrize("command", [(), *every_command()], ids=" ".join)
@@ -146,5 +126,5 @@ def test_a_new_key_is_put_in_front_and_the_old_one_stays(cli: Any, settings: Set
 
 def test_a_key_in_the_environment_is_not_rotated_here(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENSLOT_SECRET_KEY", "x" * 40)
-    with pytest.raises(StartupError, match="put a new one in front of it there"):
+    with pytest.raises(StartupError, match="prepend the new key there"):
         cli("secret", "rotate")

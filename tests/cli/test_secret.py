@@ -60,7 +60,7 @@ class Operator:
         self._receiver.got.clear()
         for endpoint in secrets:
             await self.told_about_webhooks("test", endpoint)
-        await until(lambda: len(self._receiver.got) == len(secrets), within=30)
+        await until(lambda: len(self._receiver.got) == len(secrets), within=60)
         for got in self._receiver.got:
             secret = secrets[got.json["data"]["webhookId"]]
             assert Webhook(secret).verify(got.body.decode(), got.headers) == got.json
@@ -90,7 +90,7 @@ async def opened_by(url: str | None, key: str) -> set[str]:
 async def until_all_is_sent(url: str | None) -> None:
     """Wait until the worker has told the endpoints of all that happened, so that a new one hears nothing of it."""
     connection = await asyncpg.connect(url)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await connection.fetchval(UNSENT):
             await asyncio.sleep(0.05)
     await connection.close()
@@ -147,7 +147,7 @@ def test_keys_in_the_setting_are_retired_by_hand(home: Installation) -> None:
     home.environment["OPENSLOT_SECRET_KEY"] = NEW
     assert home.told("secret", "retire") == {"resealed": 0, "retired": 0}
     home.environment["OPENSLOT_SECRET_KEY"] = old
-    assert sentence(home, "user", "list").startswith("The secret key does not open this database: use the one")
+    assert sentence(home, "user", "list").startswith("The secret key does not match this database: use the key")
 
 
 def test_a_key_that_is_lost_stops_every_start_until_it_is_given_up(home: Installation) -> None:

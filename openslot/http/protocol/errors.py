@@ -4,7 +4,7 @@ from openslot.core.errors import Refusal
 
 
 class HeadTooLarge(Refusal):
-    """The request line and the header fields are larger than the service reads."""
+    """The request line and the header fields are too large."""
 
     code = "head_too_large"
     status = 431

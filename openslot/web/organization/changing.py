@@ -19,7 +19,7 @@ async def begin_change(request: Request, work: Work, user: User) -> Administrati
 
 
 def author_of(request: Request, user: User) -> ChangeAuthor:
-    """Tell who makes a change, and from where."""
+    """Return who makes a change, and from where."""
     return ChangeAuthor(name=user.name, email=user.email, address=request.address)
 
 

@@ -23,8 +23,8 @@ from openslot.web.dashboard import phrases
 from openslot.web.dashboard.availability.holiday_lists import list_countries, list_regions, next_holidays
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, write_hours
 from openslot.web.dashboard.availability.schedules import ScheduleForm, summarize_week
-from openslot.web.dashboard.queries import read_day
 from openslot.web.dates import Weekday
+from openslot.web.list_addresses import read_day
 from openslot.web.pages import locale_of, page, redirect
 
 NOTICES = {
@@ -167,7 +167,7 @@ def _tell_clock_change(change: ClockChange) -> list[Text]:
 
 
 async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[Text, str] | None:
-    """Tell how many bookings are on dates that were just changed, as the address names them."""
+    """Return how many bookings are on dates that were just changed, as the address names them."""
     first, last = (read_day(request.query.get(name, "")) for name in ("from", "to"))
     if first is None or last is None or last < first:
         return None
