@@ -11,6 +11,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
+from openslot.http.refusals import headers_of, status_of
 from openslot.routing import RateLimit, Request, Response
 
 if TYPE_CHECKING:
@@ -123,5 +124,5 @@ def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
     body: dict[str, object] = {"error": refusal.message}
     if refusal.details:
         body["details"] = refusal.details
-    headers = {"content-type": JSON, "x-error-code": refusal.code, **refusal.headers}
-    return Response(status=refusal.status, headers=headers, body=encode(body))
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
+    return Response(status=status_of(refusal), headers=headers, body=encode(body))

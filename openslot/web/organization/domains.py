@@ -14,6 +14,7 @@ from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid, Refusal, Unavailable
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
@@ -140,7 +141,7 @@ async def _show(
         user,
         own,
         here=HERE,
-        status=refusal.status if refusal else 400 if form and form.faults else 200,
+        status=status_of(refusal) if refusal else 400 if form and form.faults else 200,
         domains=[_row(each, user) for each in found],
         form=form or Form(),
         refusal=refusal.sentence if refusal else None,

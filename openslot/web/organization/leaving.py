@@ -13,6 +13,7 @@ from openslot.bookings.models import AgendaFilter
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.scim import departures
@@ -128,7 +129,7 @@ async def _preview_page(
         user,
         own,
         here=HERE,
-        status=refusal.status if refusal else 200,
+        status=status_of(refusal) if refusal else 200,
         removes=removes,
         preview=await preview_leaving(work, user, member, keeps=organization.keeps_bookings and not removes),
         refusal=refusal.sentence if refusal else None,

@@ -13,6 +13,7 @@ from openslot.accounts.roles import list_grantable, may_decide_about
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, Refusal
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.scim import departures
@@ -167,7 +168,7 @@ def _show(
         user,
         own,
         here=HERE,
-        status=refusal.status if refusal else 400 if form and form.faults else 200,
+        status=status_of(refusal) if refusal else 400 if form and form.faults else 200,
         member=member,
         name=member.user.email if member.pending else member.user.name,
         role=ROLES[member.role],

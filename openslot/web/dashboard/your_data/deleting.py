@@ -12,6 +12,7 @@ from openslot.core.errors import Conflict, Invalid, TooMany
 from openslot.core.text import LINE, Reason
 from openslot.core.work import Work
 from openslot.http.limits import take_own
+from openslot.http.refusals import status_of
 from openslot.i18n import PluralText, Text
 from openslot.people import deletion_links, deletions
 from openslot.people.deletions import MOST_SHOWN, DeletionPreview
@@ -61,7 +62,7 @@ async def send_deletion_link(work: Work, user: User) -> Response:
         await take_own(work.runtime, LINKS, user.id)
     except TooMany as refusal:
         faults = {"form": refusal.sentence}
-        return await _show(work, user, Form(faults=faults), state=state, status=refusal.status, wait=refusal)
+        return await _show(work, user, Form(faults=faults), state=state, status=status_of(refusal), wait=refusal)
     if needs_link(state):
         async with work.transaction():
             await deletion_links.request_link(work, user)
@@ -94,7 +95,7 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
         faults = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
         return await _show(work, user, form.with_faults(faults))
     except Conflict as refusal:
-        return await _show(work, user, form.with_faults({"form": refusal.sentence}), status=refusal.status)
+        return await _show(work, user, form.with_faults({"form": refusal.sentence}), status=status_of(refusal))
     return replace(page("goodbye.html", None), cookies=(no_session_cookie(work),))
 
 
