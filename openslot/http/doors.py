@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from openslot.access.models import Entry
+from openslot.access.models import AgentEntry, Entry
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
@@ -105,6 +105,11 @@ class Exchange(Request):
         """The authenticated user, if there is one."""
         return self.entry.user
 
+    @property
+    def chosen_locale(self) -> str | None:
+        """The language that the user has chosen."""
+        return self.entry.user.locale if self.entry.user else None
+
 
 def get_user(exchange: Exchange) -> User:
     """Return the authenticated user; there must be one."""
@@ -112,6 +117,14 @@ def get_user(exchange: Exchange) -> User:
     if user is None:
         raise Unauthorized
     return user
+
+
+def get_agent_entry(exchange: Exchange) -> AgentEntry:
+    """Return the result of an agent's authentication; it must be an agent."""
+    entry = exchange.entry
+    if not isinstance(entry, AgentEntry):
+        raise Unauthorized
+    return entry
 
 
 async def enter_freely(runtime: Runtime, headers: Headers, address: str) -> Entry:

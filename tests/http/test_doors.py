@@ -9,7 +9,7 @@ import pytest
 from msgspec import Struct
 
 from openslot.access.limits import LimitVerdict
-from openslot.access.models import Entry
+from openslot.access.models import AgentEntry, Entry
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Forbidden, Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
@@ -57,6 +57,18 @@ async def remove_person(name: str, request: Request) -> None:
     assert request.cookies == {"a": "1", "b": "2"}
 
 
+@get("/Entry")
+async def get_entry(entry: Entry, request: Exchange) -> list[str | None]:
+    """Tell who has come in, by which door."""
+    return [entry.actor.agent, request.door.name]
+
+
+@get("/AgentEntry")
+async def get_agent(entry: AgentEntry) -> str:
+    """Tell which agent has come in."""
+    return entry.agent
+
+
 async def enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
     if headers.get("authorization") != TOKEN["authorization"]:
         raise Unauthorized
@@ -91,7 +103,9 @@ DOOR = Door(
 @pytest.fixture
 async def app(runtime: Runtime) -> AsyncIterator[App]:
     """An app with nothing but this door."""
-    mount = Mount(prefix="/scim", handlers=[get_person, add_person, replace_person, remove_person])
+    mount = Mount(
+        prefix="/scim", handlers=[get_person, add_person, replace_person, remove_person, get_entry, get_agent]
+    )
     made = App(read_mounts([mount], [DOOR]), lambda: nullcontext(runtime))
     async with made._lifetime():
         yield made
@@ -109,6 +123,18 @@ async def test_answers_are_in_the_doors_media_type_with_its_headers(app: App) ->
     assert dict(sent.headers) | {"content-type": SCIM, "x-door": "scim", "ratelimit-remaining": "2"} == dict(
         sent.headers
     )
+
+
+async def test_a_handler_asks_by_name_for_who_has_come_in(app: App) -> None:
+    sent = await send(app, "GET", "/scim/Entry")
+
+    assert msgspec.json.decode(sent.body) == ["a firm", "scim"]
+
+
+async def test_a_handler_for_agents_runs_for_nobody_else(app: App) -> None:
+    sent = await send(app, "GET", "/scim/AgentEntry")
+
+    assert sent.status == 401
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,11 @@ from openslot.core.spreadsheets import make_safe
 from openslot.core.text import is_line
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.routing import Request, Response, get
+from openslot.routing import Response, get
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.booking_csv import BOM
@@ -54,7 +55,7 @@ class ChangeRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/log")
-async def show_log(request: Request, work: Work, user: User) -> Response:
+async def show_log(request: Exchange, work: Work, user: User) -> Response:
     """Show the changes that the address asks for, newest first."""
     own = get_administered(request)
     typed = _read_typed(request)
@@ -87,7 +88,7 @@ async def show_log(request: Request, work: Work, user: User) -> Response:
 
 
 @get("/organization/log.csv")
-async def export_log(request: Request, work: Work, user: User) -> Response:
+async def export_log(request: Exchange, work: Work, user: User) -> Response:
     """Send the changes that the address asks for, 10,000 at most."""
     own = get_administered(request)
     typed = _read_typed(request)
@@ -139,7 +140,7 @@ def describe_change(change: LoggedChange, user: User, work: Work) -> ChangeRow:
     )
 
 
-def _read_typed(request: Request) -> dict[str, str]:
+def _read_typed(request: Exchange) -> dict[str, str]:
     typed = {name: request.query.get(name, "").strip()[:LONGEST] for name in FILTERS}
     return {name: value if is_line(value) else "" for name, value in typed.items()}
 

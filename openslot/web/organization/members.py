@@ -14,9 +14,10 @@ from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Refusal
 from openslot.core.text import EmailAddress, ShortLine, is_line
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.people import operations as people
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
 from openslot.web.organization.notices import find_member_notice
@@ -50,13 +51,13 @@ class MemberRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/members")
-async def show_members(request: Request, work: Work, user: User) -> Response:
+async def show_members(request: Exchange, work: Work, user: User) -> Response:
     """Show the members that the address asks for."""
     return await members_page(request, work, user, Form())
 
 
 @post("/organization/members")
-async def invite(request: Request, work: Work, user: User, form: Form[InviteForm]) -> Response:
+async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
     """Invite someone to join."""
     administration = await begin_change(request, work, user)
     if form.faults:
@@ -82,7 +83,7 @@ async def invite(request: Request, work: Work, user: User, form: Form[InviteForm
     return redirect(f"{HERE}?done={'invited' if listed.can_be_invited else 'added'}")
 
 
-async def members_page(request: Request, work: Work, user: User, form: Form[InviteForm]) -> Response:
+async def members_page(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
     """Show one page of the list, and the form that invites."""
     own = get_administered(request)
     typed = {name: request.query.get(name, "").strip()[:LONGEST] for name in FILTERS}
@@ -140,6 +141,6 @@ def _link(typed: dict[str, str], number: int) -> str:
     return f"{HERE}?{urlencode(kept)}" if kept else HERE
 
 
-def _read_page(request: Request) -> int:
+def _read_page(request: Exchange) -> int:
     text = request.query.get("page", "1")
     return min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1

@@ -8,8 +8,9 @@ from openslot.accounts.models import User
 from openslot.core.ids import SHAPE, parse_id
 from openslot.core.text import is_line
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.routing import Request, Response, get
+from openslot.routing import Response, get
 from openslot.scim.models import LoggedRequest, RequestFilter
 from openslot.scim.requests import KEPT, search_requests
 from openslot.web.dashboard import phrases
@@ -34,7 +35,7 @@ class RequestRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/provisioning/log")
-async def show_request_log(request: Request, work: Work, user: User) -> Response:
+async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
     """Show the requests that the address asks for, newest first."""
     own = get_administered(request)
     typed = read_typed(request)
@@ -66,7 +67,7 @@ async def show_request_log(request: Request, work: Work, user: User) -> Response
     )
 
 
-def read_typed(request: Request) -> dict[str, str]:
+def read_typed(request: Exchange) -> dict[str, str]:
     """Read the filter of an address; what can't be a line is left out."""
     typed = {name: request.query.get(name, "").strip()[:LONGEST] for name in FIELDS}
     return {name: value if is_line(value) else "" for name, value in typed.items()}
