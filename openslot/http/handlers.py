@@ -20,6 +20,7 @@ from openslot.http.doors import Exchange, get_agent_entry, get_user
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
 from openslot.routing import Declaration, Form, Given, Request, Response, Stream
+from openslot.routing.descriptions import described_type
 
 Give = Callable[[Exchange], object]
 
@@ -112,7 +113,7 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
     if not inspect.iscoroutinefunction(run):
         raise TypeError(f"{run.__name__} must be async")
     hints = get_type_hints(run, include_extras=True)
-    returns = hints.pop("return", None)
+    returns = described_type(hints.pop("return", None))
     arguments = inspect.signature(run).parameters
     in_path = NAMES.findall(template)
     parameters = read_parameters(hints, arguments)
