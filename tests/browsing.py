@@ -4,7 +4,7 @@ import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, async_playwright, expect
 
 ARGUMENTS = (
     "--headless",
@@ -19,6 +19,8 @@ ARGUMENTS = (
     # No page lives long enough to win back what its optimizing compilers take.
     "--js-flags=--no-opt --no-maglev",
 )
+PATIENCE = 60_000
+"""Milliseconds that a page or the browser itself may take on a loaded machine."""
 
 
 def find_executable() -> str | None:
@@ -29,7 +31,8 @@ def find_executable() -> str | None:
 @asynccontextmanager
 async def open_browser() -> AsyncIterator[Browser]:
     """Start a browser, and close it in the end."""
+    expect.set_options(timeout=PATIENCE)
     async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(executable_path=find_executable(), args=ARGUMENTS)
+        opened = await playwright.chromium.launch(executable_path=find_executable(), args=ARGUMENTS, timeout=PATIENCE)
         yield opened
         await opened.close()

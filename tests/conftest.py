@@ -15,6 +15,7 @@ from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR
+from openslot.core.clock import Clock, system_clock
 from openslot.core.config import Settings, load_settings
 from openslot.core.embedded import start_server, stop_server
 from openslot.core.key_file import KEY_FILE, read_key_file
@@ -24,6 +25,7 @@ from openslot.people import operations as people
 from openslot.runtime import open_runtime
 from tests.browsing import open_browser
 from tests.cheap_passwords import CHEAP, hashing_cheaply
+from tests.command_line import cli, command_line
 from tests.databases import UNSAFE_AND_FAST, copy_data_dir, fast_dir, new_database, prepare_data_dir
 from tests.live import connect, serving
 from tests.once import made_once
@@ -31,9 +33,11 @@ from tests.order import put_longest_first
 from tests.racing import WebPair, running_pair
 from tests.shared_database import LeftRunningError, SharedDatabase, end_tasks, sharing
 
+__all__ = ["cli", "command_line"]
+
 PASSWORD = "correct horse battery"
 
-pytest_plugins = ["tests.processes"]
+pytest_plugins = ["tests.processes", "tests.examples"]
 
 
 def pytest_collection() -> None:
@@ -135,22 +139,30 @@ async def web_pair(long_running_pair: WebPair) -> AsyncIterator[WebPair]:
 def settings(database_url: str, tmp_path: Path, first_data_dir: Path) -> Settings:
     """Settings of a small installation, with the secret key that opens the shared database."""
     shutil.copy(first_data_dir / KEY_FILE, tmp_path)
-    chosen = load_settings({"database_url": database_url, "data_dir": tmp_path, "log_level": "error"}, environ={})
+    flags = {"database_url": database_url, "data_dir": tmp_path, "log_level": "error"}
+    # On a busy machine, those who come at once may wait for each other longer than people would.
+    chosen = load_settings({**flags, "database_wait_seconds": 60, "database_statement_seconds": 60}, environ={})
     set_up_logging(chosen)
     return chosen
 
 
 @pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
+def clock() -> Clock:
+    """The clock of runtime and server: the real one, unless a folder or a file has another (`tests/clocks.py`)."""
+    return system_clock
+
+
+@pytest.fixture
+async def runtime(settings: Settings, clock: Clock) -> AsyncIterator[Runtime]:
     """An open runtime on a database of the test's own."""
-    async with open_runtime(settings) as opened:
+    async with open_runtime(settings, clock=clock) as opened:
         yield opened
 
 
 @pytest.fixture
-async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
+async def client(settings: Settings, clock: Clock) -> AsyncIterator[httpx2.AsyncClient]:
     """An HTTP client of a live server."""
-    async with serving(create_app(settings)) as base_url, connect(base_url) as opened:
+    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url, timeout=60) as opened:
         yield opened
 
 

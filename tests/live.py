@@ -82,4 +82,5 @@ async def serving(app: Any, limits: ConnectionLimits | None = None) -> AsyncIter
 
 def connect(base_url: str, **options: Any) -> httpx2.AsyncClient:
     """Open a client of a live server; it reads neither certificates nor proxies, which takes longer than most tests."""
-    return httpx2.AsyncClient(base_url=base_url, verify=TLS, trust_env=False, **options)
+    # A loaded machine may take longer than the five seconds that the library waits.
+    return httpx2.AsyncClient(base_url=base_url, verify=TLS, trust_env=False, **{"timeout": 60, **options})

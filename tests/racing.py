@@ -16,6 +16,7 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.db import Db
 from openslot.runtime import open_runtime
 from tests.forked import Forked, openslot
+from tests.ports import held_port
 from tests.shared_database import SharedDatabase, sharing_with_processes
 
 FREE = 1_000_000
@@ -99,14 +100,20 @@ def web_processes(
 
 @contextmanager
 def _web(settings: Settings, limits: dict[str, str]) -> Iterator[str]:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    with held_port() as port:
+        yield from _web_at(port, settings, limits)
+
+
+def _web_at(port: int, settings: Settings, limits: dict[str, str]) -> Iterator[str]:
     environment = {
         **os.environ,
         "DATABASE_URL": settings.database_url or "",
         "OPENSLOT_DATA_DIR": str(settings.data_dir),
         "OPENSLOT_PORT": str(port),
         "OPENSLOT_LIMIT_PUBLIC": str(FREE),
+        # On a busy machine, those who come at once may wait for each other longer than people would.
+        "OPENSLOT_DATABASE_WAIT_SECONDS": "60",
+        "OPENSLOT_DATABASE_STATEMENT_SECONDS": "60",
         # So that every client can have an address of its own.
         "OPENSLOT_TRUSTED_PROXIES": "127.0.0.1/32",
         **limits,
@@ -118,7 +125,7 @@ def _web(settings: Settings, limits: dict[str, str]) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 class SlowHasher(PasswordHasher):

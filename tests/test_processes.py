@@ -47,6 +47,28 @@ def test_before(): pass
 def test_crashes(): os._exit(3)
 def test_after(): pass
 """
+WITHDRAWING = """
+from pathlib import Path
+from tests.processes import Tickets
+
+withdraw = Tickets.withdraw
+
+def withdraw_and_tell(tickets):
+    withdraw(tickets)
+    Path({place!r}).touch()
+
+Tickets.withdraw = withdraw_and_tell
+"""
+# None is passed before no further file is to be had, unless that takes a minute in all.
+WAITING = """
+import time
+from pathlib import Path
+
+def test_waits():
+    began = Path(__file__).stat().st_mtime
+    while not Path({place!r}).exists() and time.time() < began + 60:
+        time.sleep(0.01)
+"""
 
 
 def run(folder: Path, *arguments: str) -> tuple[int, str, dict[str, str]]:
@@ -114,8 +136,9 @@ def test_tests_of_a_process_that_ends_are_not_taken_for_passed(told: tuple[int, 
 
 def test_a_run_that_ends_at_the_first_failure_begins_no_further_files(tmp_path: Path) -> None:
     (tmp_path / "test_a_failing.py").write_text("def test_fails(): assert False")
+    (tmp_path / "conftest.py").write_text(WITHDRAWING.format(place=str(tmp_path / "withdrawn")))
     for number in range(100):
-        (tmp_path / f"test_slow_{number}.py").write_text("import time\ndef test_waits(): time.sleep(0.05)")
+        (tmp_path / f"test_slow_{number}.py").write_text(WAITING.format(place=str(tmp_path / "withdrawn")))
     code, said, outcomes = run(tmp_path, "--exitfirst")
     assert (code, outcomes["test_a_failing.test_fails"]) == (1, "failure")
     assert len(outcomes) < 100

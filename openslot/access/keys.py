@@ -4,7 +4,10 @@ import re
 import secrets
 import string
 from enum import StrEnum
+from typing import ClassVar
 from zlib import crc32
+
+from openslot.core.text import Label
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 AGENTS = (
@@ -29,6 +32,15 @@ class CredentialKind(StrEnum):
     API_KEY = "api_key"
     SCIM_TOKEN = "scim_token"  # noqa: S105 - a kind, not a token
     AGENT_KEY = "agent_key"
+
+
+class KeyName(Label):
+    """The name of a key or token: what it is for."""
+
+    __slots__ = ()
+
+    longest: ClassVar[int] = 100
+    schema: ClassVar[dict[str, object]] = {**Label.schema, "maxLength": longest}
 
 
 PREFIXES = {CredentialKind.API_KEY: "svc_live_", CredentialKind.SCIM_TOKEN: "svc_scim_"}

@@ -15,7 +15,7 @@ from openslot.access.errors import (
     WrongPassword,
     WrongSignIn,
 )
-from openslot.access.keys import AGENTS, CredentialKind, new_key
+from openslot.access.keys import AGENTS, CredentialKind, KeyName, new_key
 from openslot.access.models import Credential, SecondFactorNeeded, SignedIn
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
 from openslot.access.pending import hold_sign_in
@@ -30,7 +30,7 @@ from openslot.accounts.store import find_password_hash, find_sign_in, has_users
 from openslot.core.errors import Invalid, Unauthorized
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint, new_token
-from openslot.core.text import is_line
+from openslot.core.text import INVISIBLE, is_line, is_visible
 from openslot.core.work import Work
 from openslot.i18n import Text
 
@@ -45,6 +45,7 @@ async def create_api_key(
     """Make an API key for a user; the key itself is returned only once."""
     if user.effective_plan not in PLANS_WITH_API:
         raise PlanWithoutApi
+    _check_new(work, name=name, expires_at=expires_at)
     return await _create(work, CredentialKind.API_KEY, user.id, name=name, expires_at=expires_at)
 
 
@@ -52,6 +53,7 @@ async def create_scim_token(
     work: Work, organization: Organization, *, name: str, expires_at: datetime | None = None
 ) -> tuple[str, Credential]:
     """Make a SCIM token for an organization; the token itself is returned only once."""
+    _check_new(work, name=name, expires_at=expires_at)
     return await _create(work, CredentialKind.SCIM_TOKEN, organization.id, name=name, expires_at=expires_at)
 
 
@@ -61,6 +63,7 @@ async def create_agent_key(
     """Make a key with its agent's scopes for one of the ten agents; the key itself is returned only once."""
     if agent not in AGENTS:
         raise Invalid(details={"agent": f"must be one of {', '.join(AGENTS)}"})
+    _check_new(work, name=name, expires_at=expires_at)
     key, credential = await _create(work, CredentialKind.AGENT_KEY, agent, name=name, expires_at=expires_at)
     await store.give_default_scopes(work.db, agent, credential.id)
     return key, credential
@@ -241,16 +244,21 @@ async def use_setup_link(work: Work, token: str) -> None:
         raise SetupLinkInvalid
 
 
-async def _create(
-    work: Work, kind: CredentialKind, owner: UUID | str, *, name: str, expires_at: datetime | None
-) -> tuple[str, Credential]:
+def _check_new(work: Work, *, name: str, expires_at: datetime | None) -> None:
     faults = {}
-    if not 1 <= len(name.strip()) <= 100 or not is_line(name):
+    if not 1 <= len(name.strip()) <= KeyName.longest or not is_line(name):
         faults["name"] = Text("must be 1 to 100 characters on one line")
+    elif not is_visible(name):
+        faults["name"] = INVISIBLE
     if expires_at is not None and expires_at <= work.now:
         faults["expiresAt"] = Text("must be in the future")
     if faults:
         raise Invalid(details=faults)
+
+
+async def _create(
+    work: Work, kind: CredentialKind, owner: UUID | str, *, name: str, expires_at: datetime | None
+) -> tuple[str, Credential]:
     key = new_key(kind, agent=str(owner))
     credential = Credential(
         id=new_id(),

@@ -1,6 +1,7 @@
 """All SQL of the audit chain."""
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from msgspec.structs import astuple
 
@@ -28,6 +29,10 @@ FIELDS = {
     "target_id": "text",
 }
 COLUMNS = ", ".join(FIELDS)
+# A time that Python can't read was not written by us; it must not keep the other records from being verified.
+READABLE = ", ".join(
+    "case when at >= '0001-01-02' and at < '9999-12-31' then at end as at" if name == "at" else name for name in FIELDS
+)
 _ARRAYS = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(("bigint", "bytea", *FIELDS.values()), 7))
 # The row of the chain's end is locked here and nowhere earlier: it is the last statement before the commit.
 APPEND = f"""
@@ -68,11 +73,20 @@ async def find_end(db: Db) -> ChainEnd | None:
 
 
 async def list_links(db: Db, *, behind: int, limit: int) -> list[ChainLink]:
-    """List the records behind a number, in order."""
+    """List the records behind a number, in order, as they are: the chain tells whether a value is one of ours."""
     rows = await db.fetch(
-        f"select no, signature, {COLUMNS} from agent_calls where no > $1 order by no limit $2", behind, limit
+        f"select no, signature, {READABLE} from agent_calls where no > $1 order by no limit $2", behind, limit
     )
-    return [ChainLink(no=row["no"], signature=row["signature"], record=to_record(row)) for row in rows]
+    return [
+        ChainLink(no=row["no"], signature=row["signature"], record=CallRecord(**{name: row[name] for name in FIELDS}))
+        for row in rows
+    ]
+
+
+async def list_in_front(db: Db, *, limit: int) -> list[tuple[int, UUID]]:
+    """List what stands in front of the first record, where nothing is ever written."""
+    rows = await db.fetch("select no, id from agent_calls where no < 1 order by no limit $1", limit)
+    return [(row["no"], row["id"]) for row in rows]
 
 
 def to_record(row: Row) -> CallRecord:

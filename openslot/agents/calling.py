@@ -1,9 +1,9 @@
 """Calling a tool: through the gates, in its transaction, with its record."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import asyncpg
 import msgspec
 from msgspec import Raw, Struct
 
@@ -20,7 +20,6 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.db import BUSY, DOWN, transaction
 from openslot.core.errors import Internal, Refusal
 from openslot.core.ids import new_id
-from openslot.core.turns import find_turn
 from openslot.core.work import Runtime, Work
 from openslot.http.faults import translate
 
@@ -130,22 +129,10 @@ async def _write(runtime: Runtime, asked: _Asked) -> ToolAnswer:
     asked.recorder.cost_micros = tool.cost(runtime.settings)
     reservation = await budget.reserve(runtime, call, asked.recorder.cost_micros)
     try:
-        return await _run_in_turn(runtime, asked, reservation)
+        return await runtime.turns.run(partial(_run_and_commit, runtime, asked, reservation))
     except Exception:
         await budget.give_back(runtime, reservation)
         raise
-
-
-async def _run_in_turn(runtime: Runtime, asked: _Asked, reservation: budget.Reservation | None) -> ToolAnswer:
-    """Run a call's transaction; if another has the turn, wait in line without a connection and run it again."""
-    try:
-        return await _run_and_commit(runtime, asked, reservation, waits=False)
-    except asyncpg.LockNotAvailableError as fault:
-        turn = find_turn(fault)
-        if turn is None:
-            raise
-    async with runtime.turns.wait(turn):
-        return await _run_and_commit(runtime, asked, reservation, waits=True)
 
 
 async def _run_and_commit(

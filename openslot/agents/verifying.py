@@ -36,6 +36,8 @@ async def verify(
     async with runtime.pool.acquire() as db, db.transaction(isolation="repeatable_read", readonly=True):
         end = await store.find_end(db)
         checking = _Checking(runtime.signer, noted)
+        for no, record_id in await store.list_in_front(db, limit=BATCH):
+            checking.add(no, f"was added in front of the first record ({record_id})")
         async for link in _walk(db):
             checking.check(link)
             if link.no % BATCH == 0:
@@ -68,10 +70,10 @@ class _Checking:
     def check(self, link: ChainLink) -> None:
         """Check the next record."""
         if link.no > self._no + 1:
-            self._add(self._no + 1, _missing(self._no + 1, link.no - 1))
+            self.add(self._no + 1, _missing(self._no + 1, link.no - 1))
             self._last = None
         if self._last is not None and not follows(self._signer, link, self._last):
-            self._add(link.no, f"was changed, or is not the one that was written here ({link.record.id})")
+            self.add(link.no, f"was changed, or is not the one that was written here ({link.record.id})")
         if self._noted is not None and self._noted == (link.no, link.signature.hex()):
             self._noted = None
         self._no, self._last = link.no, link.signature
@@ -80,18 +82,19 @@ class _Checking:
     def check_end(self, end: ChainEnd | None) -> None:
         """Check that the chain ends where its end says, and that the end is ours."""
         if self._noted is not None:
-            self._add(self._noted[0], "is not the record that was noted")
+            self.add(self._noted[0], "is not the record that was noted")
         if end is None:
-            self._add(self._no + 1, "the end of the chain was deleted")
+            self.add(self._no + 1, "the end of the chain was deleted")
             return
         if not is_intact(self._signer, end):
-            self._add(end.records, "the end of the chain was changed")
+            self.add(end.records, "the end of the chain was changed")
         if end.records > self._no:
-            self._add(end.records, f"the last {end.records - self._no} records were cut off")
+            self.add(end.records, f"the last {end.records - self._no} records were cut off")
         elif (end.records, end.last) != (self._no, self._last or b""):
-            self._add(self._no, f"the chain should end with record {end.records}, and with another signature")
+            self.add(self._no, f"the chain should end with record {end.records}, and with another signature")
 
-    def _add(self, no: int, fault: str) -> None:
+    def add(self, no: int, fault: str) -> None:
+        """Note what is wrong with a record."""
         self.faults.append(ChainFault(no=no, fault=fault))
 
 

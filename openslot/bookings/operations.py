@@ -61,7 +61,7 @@ async def cancel_booking(work: Work, ref: BookingRef, *, reason: str | None = No
         status=Status.CANCELLED,
         cancelled_at=work.now,
         cancel_reason=reason or None,
-        cancelled_by=rules.name_canceller(work.actor),
+        cancelled_by=rules.name_canceller(work.actor, host_id=booking.host_id),
         sequence=booking.sequence + 1,
         updated_at=work.now,
     )

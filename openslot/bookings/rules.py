@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from uuid import UUID
 
 from openslot.availability.models import Claimed
 from openslot.bookings.models import AnswerValue, Booking, BookingWanted, Payment, Status
@@ -64,11 +65,14 @@ def is_host(actor: Actor) -> bool:
     return actor.kind is not ActorKind.PUBLIC
 
 
-def name_canceller(actor: Actor) -> str:
-    """Tell which side cancelled a booking; a cancellation in the host's calendar is the host's."""
+def name_canceller(actor: Actor, *, host_id: UUID) -> str:
+    """Return which side cancelled a booking; a cancellation in the host's calendar is the host's."""
     if actor.organization_id is not None:
         return "organization"
-    return "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
+    side = "host" if actor.agent == CALENDAR else CANCELLED_BY[actor.kind]
+    # An administrator of the platform, who has disabled the host's account.
+    is_someone_else = side == "host" and actor.user_id not in (None, host_id)
+    return "operator" if is_someone_else else side
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:

@@ -1,22 +1,28 @@
 """Cells of CSV files that a spreadsheet opens safely, and that are read back as they were."""
 
 import csv
+import re
 from io import StringIO
 
-# A spreadsheet takes a cell that begins with one of these for a formula.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+from openslot.core.spreadsheets import FORMULAS, SEPARATORS, SIGNS, SPACES
+
 GUARD = "'"
-_PASSED_OVER = " \u00a0" + GUARD
+_PASSED_OVER = SPACES + GUARD
+_IS_INNER = f"(?=[{_PASSED_OVER}]*[{re.escape(SIGNS)}])"
+_INNER = re.compile(f"(?<={SEPARATORS}){_IS_INNER}")
+_GUARDED = re.compile(f"(?<={SEPARATORS}){GUARD}{_IS_INNER}")
 
 
 def write_cell(text: str) -> str:
-    """Keep a spreadsheet from taking a cell for a formula, with a mark that `read_cell` takes off again."""
-    return f"{GUARD}{text}" if _is_formula(text) else text
+    """Keep a spreadsheet from taking a cell or a part of it for a formula, with marks that `read_cell` takes off."""
+    guarded = _INNER.sub(GUARD, text)
+    return f"{GUARD}{guarded}" if _is_formula(text) else guarded
 
 
 def read_cell(cell: str) -> str:
-    """Take off the mark that keeps a cell from being a formula."""
-    return cell[1:] if cell.startswith(GUARD) and _is_formula(cell[1:]) else cell
+    """Take off the marks that keep a cell and its parts from being formulas."""
+    text = _GUARDED.sub("", cell)
+    return text[1:] if text.startswith(GUARD) and _is_formula(text[1:]) else text
 
 
 def write_tags(tags: tuple[str, ...]) -> str:

@@ -2,15 +2,16 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import asyncpg
 
 # One that runs and one that is next: the next one already waits in the database when the first commits.
 MOST_OF_ONE = 2
 _DETAIL = re.compile(r"turn (-?\d+) (-?\d+)")
+Result = TypeVar("Result")
 
 
 class Turn(NamedTuple):
@@ -38,6 +39,17 @@ class Turns:
         self._all = asyncio.Semaphore(most)
         self._wait_seconds = wait_seconds
         self._lines: dict[Turn, tuple[asyncio.Semaphore, set[object]]] = {}
+
+    async def run(self, act: Callable[..., Awaitable[Result]]) -> Result:
+        """Run a transaction; if another has the turn, wait in line without a connection and run it with `waits`."""
+        try:
+            return await act(waits=False)
+        except asyncpg.LockNotAvailableError as fault:
+            turn = find_turn(fault)
+            if turn is None:
+                raise
+        async with self.wait(turn):
+            return await act(waits=True)
 
     @asynccontextmanager
     async def wait(self, turn: Turn) -> AsyncIterator[None]:

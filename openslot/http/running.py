@@ -1,15 +1,13 @@
 """Running a handler: in its transaction, and only once for a request that is sent again."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
-
-import asyncpg
 
 from openslot.access import idempotency
 from openslot.core.actor import Actor
 from openslot.core.db import transaction
 from openslot.core.errors import Invalid
-from openslot.core.turns import find_turn
 from openslot.core.work import Runtime, Work
 from openslot.http.doors import Exchange
 from openslot.http.handlers import Handler, call
@@ -32,7 +30,7 @@ class _RolledBack(Exception):  # noqa: N818 - not a fault: the answer is given, 
 async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
     """Run a handler as it declares: in one transaction, or only in those that it opens itself."""
     if handler.declaration.transaction == "one":
-        return await _run_in_transaction(handler, exchange, values)
+        return await exchange.runtime.turns.run(partial(_run_and_commit, handler, exchange, values))
     # A response is stored together with its change: without a common transaction, either could exist alone.
     if _idempotent_request(handler, exchange) is not None:
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
@@ -45,14 +43,7 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
 
 async def run_in_turn(runtime: Runtime, actor: Actor, act: Callable[[Work], Awaitable[Result]]) -> Result:
     """Run a verb in a transaction of its own, for a handler that has none; to wait for a turn takes no connection."""
-    try:
-        return await _act_and_commit(runtime, actor, act, waits=False)
-    except asyncpg.LockNotAvailableError as fault:
-        turn = find_turn(fault)
-        if turn is None:
-            raise
-    async with runtime.turns.wait(turn):
-        return await _act_and_commit(runtime, actor, act, waits=True)
+    return await runtime.turns.run(partial(_act_and_commit, runtime, actor, act))
 
 
 async def _act_and_commit(
@@ -63,18 +54,6 @@ async def _act_and_commit(
         result = await act(work)
         work.check_nothing_is_staged()
         return result
-
-
-async def _run_in_transaction(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Response:
-    """Run a handler that may write; if another has the turn, wait in line without a connection and run it again."""
-    try:
-        return await _run_and_commit(handler, exchange, values, waits=False)
-    except asyncpg.LockNotAvailableError as fault:
-        turn = find_turn(fault)
-        if turn is None:
-            raise
-    async with exchange.runtime.turns.wait(turn):
-        return await _run_and_commit(handler, exchange, values, waits=True)
 
 
 async def _run_and_commit(handler: Handler, exchange: Exchange, values: Sequence[str], *, waits: bool) -> Response:

@@ -3,15 +3,14 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutApi
-from openslot.access.keys import CredentialKind
+from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
-from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Response, WhenEmpty, get, post
@@ -24,8 +23,7 @@ class KeyForm(Struct, frozen=True, kw_only=True):
     """A key to create."""
 
     name: Annotated[
-        str,
-        Meta(pattern=LINE, max_length=100),
+        KeyName,
         WhenEmpty(Text("Give the key a name, such as the program that will use it")),
     ]
     expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]

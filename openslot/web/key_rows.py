@@ -21,18 +21,18 @@ EXPIRIES = {
 
 
 class KeyRow(Struct, frozen=True, kw_only=True):
-    """One line of the table."""
+    """One line of the table of keys."""
 
     id: UUID
     name: str
     last_four: str
-    made: date
+    made: Text | date
     last_used: Text | date
     expires: Text | date | None
     state: Text
-    since: Text | None
     tone: str
-    may_be_revoked: bool
+    is_active: bool
+    since: Text | None = None
 
 
 def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
@@ -49,7 +49,7 @@ def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
         state=state,
         since=Text("on %(day)s", day=words.day(key.revoked_at, user.zone)) if key.revoked_at else None,
         tone=tone,
-        may_be_revoked=key.is_active(now=now),
+        is_active=key.is_active(now=now),
     )
 
 

@@ -8,6 +8,7 @@ from openslot.http.refusals import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.attempts import ATTEMPT_LASTS
+from openslot.integrations.oidc.errors import OidcMismatch
 from openslot.integrations.oidc.models import ReturnedAnswer
 from openslot.routing import Cookie, Request, Response, get
 from openslot.web.cookies import browser_of
@@ -88,9 +89,11 @@ def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
         advice=ADVICE.get(refusal.code),
         back=SECURITY_PAGE if user else "/login",
     )
+    # An answer to an earlier sign-in, or a link of another site, does not end the one that is under way.
+    is_kept = isinstance(refusal, OidcMismatch) and refusal.is_of_another
     return Response(
         status=shown.status,
         headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)},
-        cookies=(no_short_cookie(work, ATTEMPT_COOKIE),),
+        cookies=() if is_kept else (no_short_cookie(work, ATTEMPT_COOKIE),),
         body=shown.body,
     )

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 from openslot.core.errors import Invalid
+from openslot.core.text import INVISIBLE, is_visible
 
 # The first try is made at once: ten in all, over 75 h 35 m.
 DELAYS = (
@@ -42,8 +43,10 @@ def describe_unknown(unknown: Collection[str], known: Collection[str]) -> str:
 
 
 def check_description(text: str | None) -> str | None:
-    """Return a description, None if it is blank, or refuse one that is too long."""
+    """Return a description, None if it is blank, or refuse one that is too long or can't be seen."""
     kept = (text or "").strip()
+    if kept and not is_visible(kept):
+        raise Invalid(details={"description": INVISIBLE})
     if len(kept) > LONGEST_DESCRIPTION or not kept.isprintable():
         raise Invalid(details={"description": f"must be one line of at most {LONGEST_DESCRIPTION} characters"})
     return kept or None

@@ -13,13 +13,13 @@ class Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to write, and how it should end."""
 
     note: str
-    seconds: float = 0.0
+    lock: int = 0
     ending: str = "good"
 
 
 @post("/api/v1/probe/rows", status=201)
 async def add_row(data: Row, work: Work) -> dict[str, object]:
-    """Write a row, slowly if asked, and end as asked."""
+    """Write a row, once the lock that is named can be had, and end as asked."""
     return await _add(work, data)
 
 
@@ -37,7 +37,7 @@ async def count_rows(work: Work) -> dict[str, int]:
 
 async def _add(work: Work, data: Row) -> dict[str, object]:
     number = await work.db.fetchval("insert into probe_rows (note) values ($1) returning id", data.note)
-    await work.db.execute("select pg_sleep($1)", data.seconds)
+    await work.db.execute("select pg_advisory_xact_lock_shared($1)", data.lock)
     if data.ending == "refused":
         raise Conflict("The row was not wanted")
     if data.ending == "broken":

@@ -47,7 +47,7 @@ async def _other_scheme(_runtime: Runtime, _user: User, key: str) -> str:
 
 
 async def _expired(runtime: Runtime, _user: User, key: str) -> str:
-    await runtime.pool.execute("update api_keys set expires_at = now() - interval '1 second'")
+    await runtime.pool.execute("update api_keys set expires_at = now() - interval '1 hour'")
     return f"Bearer {key}"
 
 

@@ -2,8 +2,8 @@
 
 import asyncio
 import hashlib
-import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import asyncpg
 import httpx2
@@ -23,6 +23,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.data_keys import replace_lost_data_keys
+from openslot.core.db import Db
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
 from openslot.core.sealing import reseal_all
 from openslot.core.secrets import Secrets
@@ -33,11 +34,13 @@ from tests.access.probes import TABLE
 from tests.more_tables import sharing_with
 from tests.shared_database import SharedDatabase
 
-SLOW_LOCK = """
+GATE = 77
+WAITING = "select exists (select from pg_locks where locktype = 'advisory' and not granted and objid = $1)"
+SLOW_LOCK = f"""
 create schema slow;
 create function slow.pg_try_advisory_xact_lock(bigint) returns boolean language plpgsql as $$
 begin
-    perform pg_sleep(0.6);
+    perform pg_advisory_xact_lock({GATE});
     return pg_catalog.pg_try_advisory_xact_lock($1);
 end $$"""
 ROWS = "/api/v1/probe/rows"
@@ -46,9 +49,20 @@ Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
 
 @pytest.fixture(scope="module")
 async def shared_database(postgres: str) -> AsyncIterator[SharedDatabase]:
-    """Share a database that has a table for the probes to write to, and a lock that takes its time."""
+    """Share a database that has a table for the probes to write to, and a lock that has to wait."""
     async with sharing_with(postgres, f"{TABLE}; {SLOW_LOCK}") as shared:
         yield shared
+
+
+@asynccontextmanager
+async def closed_gate(runtime: Runtime) -> AsyncIterator[Db]:
+    """Let everyone who takes the lock wait until it is opened on the connection that this gives."""
+    async with runtime.pool.acquire() as connection:
+        await connection.execute("select pg_advisory_lock($1)", GATE)
+        try:
+            yield connection
+        finally:
+            await connection.execute("select pg_advisory_unlock_all()")
 
 
 class Retrying:
@@ -120,38 +134,42 @@ async def test_another_body_under_the_same_key_is_409(retrying: Retrying) -> Non
 
 
 async def test_of_equal_requests_at_once_one_runs_and_nobody_waits(retrying: Retrying) -> None:
-    async def send(n: int) -> tuple[httpx2.Response, float]:
-        began = time.monotonic()
-        answer = await retrying.send("k", {"note": "a", "seconds": 1.5}, server=n % 2)
-        return answer, time.monotonic() - began
+    row = {"note": "a", "lock": GATE}
+    async with closed_gate(retrying.runtime) as gate:
+        sent = [asyncio.create_task(retrying.send("k", row, server=n % 2)) for n in range(16)]
+        async with asyncio.timeout(60):
+            while sum(each.done() for each in sent) < 15:
+                await asyncio.sleep(0.01)
+        refused = [each.result() for each in sent if each.done()]
+        await gate.execute("select pg_advisory_unlock($1)", GATE)
+        answers = await asyncio.gather(*sent)
+    [won] = [answer for answer in answers if answer not in refused]
 
-    answers = await asyncio.gather(*(send(n) for n in range(16)))
-    won = [answer for answer, _ in answers if answer.status_code == 201]
-    refused = [(answer, took) for answer, took in answers if answer.status_code == 409]
-
-    assert (len(won), len(refused)) == (1, 15)
-    assert {answer.json()["error"] for answer, _ in refused} == {
-        "A request with this Idempotency-Key is still in progress"
+    assert won.status_code == 201
+    assert {(answer.status_code, answer.json()["error"]) for answer in refused} == {
+        (409, "A request with this Idempotency-Key is still in progress")
     }
-    assert all(took < 1.4 for _, took in refused)
     assert await retrying.rows() == 1
-    assert (await retrying.send("k", {"note": "a", "seconds": 1.5})).content == won[0].content
+    assert (await retrying.send("k", row)).content == won.content
 
 
 async def test_an_answer_that_is_kept_while_another_looks_is_seen_by_it(runtime: Runtime, database_url: str) -> None:
     request = read_request(caller="c", method="POST", path="/", key="k", body=b"{}")
     answer = StoredResponse(status=200, headers={}, body=b"first")
-    # A try-lock that takes its time: between the look-up's snapshot and the lock the first request is committed.
+    # A try-lock that has to wait: between the look-up's snapshot and the lock the first request is committed.
     slow = await asyncpg.connect(database_url, server_settings={"search_path": "slow, public, pg_catalog"})
-    async with runtime.pool.acquire() as first, first.transaction():
+    async with closed_gate(runtime) as gate, runtime.pool.acquire() as first, first.transaction():
         work = Work(runtime=runtime, actor=OPERATOR, db=first, now=runtime.clock())
         assert await find_response(work, request) is None
         await store_response(work, request, answer)
         async with slow.transaction():
             other = Work(runtime=runtime, actor=OPERATOR, db=slow, now=work.now)
             looking = asyncio.create_task(find_response(other, request))
-            await asyncio.sleep(0.2)
+            async with asyncio.timeout(60):
+                while not await gate.fetchval(WAITING, GATE):
+                    await asyncio.sleep(0.01)
             await first.execute("commit and chain")
+            await gate.execute("select pg_advisory_unlock($1)", GATE)
             found = await looking
     await slow.close()
 

@@ -5,6 +5,7 @@ import random
 import re
 import string
 import zlib
+from datetime import timedelta
 
 import pytest
 
@@ -18,6 +19,7 @@ from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 
 KEY, TOKEN, AGENT = CredentialKind.API_KEY, CredentialKind.SCIM_TOKEN, CredentialKind.AGENT_KEY
+UNSEEN = "\u202e\u2066\u200b"
 
 
 @pytest.mark.parametrize(
@@ -94,6 +96,28 @@ async def test_a_credential_needs_a_name_on_one_line(runtime: Runtime, user: Use
                 await access.create_api_key(work, user, name=name)
 
         assert refused.value.details == {"name": "must be 1 to 100 characters on one line"}, name
+
+
+async def test_a_credential_of_any_kind_has_a_name_that_can_be_seen(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        organization = await accounts.add_organization(work, name="Org", slug="org", plan=Plan.BUSINESS)
+        for created in (
+            access.create_api_key(work, user, name=UNSEEN),
+            access.create_scim_token(work, organization, name=UNSEEN),
+            access.create_agent_key(work, "support", name=UNSEEN),
+        ):
+            with pytest.raises(Invalid) as refused:
+                await created
+            assert refused.value.details == {"name": "must contain visible characters"}
+
+
+async def test_a_key_that_got_such_a_name_earlier_can_still_be_rotated(runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        _, old = await access.create_api_key(work, user, name="k")
+        await work.db.execute("update api_keys set name = $1", UNSEEN)
+        _, new = await access.rotate_credential(work, KEY, user.id, old.id, kept_for=timedelta(0))
+
+    assert new.name == UNSEEN
 
 
 async def test_there_are_ten_agents_and_no_other(runtime: Runtime) -> None:

@@ -47,7 +47,7 @@ async def test_what_is_refused_by_its_body_has_been_counted(client: httpx2.Async
 
 async def test_more_writers_than_connections_all_get_their_answer(settings: Settings) -> None:
     narrow = msgspec.structs.replace(settings, database_connections=2, limit_public=1000)
-    async with serving(create_app(narrow)) as url, connect(url, timeout=10) as client:
+    async with serving(create_app(narrow)) as url, connect(url, timeout=60) as client:
         answers = await asyncio.gather(*(client.post("/api/bookings", json={}) for _ in range(30)))
 
     assert Counter(answer.status_code for answer in answers) == {400: 30}

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import socket
 from pathlib import Path
 
 import httpx2
@@ -16,6 +15,7 @@ from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 from tests.forked import Forked, openslot
 from tests.live import connect
+from tests.ports import held_port
 
 
 async def issue(runtime: Runtime, user: User) -> dict[str, str]:
@@ -55,8 +55,6 @@ async def test_the_database_holds_no_secret_in_the_clear(
 
 async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: User, tmp_path: Path) -> None:
     issued = await issue(runtime, user)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     environment = {
         **os.environ,
         "DATABASE_URL": runtime.settings.database_url or "",
@@ -64,11 +62,12 @@ async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: Us
         "OPENSLOT_LOG_LEVEL": "debug",
     }
     out, err = tmp_path / "out", tmp_path / "err"
-    server = Forked(openslot, "web", "--port", str(port), environment=environment, out=out, err=err)
-    async with connect(f"http://127.0.0.1:{port}") as client:
-        answers = await _use_everything(client, issued)
-    server.terminate()
-    assert await asyncio.to_thread(server.wait, 30) == 0
+    with held_port() as port:
+        server = Forked(openslot, "web", "--port", str(port), environment=environment, out=out, err=err)
+        async with connect(f"http://127.0.0.1:{port}") as client:
+            answers = await _use_everything(client, issued)
+        server.terminate()
+        assert await asyncio.to_thread(server.wait, 60) == 0
     logs = out.read_text() + err.read_text()
 
     assert '"route": "/api/v1/me"' in logs
@@ -78,7 +77,7 @@ async def test_the_most_talkative_logs_hold_no_secret(runtime: Runtime, user: Us
 
 
 async def _use_everything(client: httpx2.AsyncClient, issued: dict[str, str]) -> list[httpx2.Response]:
-    for _ in range(400):
+    for _ in range(1200):
         try:
             await client.get("/healthz")
             break

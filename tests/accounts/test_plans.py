@@ -55,14 +55,14 @@ ON_TRIAL = "update users set trial_plan = 'PRO', trial_until = now()"
 CHANGES = [
     ("select 1", BUSINESS),
     (LEFT, FREE),
-    ("update organizations set plan_until = now() - interval '1 second'", FREE),
+    ("update organizations set plan_until = now() - interval '1 hour'", FREE),
     ("update organizations set plan_until = now() + interval '1 hour'", BUSINESS),
     ("update organizations set plan = 'PRO'", PRO),
     ("delete from memberships", FREE),
     ("update users set plan = 'PRO', plan_until = now() + interval '1 hour'", BUSINESS),
     (f"{LEFT}; update users set plan = 'PRO'", PRO),
     (f"{LEFT}; {ON_TRIAL} + interval '1 hour'", PRO),
-    (f"{LEFT}; {ON_TRIAL} - interval '1 second'", FREE),
+    (f"{LEFT}; {ON_TRIAL} - interval '1 hour'", FREE),
 ]
 
 

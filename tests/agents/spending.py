@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
+import pytest
 from msgspec.structs import replace
 
 from openslot.access import operations as access
@@ -16,19 +17,15 @@ from openslot.core.ids import new_id
 from openslot.core.ports import NO_FAKES
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 
 NOON = datetime(2026, 3, 16, 12, tzinfo=UTC)
 
 
-class FakeClock(MovingClock):
-    """A clock that stands still until it is moved."""
-
-    def __init__(self, now: datetime = NOON) -> None:
-        self.now = now
-
-    def advance(self, by: timedelta) -> None:
-        self.now += by
+@pytest.fixture
+def clock() -> MovingClock:
+    """A clock on which it is noon."""
+    return MovingClock(NOON)
 
 
 def call_of(slug: str, *, level: Level | None = None, key_id: UUID | None = None) -> ToolCall:
@@ -52,7 +49,7 @@ async def make_key(runtime: Runtime, slug: str) -> UUID:
 
 @asynccontextmanager
 async def two_runtimes(
-    settings: Settings, clock: FakeClock, *, fakes: Mapping[type, object] = NO_FAKES, **changes: object
+    settings: Settings, clock: MovingClock, *, fakes: Mapping[type, object] = NO_FAKES, **changes: object
 ) -> AsyncIterator[tuple[Runtime, Runtime]]:
     """Open two runtimes, as two web processes have them."""
     chosen = replace(settings, **changes)

@@ -111,6 +111,11 @@ insert into agent_calls
 select (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'no', 6))).*
 from agent_calls a where no = 5"""
 
+ADDED_IN_FRONT = """
+insert into agent_calls
+select (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'no', n))).*
+from agent_calls a, unnest(array[0, -9223372036854775808]) n where a.no = 5"""
+
 
 @pytest.mark.parametrize(
     ("tampering", "found"),
@@ -136,6 +141,11 @@ from agent_calls a where no = 5"""
         ("update agent_chain set signature = null", [5]),
         ("delete from agent_chain", [6]),
         (ADDED, [6, 6]),
+        (ADDED_IN_FRONT, [-(2**63), 0]),
+        ("update agent_calls set status = 'forgiven' where no = 3", [3]),
+        ("update agent_calls set at = 'infinity' where no = 3", [3]),
+        ("update agent_calls set at = '20000-01-01' where no = 3", [3]),
+        ("update agent_calls set at = '0044-03-15 BC' where no = 3", [3]),
     ],
 )
 async def test_tampering_is_found_and_named(runtime: Runtime, tampering: str, found: list[int]) -> None:

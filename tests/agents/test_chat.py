@@ -17,16 +17,12 @@ from openslot.integrations.chat.ports import Chat, ChatDeferred
 from openslot.integrations.chat.posting import team_chat
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, send, shared_database
-from tests.agents.spending import FakeClock, call_of, make_key
+from tests.agents.spending import call_of, clock, make_key
+from tests.clocks import MovingClock
 from tests.webhooks.conftest import work_off, work_until_settled
 from tests.webhooks.receiver import receiving
 
-__all__ = ["shared_database"]
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+__all__ = ["clock", "shared_database"]
 
 
 @pytest.fixture
@@ -35,7 +31,7 @@ def chat() -> FakeChat:
 
 
 @pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock, chat: FakeChat) -> AsyncIterator[Runtime]:
+async def runtime(settings: Settings, clock: MovingClock, chat: FakeChat) -> AsyncIterator[Runtime]:
     async with open_runtime(settings, clock=clock, fakes={Chat: chat}) as opened:
         yield opened
 
@@ -46,7 +42,7 @@ async def support(runtime: Runtime) -> ToolCall:
 
 
 async def test_a_request_and_its_decision_are_told_without_arguments(
-    runtime: Runtime, clock: FakeClock, chat: FakeChat, support: ToolCall
+    runtime: Runtime, clock: MovingClock, chat: FakeChat, support: ToolCall
 ) -> None:
     approval_id = await ask(runtime, support)
     await ask(runtime, support)
@@ -67,12 +63,12 @@ async def test_a_request_and_its_decision_are_told_without_arguments(
 
 
 async def test_a_rejection_and_an_expiry_are_told(
-    runtime: Runtime, clock: FakeClock, chat: FakeChat, support: ToolCall
+    runtime: Runtime, clock: MovingClock, chat: FakeChat, support: ToolCall
 ) -> None:
     rejected = await ask(runtime, support)
     await send(runtime, call_of("orchestrator"), approval_id=rejected, decision="reject")
     expired = await ask(runtime, support)
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
     async with runtime.transaction(SYSTEM) as work:
         await approvals.expire(work)
     await work_off(runtime, clock)
@@ -83,7 +79,7 @@ async def test_a_rejection_and_an_expiry_are_told(
     )
 
 
-async def test_a_budget_warning_is_told_once(runtime: Runtime, clock: FakeClock, chat: FakeChat) -> None:
+async def test_a_budget_warning_is_told_once(runtime: Runtime, clock: MovingClock, chat: FakeChat) -> None:
     for _ in range(3):
         await budget.report(runtime, "support", 160_000)
     await work_off(runtime, clock)
@@ -91,7 +87,7 @@ async def test_a_budget_warning_is_told_once(runtime: Runtime, clock: FakeClock,
     assert chat.posted == ["Budget warning for 2026-03-16: Support spent 0.16 of 0.20 USD (80 %)"]
 
 
-async def test_a_message_is_tried_again(runtime: Runtime, clock: FakeClock, chat: FakeChat) -> None:
+async def test_a_message_is_tried_again(runtime: Runtime, clock: MovingClock, chat: FakeChat) -> None:
     chat.faults.append(ChatDeferred("later", after=timedelta(hours=1)))
     await budget.report(runtime, "support", 160_000)
     begun = clock.now
@@ -103,7 +99,7 @@ async def test_a_message_is_tried_again(runtime: Runtime, clock: FakeClock, chat
     assert clock.now >= begun + timedelta(hours=1)
 
 
-async def test_a_real_webhook_gets_the_message(settings: Settings, clock: FakeClock) -> None:
+async def test_a_real_webhook_gets_the_message(settings: Settings, clock: MovingClock) -> None:
     async with receiving() as receiver:
         chosen = replace(settings, chat_webhook=receiver.url, outbound_allow=Networks.parse("127.0.0.0/8"))
         async with open_runtime(chosen, clock=clock) as runtime:
@@ -116,7 +112,7 @@ async def test_a_real_webhook_gets_the_message(settings: Settings, clock: FakeCl
     ]
 
 
-async def test_without_a_chat_nothing_is_posted_and_nothing_fails(settings: Settings, clock: FakeClock) -> None:
+async def test_without_a_chat_nothing_is_posted_and_nothing_fails(settings: Settings, clock: MovingClock) -> None:
     async with open_runtime(settings, clock=clock) as runtime:
         await budget.report(runtime, "support", 160_000)
         await work_off(runtime, clock)

@@ -1,14 +1,9 @@
 """A person decides from the terminal: the call runs once, for its requester, and with its record."""
 
-import json
-from collections.abc import AsyncIterator, Callable
-from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from typer.testing import CliRunner
 
 from openslot.agents.calling import BY_NAME
 from openslot.agents.deciding import decide
@@ -17,15 +12,16 @@ from openslot.agents.jobs import expire_approvals
 from openslot.agents.models import Tier, ToolCall
 from openslot.agents.schemas import Decided
 from openslot.agents.tools import TOOLS
-from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, send, shared_database
-from tests.agents.spending import FakeClock, call_of, make_key
+from tests.agents.spending import call_of, clock, make_key
+from tests.clocks import MovingClock
+from tests.command_line import Cli
 
-__all__ = ["shared_database"]
+__all__ = ["clock", "shared_database"]
 
 RECORDS = "select agent, tool, status, approver, approval_id, input_hash from agent_calls order by no"
 
@@ -33,17 +29,6 @@ RECORDS = "select agent, tool, status, approver, approval_id, input_hash from ag
 @pytest.fixture(autouse=True)
 def known_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BY_NAME, "mark", mark)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -79,7 +64,7 @@ async def test_a_person_approves_and_the_requester_gets_the_result(runtime: Runt
 
 
 async def test_a_persons_word_is_enough_where_it_is_necessary(
-    settings: Settings, runtime: Runtime, support: ToolCall, clock: FakeClock
+    settings: Settings, runtime: Runtime, support: ToolCall, clock: MovingClock
 ) -> None:
     async with open_runtime(replace(settings, agent_approval_by_person=True), clock=clock) as strict:
         orchestrator = call_of("orchestrator", key_id=await make_key(runtime, "orchestrator"))
@@ -111,9 +96,9 @@ async def test_a_decision_is_final(runtime: Runtime, support: ToolCall, first: s
     assert len(await marks(runtime)) == (first == "approve")
 
 
-async def test_a_person_is_too_late_after_15_minutes(runtime: Runtime, support: ToolCall, clock: FakeClock) -> None:
+async def test_a_person_is_too_late_after_15_minutes(runtime: Runtime, support: ToolCall, clock: MovingClock) -> None:
     approval_id = await ask(runtime, support)
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
 
     with pytest.raises(ApprovalRefused):
         await by_person(runtime, approval_id, "approve")
@@ -135,9 +120,9 @@ async def test_a_tools_refusal_is_the_result_and_a_crash_leaves_the_call_waiting
     assert [row["status"] for row in await runtime.pool.fetch(RECORDS)] == ["tool_error"]
 
 
-async def test_an_expiry_is_recorded_for_its_requester(runtime: Runtime, support: ToolCall, clock: FakeClock) -> None:
+async def test_an_expiry_is_recorded_for_its_requester(runtime: Runtime, support: ToolCall, clock: MovingClock) -> None:
     ids = [await ask(runtime, support, {**ARGUMENTS, "userId": str(number)}) for number in range(3)]
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
     async with runtime.transaction(SYSTEM) as work:
         assert await expire_approvals(work) == "3 approvals expired"
 
@@ -152,26 +137,6 @@ def test_every_tool_that_needs_an_approval_can_be_rejected_and_costs_nothing(set
             assert issubclass(tool.result, Decided), tool.name
             assert tool.result(outcome="rejected").outcome == "rejected"
             assert tool.cost(settings) == 0, tool.name
-
-
-Cli = Callable[..., Any]
-
-
-@pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, arguments)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout) if "--json" in arguments else result.stdout
-
-    return run
 
 
 @pytest.fixture

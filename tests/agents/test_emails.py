@@ -2,8 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from msgspec.structs import replace
@@ -24,15 +23,13 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail.rules import DELAYS
 from openslot.runtime import open_runtime
 from tests.agents.emailing import ADA, JONAS, LETTER, POSTAL, log, over, refusal, send, send_now
-from tests.agents.spending import FakeClock, call_of, two_runtimes
+from tests.agents.spending import call_of, clock, two_runtimes
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages, part, read_message
 from tests.integrations.mail.smtp_server import smtp_server
 from tests.webhooks.conftest import work_off, work_until_settled
 
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+__all__ = ["clock"]
 
 
 @pytest.fixture
@@ -43,12 +40,6 @@ def settings(settings: Settings) -> Settings:
         base_url="https://book.example.com",
         mail_from=MailFrom.parse("Acme <hello@acme.example>"),
     )
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 CATEGORIES = {
@@ -122,7 +113,7 @@ def test_a_wrong_field_is_named(field: str, value: str) -> None:
     assert list(refused.value.details or {}) == [field]
 
 
-async def test_a_mail_is_in_the_layout_and_in_both_logs(runtime: Runtime, clock: FakeClock) -> None:
+async def test_a_mail_is_in_the_layout_and_in_both_logs(runtime: Runtime, clock: MovingClock) -> None:
     queued = await send(runtime, call_of("support"), "support", replyTo="help@acme.example")
     (entry,) = await log(runtime)
     assert (entry["status"], entry["message_id"]) == ("queued", queued.message_id)
@@ -161,7 +152,9 @@ async def test_a_mail_is_in_the_layout_and_in_both_logs(runtime: Runtime, clock:
     )
 
 
-async def test_a_mail_whose_call_is_rolled_back_is_neither_sent_nor_counted(runtime: Runtime, clock: FakeClock) -> None:
+async def test_a_mail_whose_call_is_rolled_back_is_neither_sent_nor_counted(
+    runtime: Runtime, clock: MovingClock
+) -> None:
     arguments = read_arguments(send_email, {"category": "support", **LETTER, "confirm": True})
     with pytest.raises(RuntimeError, match="broken"):
         async with runtime.transaction(SYSTEM) as work:
@@ -195,7 +188,7 @@ def test_html_is_reduced_to_text_and_links(evil: str) -> None:
     assert not re.search(r"alert|onclick|style|src=|javascript|display:none|evil", safe)
 
 
-async def test_an_agents_html_is_shown_cleaned_inside_the_layout(runtime: Runtime, clock: FakeClock) -> None:
+async def test_an_agents_html_is_shown_cleaned_inside_the_layout(runtime: Runtime, clock: MovingClock) -> None:
     html = '<p>See <a href="https://acme.example/x?a=1&b=2">this</a> <b>now</b>{{ 7 * 7 }}</p><script>alert(1)</script>'
     await send(runtime, call_of("support"), "support", html=html)
     await work_off(runtime, clock)
@@ -215,7 +208,7 @@ async def test_an_agents_html_is_shown_cleaned_inside_the_layout(runtime: Runtim
 
 @pytest.mark.parametrize(("agent", "hour"), [("support", 5), ("devops", 5), ("orchestrator", 5), ("cto", 2)])
 async def test_fifty_mails_at_once_never_pass_the_hours_limit(
-    settings: Settings, clock: FakeClock, agent: str, hour: int
+    settings: Settings, clock: MovingClock, agent: str, hour: int
 ) -> None:
     async with two_runtimes(settings, clock) as runtimes:
         assert await race(runtimes, agent) == hour
@@ -224,14 +217,14 @@ async def test_fifty_mails_at_once_never_pass_the_hours_limit(
 
 @pytest.mark.parametrize(("agent", "day", "hour"), [("support", 20, 5), ("cto", 5, 2)])
 async def test_fifty_mails_at_once_never_pass_the_days_limit(
-    settings: Settings, clock: FakeClock, agent: str, day: int, hour: int
+    settings: Settings, clock: MovingClock, agent: str, day: int, hour: int
 ) -> None:
     clock.now = datetime(2026, 3, 16, 1, tzinfo=UTC)
     async with two_runtimes(settings, clock) as runtimes:
         sent = []
         for _ in range(day // hour + 1):
             sent.append(await race(runtimes, agent))
-            clock.advance(timedelta(hours=1))
+            clock.pass_time(hours=1)
 
         assert sum(sent) == day
         assert sent == [hour] * (day // hour) + [day % hour]
@@ -248,7 +241,7 @@ async def race(runtimes: tuple[Runtime, Runtime], agent: str) -> int:
 
 
 async def test_the_hour_is_any_sixty_minutes_and_the_refusal_says_how_long_to_wait(
-    runtime: Runtime, clock: FakeClock
+    runtime: Runtime, clock: MovingClock
 ) -> None:
     call = call_of("cto")
     clock.now = datetime(2026, 3, 16, 10, 50, tzinfo=UTC)
@@ -260,11 +253,11 @@ async def test_the_hour_is_any_sixty_minutes_and_the_refusal_says_how_long_to_wa
         await send(runtime, call, "transactional")
     assert refused.value.data == {"reason": "rate_limited", "limit": "hour", "max": 2, "retryAfterSeconds": 1}
 
-    clock.advance(timedelta(seconds=1))
+    clock.pass_time(seconds=1)
     await send(runtime, call, "transactional")
 
 
-async def test_the_day_begins_at_midnight_utc_and_the_hour_goes_on(runtime: Runtime, clock: FakeClock) -> None:
+async def test_the_day_begins_at_midnight_utc_and_the_hour_goes_on(runtime: Runtime, clock: MovingClock) -> None:
     call = call_of("cto")
     for hour in (20, 21, 22, 23):
         clock.now = datetime(2026, 3, 16, hour, 30, tzinfo=UTC)
@@ -294,7 +287,7 @@ async def test_the_send_limits_follow_the_email_level_and_not_the_autonomy_level
 # Tries
 
 
-async def test_a_retried_mail_keeps_its_message_id(settings: Settings, clock: FakeClock) -> None:
+async def test_a_retried_mail_keeps_its_message_id(settings: Settings, clock: MovingClock) -> None:
     async with smtp_server() as server, open_runtime(over(settings, server), clock=clock) as runtime:
         server.at_data.append("451 later")
         queued = await send(runtime, call_of("support"), "support")
@@ -307,7 +300,7 @@ async def test_a_retried_mail_keeps_its_message_id(settings: Settings, clock: Fa
         assert [each["status"] for each in await log(runtime)] == ["sent"]
 
 
-async def test_a_mail_that_the_server_refuses_is_in_the_log_as_failed(settings: Settings, clock: FakeClock) -> None:
+async def test_a_mail_that_the_server_refuses_is_in_the_log_as_failed(settings: Settings, clock: MovingClock) -> None:
     async with smtp_server() as server, open_runtime(over(settings, server), clock=clock) as runtime:
         server.at_rcpt.append("550 no such user")
         await send(runtime, call_of("support"), "support")
@@ -318,7 +311,9 @@ async def test_a_mail_that_the_server_refuses_is_in_the_log_as_failed(settings: 
         assert "550" in entry["error"]
 
 
-async def test_a_mail_that_fails_to_the_last_try_is_in_the_log_as_failed(settings: Settings, clock: FakeClock) -> None:
+async def test_a_mail_that_fails_to_the_last_try_is_in_the_log_as_failed(
+    settings: Settings, clock: MovingClock
+) -> None:
     async with smtp_server() as server, open_runtime(over(settings, server), clock=clock) as runtime:
         server.at_data.extend(["451 later"] * (len(DELAYS) + 1))
         await send(runtime, call_of("support"), "support")
@@ -329,7 +324,7 @@ async def test_a_mail_that_fails_to_the_last_try_is_in_the_log_as_failed(setting
 
 
 async def test_a_mail_whose_last_try_ended_without_a_word_is_closed_by_the_job(
-    runtime: Runtime, clock: FakeClock
+    runtime: Runtime, clock: MovingClock
 ) -> None:
     await send(runtime, call_of("support"), "support")
     await runtime.pool.execute(
@@ -341,11 +336,11 @@ async def test_a_mail_whose_last_try_ended_without_a_word_is_closed_by_the_job(
     assert [(each["status"], each["error"]) for each in await log(runtime)] == [("failed", "the worker died")]
 
 
-async def test_the_log_is_kept_as_long_as_mail(runtime: Runtime, clock: FakeClock) -> None:
+async def test_the_log_is_kept_as_long_as_mail(runtime: Runtime, clock: MovingClock) -> None:
     await send(runtime, call_of("support"), "support")
-    clock.advance(timedelta(days=90))
+    clock.pass_time(days=90)
     await tidy_agents(runtime.work(SYSTEM))
     assert len(await log(runtime)) == 1
-    clock.advance(timedelta(seconds=1))
+    clock.pass_time(seconds=1)
     await tidy_agents(runtime.work(SYSTEM))
     assert await log(runtime) == []

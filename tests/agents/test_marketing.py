@@ -21,16 +21,14 @@ from openslot.core.smtp import MailFrom
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.emailing import JONAS, LETTER, POSTAL, growth, log, over, refusal, send, send_now
-from tests.agents.spending import FakeClock, call_of
+from tests.agents.spending import call_of, clock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages, part, read_message
 from tests.integrations.mail.smtp_server import smtp_server
 from tests.live import connect, serving
 from tests.webhooks.conftest import work_off
 
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+__all__ = ["clock"]
 
 
 @pytest.fixture
@@ -43,14 +41,8 @@ def settings(settings: Settings) -> Settings:
     )
 
 
-@pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
 async def test_marketing_mail_arrives_with_a_one_click_link_and_the_postal_address(
-    settings: Settings, clock: FakeClock
+    settings: Settings, clock: MovingClock
 ) -> None:
     async with smtp_server() as server, open_runtime(over(settings, server), clock=clock) as runtime:
         await send(runtime, growth(), "marketing")
@@ -75,7 +67,7 @@ async def test_marketing_mail_arrives_with_a_one_click_link_and_the_postal_addre
     assert entry["opt_out_checked"] is True
 
 
-async def test_the_header_stays_one_address_even_if_it_is_long(settings: Settings, clock: FakeClock) -> None:
+async def test_the_header_stays_one_address_even_if_it_is_long(settings: Settings, clock: MovingClock) -> None:
     long = replace(settings, base_url=f"https://{'bookings.' * 9}example.com")
     async with smtp_server() as server, open_runtime(over(long, server), clock=clock) as runtime:
         await send(runtime, growth(), "marketing")
@@ -87,7 +79,7 @@ async def test_the_header_stays_one_address_even_if_it_is_long(settings: Setting
     assert re.fullmatch(r"\s*<https://\S+>", header[1]), header[1]
 
 
-async def test_marketing_without_a_postal_address_is_refused(settings: Settings, clock: FakeClock) -> None:
+async def test_marketing_without_a_postal_address_is_refused(settings: Settings, clock: MovingClock) -> None:
     async with open_runtime(replace(settings, postal_address=None), clock=clock) as runtime:
         assert await refusal(runtime, growth(), "marketing") == "postal_address"
 
@@ -96,7 +88,7 @@ async def test_marketing_without_a_postal_address_is_refused(settings: Settings,
 
 
 @pytest.fixture
-async def link(runtime: Runtime, clock: FakeClock) -> str:
+async def link(runtime: Runtime, clock: MovingClock) -> str:
     """The path of the link in a marketing mail that was sent."""
     await send(runtime, growth(), "marketing")
     await work_off(runtime, clock)
@@ -195,7 +187,7 @@ async def test_a_link_that_is_not_ours_is_not_found(
 
 
 async def test_a_mail_on_its_way_is_not_sent_to_someone_who_unsubscribes_meanwhile(
-    runtime: Runtime, link: str, clock: FakeClock
+    runtime: Runtime, link: str, clock: MovingClock
 ) -> None:
     await send(runtime, growth(), "marketing")
     async with runtime.transaction(SYSTEM) as work:
@@ -210,7 +202,7 @@ async def test_a_mail_on_its_way_is_not_sent_to_someone_who_unsubscribes_meanwhi
 
 
 async def test_of_unsubscribing_and_sending_at_once_the_mail_is_refused_or_stopped(
-    settings: Settings, runtime: Runtime, clock: FakeClock
+    settings: Settings, runtime: Runtime, clock: MovingClock
 ) -> None:
     arguments = read_arguments(send_email, {"category": "marketing", **LETTER, "confirm": True})
     await send(runtime, growth(), "marketing")

@@ -25,7 +25,7 @@ async def sdk_client(base_url: str, key: str, mode: Any) -> AsyncIterator["Clien
 
     headers = {"Authorization": f"Bearer {key}"}
     async with (
-        httpx2.AsyncClient(headers=headers, verify=False) as http,
+        httpx2.AsyncClient(headers=headers, verify=False, timeout=60) as http,
         Client(streamable_http_client(f"{base_url}{PATH}", http_client=http), mode=mode) as client,
     ):
         yield client

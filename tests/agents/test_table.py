@@ -16,9 +16,10 @@ from openslot.people import operations as people
 from tests.agents.agent import TestAgent
 from tests.agents.conftest import Connect
 from tests.agents.table import AGENTS, DOMAINS, LATER, SCOPES, TABLE, TIERS, Row
-from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
+from tests.bookings.conftest import Book, book, meeting, settings
+from tests.clocks import clock
 
-__all__ = ["book", "client", "clock", "meeting", "runtime"]
+__all__ = ["book", "clock", "meeting", "settings"]
 
 NOW = [row for row in TABLE if row.domain not in LATER]
 ABSENT = object()

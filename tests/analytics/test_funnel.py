@@ -1,7 +1,6 @@
 """The sign-up funnel counts visits by day, and each step of an account that came by the form once."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime, timedelta
 
 import httpx2
@@ -15,7 +14,6 @@ from openslot.analytics import funnel
 from openslot.analytics.funnel import read_funnel
 from openslot.analytics.jobs import KEPT_FOR, tidy_views
 from openslot.analytics.models import FunnelStep
-from openslot.app import create_app
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee
@@ -27,9 +25,10 @@ from openslot.demo.seed import seed
 from openslot.integrations.calendars.events import CalendarConnected
 from openslot.people import operations as people
 from openslot.people import signing_up
-from openslot.runtime import open_runtime
-from tests.bookings.conftest import MONDAY, MovingClock, offer
-from tests.live import connect, serving
+from tests.bookings.conftest import offer
+from tests.clocks import MONDAY, MovingClock, clock
+
+__all__ = ["clock"]
 
 BROWSER = {"user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"}
 FIRST, LAST = date(2026, 1, 1), date(2027, 12, 31)
@@ -42,28 +41,15 @@ def settings(settings: Settings) -> Settings:
     return replace(settings, sign_up="open")
 
 
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Give a client of a server on the moving clock."""
-    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as opened:
-        yield opened
-
-
 async def total(runtime: Runtime) -> dict[FunnelStep, int]:
     return (await read_funnel(runtime.work(OPERATOR), first=FIRST, last=LAST)).total
+
+
+async def until_visited(runtime: Runtime, count: int) -> None:
+    """Go on as soon as so many visits are counted, which happens after the answer."""
+    async with asyncio.timeout(60):
+        while (await total(runtime))[FunnelStep.VISITED] < count:
+            await asyncio.sleep(0.02)
 
 
 def steps(**counts: int) -> dict[FunnelStep, int]:
@@ -194,10 +180,7 @@ async def test_visits_of_the_form_are_counted_by_day_and_nothing_else_is_kept(
         assert (await client.get("/signup", headers=headers)).status_code == 200
     await client.get("/signup?done=sent", headers=BROWSER)
     await client.post("/signup", headers=BROWSER, data={"name": ""})
-    for _ in range(100):
-        if (await total(runtime))[FunnelStep.VISITED] == 2:
-            break
-        await asyncio.sleep(0.02)
+    await until_visited(runtime, 2)
 
     assert await total(runtime) == steps(visited=2)
     rows = await runtime.pool.fetch("select * from funnel_visits")
@@ -219,10 +202,7 @@ async def test_a_deleted_account_stays_counted_and_names_nobody(runtime: Runtime
 async def test_old_steps_and_visits_are_removed(runtime: Runtime, clock: MovingClock, password_hash: str) -> None:
     await open_account(runtime, await sign_up(runtime, password_hash))
     funnel.count_visit(runtime, MONDAY.date())
-    for _ in range(100):
-        if (await total(runtime))[FunnelStep.VISITED]:
-            break
-        await asyncio.sleep(0.02)
+    await until_visited(runtime, 1)
     clock.now += KEPT_FOR
     await tidy_views(runtime.work(OPERATOR))
     assert await total(runtime) == steps(visited=1, signed_up=1, verified=1)

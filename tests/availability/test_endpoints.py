@@ -1,25 +1,11 @@
 """GET event types and availability, over HTTP."""
 
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime
-
 import httpx2
-import pytest
 
 from openslot.accounts.models import User
-from openslot.app import create_app
-from openslot.core.config import Settings
-from tests.live import connect, serving
+from tests.clocks import clock
 
-MONDAY_MORNING = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a server on whose clock it is a Monday morning in March 2026."""
-    app = create_app(settings, clock=lambda: MONDAY_MORNING)
-    async with serving(app) as base_url, connect(base_url) as opened:
-        yield opened
+__all__ = ["clock"]
 
 
 async def test_slots_are_listed_in_the_askers_zone(

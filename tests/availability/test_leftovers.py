@@ -12,10 +12,11 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.jobs.periodic import run_job
 from openslot.wiring import WIRING
-from tests.bookings.conftest import ELEVEN, TEN, MovingClock, client, clock, meeting, offer, runtime
+from tests.bookings.conftest import ELEVEN, TEN, meeting, offer, settings
 from tests.bookings.test_public import body, hold
+from tests.clocks import MovingClock, clock
 
-__all__ = ["client", "clock", "meeting", "runtime"]
+__all__ = ["clock", "meeting", "settings"]
 
 EXPIRE, TIDY = (next(job for job in WIRING.periodic if job.name == name) for name in ("claims.expire", "claims.tidy"))
 

@@ -1,7 +1,6 @@
 """A Monday morning in March 2026, a host with an hour-long and a group event type, and a way to book."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx2
@@ -9,57 +8,26 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
-from tests.live import connect, serving
+from tests.clocks import clock
 
-MONDAY = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
+__all__ = ["clock"]
+
 TEN = "2026-03-16T10:00:00Z"
 ELEVEN = "2026-03-16T11:00:00Z"
 
 Book = Callable[..., Awaitable[httpx2.Response]]
 
 
-class MovingClock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> datetime:
-        """Tell the time that was set."""
-        return self.now
-
-    def pass_time(self, **time: float) -> None:
-        """Let time pass."""
-        self.now += timedelta(**time)
-
-
 @pytest.fixture
-def clock() -> MovingClock:
-    """The clock of runtime and server."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """An open runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of a server on the moving clock."""
-    app = create_app(replace(settings, limit_key=10_000, limit_public=10_000), clock=clock)
-    async with serving(app) as base_url, connect(base_url, timeout=30) as opened:
-        yield opened
+def settings(settings: Settings) -> Settings:
+    """Enough room for tests that send much."""
+    return replace(settings, limit_key=10_000, limit_public=10_000)
 
 
 async def offer(runtime: Runtime, owner: User, slug: str, **changes: Any) -> EventType:

@@ -4,6 +4,7 @@ import asyncio
 import random
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 from uuid import UUID
 
@@ -133,28 +134,40 @@ async def test_what_is_rolled_back_is_not_counted(runtime: Runtime, user: User) 
 
 async def test_a_list_and_its_total_are_of_one_moment(runtime: Runtime, user: User) -> None:
     """While others book and cancel, a first page that is not full has as many rows as it says there are."""
+    looks = [0, 0]
     done = asyncio.Event()
 
-    async def read() -> int:
-        looks = 0
+    async def read(reader: int) -> None:
         while not done.is_set():
             for status in (None, Status.CONFIRMED, Status.CANCELLED):
                 found, total = await bookings.list_bookings(
                     runtime.work(OPERATOR), user, status=status, span=Span(None, None), page=1, limit=100
                 )
                 assert len(found) == total
-                looks += 1
-        return looks
+                looks[reader] += 1
 
     async def live(start: datetime) -> None:
         booking_id = await book(runtime, user, start)
         async with runtime.transaction(OPERATOR) as work:
             await bookings.cancel_booking(work, BookingRef(booking_id, user.id))
 
-    reading = [asyncio.create_task(read()) for _ in range(2)]
-    await asyncio.gather(*(live(start) for start in starts()[:20]))
+    reading = asyncio.gather(*(read(reader) for reader in range(2)))
+    # No more than the hundred that fit on a first page.
+    for begin in range(0, 100, 20):
+        await asyncio.gather(*(live(start) for start in starts()[begin : begin + 20]))
+        if min(looks) > 3:
+            break
     done.set()
-    assert min(await asyncio.gather(*reading)) > 3
+    await reading
+    assert min(looks) > 3
+
+
+async def until_waiting(runtime: Runtime) -> None:
+    """Go on as soon as someone waits for a lock."""
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    async with asyncio.timeout(60):
+        while not await runtime.pool.fetchval(waiting):
+            await asyncio.sleep(0.01)
 
 
 async def live_wildly(runtime: Runtime, users: list[User], seed: int) -> None:
@@ -193,7 +206,7 @@ async def test_two_who_count_for_one_host_wait_for_each_other(runtime: Runtime, 
         await transaction.start()
         await one.execute("delete from bookings where id = $1", first)
         waiting = asyncio.create_task(other.execute("delete from bookings where id = $1", second))
-        await asyncio.sleep(0.2)
+        await until_waiting(runtime)
         assert not waiting.done()
         await transaction.commit()
         await waiting
@@ -245,11 +258,19 @@ async def test_what_was_booked_before_is_counted_while_others_go_on_booking(
     runtime: Runtime, user: User, others: list[User], uncounted: str
 ) -> None:
     users = [user, *others]
-    lives = [asyncio.create_task(live_wildly(runtime, users, seed)) for seed in range(6)]
-    await asyncio.sleep(0.1)
+    has_begun, is_counted = asyncio.Event(), asyncio.Event()
+
+    async def live_on(life: int) -> None:
+        seeds = count(life, step=6)
+        while not is_counted.is_set():
+            await live_wildly(runtime, users, next(seeds))
+            has_begun.set()
+
+    lives = asyncio.gather(*(live_on(life) for life in range(6)))
+    await has_begun.wait()
     assert await migrate(uncounted) == [GROWTH]
-    assert not all(life.done() for life in lives), "nobody was booking any more"
-    await asyncio.gather(*lives)
+    is_counted.set()
+    await lives
 
     assert await is_exact(runtime)
 
@@ -265,7 +286,7 @@ async def test_counting_waits_for_a_booking_that_is_being_made(
         wanted = BookingWanted(which=BySlug(host.id, "30min"), starts_at=starts()[30], invitee=invitee)
         await bookings.create_booking(work, wanted)
         migrating = asyncio.create_task(_count_again(uncounted))
-        await asyncio.sleep(0.5)
+        await until_waiting(runtime)
         assert not migrating.done()
     await migrating
 

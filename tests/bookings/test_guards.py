@@ -27,7 +27,8 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound
 from openslot.event_types.models import EventType
 from openslot.people import operations as people
-from tests.bookings.conftest import MONDAY, MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MONDAY, MovingClock
 from tests.racing import find_disorder
 
 AT = MONDAY.replace(hour=10)
@@ -60,10 +61,10 @@ async def locking(runtime: Runtime, host: User) -> AsyncIterator[None]:
         yield
 
 
-async def wait_until_it_waits(runtime: Runtime, task: asyncio.Task[Any]) -> None:
-    """Go on as soon as someone waits for a host's lock, which must be before the task is done."""
-    waiting = "select exists (select from pg_locks where locktype = 'advisory' and not granted and classid = $1)"
-    while not await runtime.pool.fetchval(waiting, HOSTS):
+async def wait_until_it_waits(runtime: Runtime, task: asyncio.Task[Any], ahead: int = 0) -> None:
+    """Go on as soon as someone waits for a host's lock behind so many, which must be before the task is done."""
+    waiting = "select count(*) from pg_locks where locktype = 'advisory' and not granted and classid = $1"
+    while await runtime.pool.fetchval(waiting, HOSTS) <= ahead:
         assert not task.done(), f"did not wait: {task}"
         await asyncio.sleep(0.01)
 
@@ -294,7 +295,7 @@ async def test_a_disabled_hosts_meeting_that_was_being_made_is_cancelled_or_refu
         leaving = asyncio.create_task(disable())
         await wait_until_it_waits(runtime, leaving)
         late = asyncio.create_task(book(runtime, meeting))
-        await asyncio.sleep(0.05)
+        await wait_until_it_waits(runtime, late, ahead=1)
     await leaving
 
     with pytest.raises(EventTypeNotFound):
@@ -319,7 +320,7 @@ async def test_a_leavers_meeting_that_was_being_made_is_cancelled_or_refused(
         leaving = asyncio.create_task(leave())
         await wait_until_it_waits(runtime, leaving)
         late = asyncio.create_task(book(runtime, meeting, LATER))
-        await asyncio.sleep(0.05)
+        await wait_until_it_waits(runtime, late, ahead=1)
         clock.pass_time(seconds=1)
     await leaving
 

@@ -33,10 +33,12 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.http.refusals import status_of
 from openslot.people import operations as people
-from openslot.runtime import open_runtime
 from openslot.schedules import operations as schedules
+from tests.clocks import real_clock as clock
 from tests.live import connect
 from tests.racing import WebPair, find_disorder
+
+__all__ = ["clock"]
 
 ROUNDS = 40 if os.environ.get("OPENSLOT_LONG") else 3
 INVITEE = Invitee(name="Li Wei", email="li@wei.example", zone="UTC")
@@ -192,13 +194,6 @@ NEED_A_BOOKING = {reschedule, reschedule_by_form, cancel}
 def settings(web_pair: WebPair) -> Settings:
     """Settings of the two web processes."""
     return web_pair.settings
-
-
-@pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """A runtime on the real clock, as the web processes have it."""
-    async with open_runtime(settings) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.app import create_app
@@ -15,7 +16,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer
+from tests.bookings.conftest import ELEVEN, TEN, Book, offer
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 
 TAKEN = {"error": "This time is no longer available"}
@@ -151,7 +153,8 @@ async def test_an_address_holds_three_slots_at_most(client: httpx2.AsyncClient, 
 
 
 async def test_an_address_books_ten_times_a_minute(settings: Settings, clock: MovingClock, meeting: EventType) -> None:
-    async with serving(create_app(settings, clock=clock)) as url, connect(url) as client:
+    app = create_app(replace(settings, limit_public=10), clock=clock)
+    async with serving(app) as url, connect(url) as client:
         starts = [f"2026-03-{day}T{hour:02}:00:00Z" for day in (16, 17) for hour in range(9, 17)][:12]
         answers = [await client.post("/api/bookings", json=body(meeting, start)) for start in starts]
 

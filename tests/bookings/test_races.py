@@ -17,10 +17,12 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.runtime import open_runtime
 from tests.bookings.conftest import offer
+from tests.clocks import real_clock as clock
 from tests.live import connect
 from tests.racing import WebPair, find_disorder
+
+__all__ = ["clock"]
 
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS, CLIENTS = (200, 50) if LONG else (3, 50)
@@ -34,13 +36,6 @@ Clients = list[httpx2.AsyncClient]
 def settings(web_pair: WebPair) -> Settings:
     """Settings of the two web processes."""
     return web_pair.settings
-
-
-@pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """A runtime on the real clock, as the web processes have it."""
-    async with open_runtime(settings) as opened:
-        yield opened
 
 
 @pytest.fixture

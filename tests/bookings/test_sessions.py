@@ -15,8 +15,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import TEN, MovingClock, offer, slots
+from tests.bookings.conftest import TEN, offer, slots
 from tests.bookings.test_guards import AT, LATER, book, hold
+from tests.clocks import MovingClock
 from tests.racing import find_disorder
 
 

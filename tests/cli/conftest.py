@@ -54,7 +54,7 @@ async def _work_off(url: str, data_dir: Path) -> None:
     async with open_runtime(settings) as runtime:
         stop = asyncio.Event()
         working = asyncio.create_task(run_worker(runtime, stop))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(120):
             while await runtime.pool.fetchval(LEFT):
                 await asyncio.sleep(0.1)
         stop.set()

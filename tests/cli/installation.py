@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from typer.testing import CliRunner
 
 from openslot.cli.commands import app
 from tests.forked import Forked, openslot
+from tests.ports import hold_port
 
 READY_WITHIN = 60.0
 END_WITHIN = 50.0
@@ -51,7 +51,8 @@ class Installation:
 
     def __init__(self, data_dir: Path, **environment: str) -> None:
         self.data_dir = data_dir
-        self.port = free_port()
+        self._held = hold_port()
+        self.port = int(self._held.getsockname()[1])
         ours = ("OPENSLOT_", "DATABASE_URL", "PG")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         self.environment = {
@@ -74,6 +75,10 @@ class Installation:
     def start(self, *arguments: str) -> Command:
         """Start a command in a foreground process group of its own, as a shell does."""
         return self._start(openslot, arguments)
+
+    def start_function(self, run: Callable[[], object]) -> Command:
+        """Start a function as `start` does a command."""
+        return self._start(run, ())
 
     def start_interpreter(self, *arguments: str) -> Command:
         """Start a command as `start` does, in an interpreter that has nothing loaded."""
@@ -178,6 +183,7 @@ class Installation:
             command.kill()
             command.wait()
         shutil.rmtree(self._said)
+        self._held.close()
 
     def _start(self, run: Callable[..., object], arguments: tuple[str, ...]) -> Command:
         command = Command(run, arguments, self.environment, self._said)
@@ -218,9 +224,3 @@ def compiled_code() -> dict[str, str]:
     place = mkdtemp(prefix="openslot-test-code-")
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": place}
-
-
-def free_port() -> int:
-    """Find a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])

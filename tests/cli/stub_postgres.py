@@ -4,7 +4,7 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 SSL_REQUEST = 80877103
 OLD = "9.6.24"
@@ -37,7 +37,8 @@ def _serve(listener: socket.socket, answer: bytes) -> None:
             client, _ = listener.accept()
         except OSError:
             return
-        with client:
+        # Whoever has heard enough may hang up at any moment.
+        with client, suppress(OSError, struct.error):
             while struct.unpack("!i", _startup(client)[:4])[0] == SSL_REQUEST:
                 client.sendall(b"N")
             client.sendall(answer)

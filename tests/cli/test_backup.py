@@ -26,6 +26,7 @@ from tests.databases import TEMPLATE
 
 pytestmark = pytest.mark.own_database
 
+WAITING = "select count(*) from pg_locks where relation = 'probe_secrets'::regclass and not granted"
 ANOTHER_KEY = "another key of more than thirty-two characters"
 
 
@@ -84,7 +85,9 @@ async def test_a_backup_that_is_made_while_keys_are_retired_holds_every_key_that
         # The dump waits for this table, after the key was read.
         await connection.execute("lock table probe_secrets in access exclusive mode")
         making = asyncio.create_task(create_backup(settings, tmp_path / "during.tar"))
-        await asyncio.wait([making], timeout=1)
+        async with asyncio.timeout(60):
+            while not await connection.fetchval(WAITING):
+                await asyncio.sleep(0.01)
         assert not making.done()
         rotate_key_file(path)
         (new,) = path.read_text().split()[:1]

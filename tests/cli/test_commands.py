@@ -1,10 +1,8 @@
 """Every command explains itself, every listing speaks JSON, and people's names are printed as they are."""
 
 import asyncio
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,24 +28,6 @@ def every_command() -> Iterator[tuple[str, ...]]:
         found = top.get_command(None, name)  # type: ignore[attr-defined]
         if isinstance(found, TyperGroup):
             yield from ((name, inner) for inner in found.commands)
-
-
-@pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Lend the command line on a database of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, arguments)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout) if "--json" in arguments else result.stdout
-
-    return run
 
 
 @pytest.mark.parametrize("command", [(), *every_command()], ids=" ".join)

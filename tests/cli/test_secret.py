@@ -60,7 +60,7 @@ class Operator:
         self._receiver.got.clear()
         for endpoint in secrets:
             await self.told_about_webhooks("test", endpoint)
-        await until(lambda: len(self._receiver.got) == len(secrets), within=30)
+        await until(lambda: len(self._receiver.got) == len(secrets), within=60)
         for got in self._receiver.got:
             secret = secrets[got.json["data"]["webhookId"]]
             assert Webhook(secret).verify(got.body.decode(), got.headers) == got.json
@@ -90,7 +90,7 @@ async def opened_by(url: str | None, key: str) -> set[str]:
 async def until_all_is_sent(url: str | None) -> None:
     """Wait until the worker has told the endpoints of all that happened, so that a new one hears nothing of it."""
     connection = await asyncpg.connect(url)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while await connection.fetchval(UNSENT):
             await asyncio.sleep(0.05)
     await connection.close()

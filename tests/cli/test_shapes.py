@@ -1,7 +1,7 @@
 """Which commands bring a database to this version's shape, and what the others say to one of another shape."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import asyncpg
 import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from openslot.cli.commands import COMMANDS, GROUPS, app
 from openslot.core.config import Settings
@@ -17,6 +16,7 @@ from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
 from openslot.core.secrets import load_secrets
+from tests.command_line import Run
 from tests.databases import database_at
 
 pytestmark = pytest.mark.own_database
@@ -81,21 +81,10 @@ ON_THE_SHAPE = {
 
 
 @pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Lend the command line on a database of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+def cli(settings: Settings, command_line: Run) -> Callable[..., int]:
+    """Run a command, and return its exit code."""
     load_secrets(None, settings.data_dir)
-
-    def run(*words: str) -> int:
-        result = CliRunner().invoke(app, words)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code
-
-    return run
+    return lambda *words: command_line(*words).exit_code
 
 
 def change(settings: Settings, sql: str, *args: object) -> None:

@@ -226,6 +226,22 @@ def test_what_a_spreadsheet_takes_for_a_formula_is_marked_and_read_back(text: st
     assert read_cell(write_cell(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "Ann", "'Ann'", "O'Neil", "a=b", "'", "1+1"])
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("Ann;=x", "Ann;'=x"),
+        ("Ann;'=x", "Ann;''=x"),
+        ("one\n- two", "one\n'- two"),
+        ("=x;=y", "'=x;'=y"),
+        ("Ann\t @x", "Ann\t' @x"),
+        ("-;-;'-", "'-;'-;''-"),
+    ],
+)
+def test_parts_that_some_spreadsheets_take_for_formulas_are_marked_and_read_back(text: str, cell: str) -> None:
+    assert write_cell(text) == cell
+    assert read_cell(cell) == text
+
+
+@pytest.mark.parametrize("text", ["a; b", "one\ntwo", "", "Ann", "'Ann'", "O'Neil", "a=b", "'", "1+1"])
 def test_other_cells_stay_as_they_are(text: str) -> None:
     assert write_cell(text) == read_cell(text) == text

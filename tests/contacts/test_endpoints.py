@@ -1,6 +1,7 @@
 """Contacts over HTTP."""
 
 import json
+from datetime import datetime
 from typing import Any
 
 from openslot.accounts.models import User
@@ -145,7 +146,7 @@ async def test_a_change_leaves_what_is_not_named(rest: Rest) -> None:
     assert changed.status_code == 200
     body = changed.json()
     assert {**body, "updatedAt": 0} == {**made, "company": "Haddad & Co", "updatedAt": 0}
-    assert body["updatedAt"] > made["updatedAt"]
+    assert datetime.fromisoformat(body["updatedAt"]) > datetime.fromisoformat(made["updatedAt"])
     assert (await rest("GET", f"/{made['id']}")).json() == body
 
 

@@ -19,7 +19,10 @@ RULES: dict[str, tuple[str, ...]] = {
     ),
     "a lost plan closes its keys": ("every_cause_gets_the_same_401_on_the_next_request",),
     "the life and shape of keys": ("a_new_credential_has_the_shape_of_the_contract", "a_key_lives_until_its_expiry"),
-    "ids are sortable, and no id is 404": ("later_ids_sort_after_earlier_ones", "what_is_no_id_names_nothing"),
+    "ids are sortable, and no id is 404": (
+        "ids_made_in_one_millisecond_sort_by_the_time_they_were_made",
+        "what_is_no_id_names_nothing",
+    ),
     "all fields of a booking": ("a_booked_slot_reads_as_it_was_made", "the_list_shows_newest_first_and_filters"),
     "rescheduling": (
         "a_moved_booking_keeps_its_id_and_its_old_time_is_free",

@@ -15,7 +15,7 @@ from openslot.core.queue_tables import OURS
 
 pytestmark = pytest.mark.own_database
 
-WITHIN = 30.0
+WITHIN = 60.0
 SHORT = timedelta(milliseconds=50)
 HASTY = Patience(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.05, 0.05))
 STUBBORN = Patience(lock_timeout=SHORT, pauses=(0.2,) * 200)

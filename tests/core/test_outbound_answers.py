@@ -34,7 +34,7 @@ async def send(peer: Peer, *, method: str = "GET", at_most: int = 1000, body: by
     outbound = Outbound(allow=LOOPBACK)
     try:
         return await outbound.send(
-            method, f"http://127.0.0.1:{peer.port}/in?a=1", within=SOON * 5, at_most=at_most, body=body
+            method, f"http://127.0.0.1:{peer.port}/in?a=1", within=timedelta(minutes=1), at_most=at_most, body=body
         )
     finally:
         await outbound.close()
@@ -116,14 +116,14 @@ async def test_a_packed_answer_is_never_unpacked() -> None:
     ids=["silence", "one byte", "dripping headers", "dripping body", "dripping chunks"],
 )
 async def test_a_tarpit_ends_within_the_total_time(handler: Handler) -> None:
-    async with asyncio.timeout(10), serve(handler) as peer:
+    async with asyncio.timeout(60), serve(handler) as peer:
         with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{peer.port}/", within=SOON)
         assert failed.value.kind is Kind.TIMEOUT
 
 
 async def test_a_server_that_never_shakes_hands_ends_within_the_time_to_connect() -> None:
-    async with asyncio.timeout(10), serve(endless(b"", b"", pause=1)) as peer:
+    async with asyncio.timeout(60), serve(endless(b"", b"", pause=1)) as peer:
         with pytest.raises(OutboundFailed, match="took too long to connect") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"https://127.0.0.1:{peer.port}/", connect_within=SOON)
         assert failed.value.kind is Kind.TIMEOUT
@@ -241,7 +241,7 @@ async def test_closing_ends_the_calls_under_way() -> None:
         await peer.asked.wait()
         await outbound.close()
         with pytest.raises(OutboundFailed) as failed:
-            await asyncio.wait_for(call, 0.5)
+            await asyncio.wait_for(call, 60)
         assert failed.value.kind is Kind.PROTOCOL
 
 
@@ -258,4 +258,4 @@ async def test_a_cancelled_call_leaves_no_connection_behind() -> None:
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
-        await asyncio.wait_for(left.wait(), 0.5)
+        await asyncio.wait_for(left.wait(), 60)

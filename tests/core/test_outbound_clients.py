@@ -20,7 +20,7 @@ from tests.core.test_outbound_peers import OK, Handler, Names, serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 HOME = f"https://{HERE}/"
-SMALL = RequestLimits(within=timedelta(seconds=1.5), at_most=1000)
+SMALL = RequestLimits(within=timedelta(minutes=1), at_most=1000)
 
 
 async def test_no_hostile_url_reaches_the_canary_through_a_client(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ async def test_a_body_up_to_its_bound_is_read(tmp_path: Path, length: int) -> No
     ids=["one byte too many", "until close", "tiny chunks", "framing"],
 )
 async def test_a_body_past_its_bound_is_a_failure_read_at_once_or_streamed(handler: Handler) -> None:
-    async with asyncio.timeout(10), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=SMALL) as client:
+    async with asyncio.timeout(60), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=SMALL) as client:
         with pytest.raises(OutboundFailed, match="sent more than 1000 bytes") as failed:
             await client.get(f"http://127.0.0.1:{peer.port}/")
         assert failed.value.kind is Kind.TOO_LARGE
@@ -157,7 +157,7 @@ async def test_a_body_past_its_bound_is_a_failure_read_at_once_or_streamed(handl
 )
 async def test_a_tarpit_ends_within_the_total_time_read_at_once_or_streamed(handler: Handler) -> None:
     limits = RequestLimits(within=timedelta(seconds=0.3))
-    async with asyncio.timeout(10), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(60), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
             await client.get(f"http://127.0.0.1:{peer.port}/")
         assert failed.value.kind is Kind.TIMEOUT
@@ -170,7 +170,7 @@ async def test_a_tarpit_ends_within_the_total_time_read_at_once_or_streamed(hand
 async def test_a_reader_who_dawdles_has_no_more_time_than_the_server() -> None:
     limits = RequestLimits(within=timedelta(seconds=0.3))
     slow = endless(HEAD + b"Content-Length: 1000000\r\n\r\n", b"x", pause=0.02)
-    async with asyncio.timeout(10), serve(slow) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(60), serve(slow) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer"):
             async with client.stream("GET", f"http://127.0.0.1:{peer.port}/") as response:
                 async for _ in response.aiter_bytes():
@@ -183,7 +183,7 @@ async def test_a_body_that_the_caller_never_finishes_ends_within_the_total_time(
         await asyncio.sleep(60)
 
     limits = RequestLimits(within=timedelta(seconds=0.3))
-    async with asyncio.timeout(10), serve() as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(60), serve() as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer"):
             await client.put(f"http://127.0.0.1:{peer.port}/", content=body())
 
@@ -191,17 +191,17 @@ async def test_a_body_that_the_caller_never_finishes_ends_within_the_total_time(
 async def test_a_callers_shorter_patience_is_kept() -> None:
     limits = RequestLimits(connect_within=timedelta(minutes=1), within=timedelta(minutes=1))
     silent = endless(b"", b"", pause=0.02)
-    async with asyncio.timeout(10), serve(silent) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(60), serve(silent) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         for scheme, step in (("http", "answer"), ("https", "connect")):
             with pytest.raises(OutboundFailed, match=f"took too long to {step}") as failed:
-                await client.get(f"{scheme}://127.0.0.1:{peer.port}/", timeout=0.1)
+                await client.get(f"{scheme}://127.0.0.1:{peer.port}/", timeout=0.5)
             assert failed.value.kind is Kind.TIMEOUT
 
 
 async def test_a_callers_longer_patience_is_not() -> None:
     limits = RequestLimits(connect_within=timedelta(seconds=0.1))
     silent = endless(b"", b"", pause=0.02)
-    async with asyncio.timeout(10), serve(silent) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
+    async with asyncio.timeout(60), serve(silent) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to connect"):
             await client.get(f"https://127.0.0.1:{peer.port}/", timeout=60)
 

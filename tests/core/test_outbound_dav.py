@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
+from tests.ports import held_port
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 USER, PASSWORD = "host", "correct horse"
@@ -49,8 +50,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Run Radicale on a free port and give its URL."""
     folder: Path = tmp_path_factory.mktemp("radicale")
     (folder / "users").write_text(f"{USER}:{PASSWORD}\n")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    with held_port() as port:
+        yield from serve_calendars(folder, port)
+
+
+def serve_calendars(folder: Path, port: int) -> Iterator[str]:
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "radicale", "--config", "", "--server-hosts", f"127.0.0.1:{port}"),
@@ -65,12 +69,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(60)
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
     started = time.monotonic()
-    while process.poll() is None and time.monotonic() - started < 30:
+    while process.poll() is None and time.monotonic() - started < 60:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
         except OSError:

@@ -18,6 +18,7 @@ PUBLIC = "93.184.215.14"
 PUBLIC_V6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
+Meet = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -67,13 +68,8 @@ async def serve(
         meetings.add(task)
         task.add_done_callback(meetings.discard)
 
-    servers = [await asyncio.start_server(meet, "127.0.0.1", 0, ssl=tls)]
+    servers = await _listen_on_both(meet, tls)
     peer.port = servers[0].sockets[0].getsockname()[1]
-    try:
-        servers.append(await asyncio.start_server(meet, "::1", peer.port, ssl=tls))
-    except OSError as fault:
-        if fault.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
-            raise
     try:
         yield peer
     finally:
@@ -84,6 +80,20 @@ async def serve(
         await asyncio.gather(*meetings, return_exceptions=True)
         for server in servers:
             await server.wait_closed()
+
+
+async def _listen_on_both(meet: Meet, tls: ssl.SSLContext | None) -> list[asyncio.Server]:
+    while True:
+        first = await asyncio.start_server(meet, "127.0.0.1", 0, ssl=tls)
+        try:
+            return [first, await asyncio.start_server(meet, "::1", first.sockets[0].getsockname()[1], ssl=tls)]
+        except OSError as fault:
+            if fault.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+                return [first]
+            first.close()
+            # Somebody else may have the same port of the other address.
+            if fault.errno != errno.EADDRINUSE:
+                raise
 
 
 class Names:
@@ -151,6 +161,6 @@ async def test_the_internet_leads_a_rebound_name_to_the_canary() -> None:
 
 
 def _knock(host: str, port: int) -> None:
-    with socket.create_connection((host, port), timeout=0.5) as connection:
+    with socket.create_connection((host, port), timeout=60) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
         connection.recv(100)

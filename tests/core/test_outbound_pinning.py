@@ -20,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
 from openslot.core.outbound.resolver import SystemResolver
 from tests.core.test_outbound_peers import OK, PUBLIC, PUBLIC_V6, Internet, Names, serve
+from tests.ports import held_port
 
 NAME = "hooks.example.org"
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -246,9 +247,7 @@ async def test_a_name_with_no_address_at_all_is_a_dns_failure() -> None:
 
 
 async def test_a_refused_connection_is_a_connect_failure() -> None:
-    async with serve() as peer:
-        port = peer.port
-    with pytest.raises(OutboundFailed) as failed:
+    with held_port() as port, pytest.raises(OutboundFailed) as failed:
         await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{port}/")
     assert failed.value.kind is Kind.CONNECT
 

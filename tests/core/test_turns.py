@@ -11,7 +11,7 @@ from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
 from openslot.core.turns import MOST_OF_ONE, Turn, Turns, TurnTimeoutError, find_turn
 
 MINE, YOURS, THEIRS = Turn(1, 1), Turn(1, 2), Turn(2, 1)
-HASTY = ConnectionProfile(acquire=1, lock=0.2, statement=1, idle=1, refuse_turns=True)
+HASTY = ConnectionProfile(acquire=60, lock=0.2, statement=60, idle=60, refuse_turns=True)
 
 
 async def hold_place(turns: Turns, turn: Turn, came: list[Turn], leave: asyncio.Event) -> None:

@@ -24,10 +24,11 @@ from openslot.event_types.models import EventType
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.schedules.models import Schedule
-from tests.bookings.conftest import MONDAY, clock, offer, runtime
+from tests.bookings.conftest import offer
+from tests.clocks import MONDAY, clock
 from tests.racing import find_disorder
 
-__all__ = ["clock", "runtime"]
+__all__ = ["clock"]
 
 ROUNDS = 6
 TEN = MONDAY.replace(hour=10)

@@ -16,9 +16,10 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.errors import EventTypeNotFound, PrivateLinkLost
 from openslot.event_types.models import EventType
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import client, clock, offer, runtime
+from tests.bookings.conftest import offer, settings
+from tests.clocks import clock
 
-__all__ = ["client", "clock", "runtime"]
+__all__ = ["clock", "settings"]
 
 # What a process of 0.1.0 writes when an event type is changed: all of its columns, as it has read them.
 AS_BEFORE = "update event_types set private_token = $2 where id = $1"

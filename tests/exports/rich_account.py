@@ -17,7 +17,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import feeds
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
-from tests.bookings.conftest import MONDAY
+from tests.clocks import MONDAY
 
 SECRET = "this-is-a-secret"
 KINDS = {f"${place}": "timestamptz" if place == 4 else "uuid" for place in range(1, 9)}

@@ -29,7 +29,7 @@ from openslot.exports.jobs import delete_expired
 from openslot.exports.making import AttemptLost, make_export
 from openslot.exports.models import ExportState
 from openslot.integrations.mail import operations as mail
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.exports.rich_account import SECRET, furnish, list_personal_tables
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_bookings import copy_booking

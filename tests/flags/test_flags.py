@@ -104,7 +104,10 @@ async def test_a_change_is_seen_by_another_process(runtime: Runtime, settings: S
                 await asyncio.sleep(0.05)
 
 
-async def test_checking_a_flag_again_asks_the_database_nothing(runtime: Runtime) -> None:
+async def test_checking_a_flag_again_asks_the_database_nothing(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openslot.flags.cache.monotonic", lambda: 1000.0)
     pool = CountingPool(runtime)
     cache = FlagCache()
 

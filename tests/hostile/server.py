@@ -13,9 +13,10 @@ from msgspec import Struct
 
 from tests.forked import Forked, openslot
 from tests.hostile.wire import Answer, Wire
+from tests.ports import held_port
 
 READY_WITHIN = 60.0
-SETTLES_WITHIN = 20.0
+SETTLES_WITHIN = 60.0
 FEW_DESCRIPTORS = 256
 HEAD_TIMEOUT = 2
 BODY_TIMEOUT = 2
@@ -67,8 +68,11 @@ class Server(Struct, frozen=True, kw_only=True):
 @contextmanager
 def web_process(database_url: str, key: str, directory: Path) -> Iterator[Server]:
     """Run `openslot web` with small limits, few descriptors to begin with, and a log that is read in the end."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    with held_port() as port:
+        yield from _web_process_at(port, database_url, key, directory)
+
+
+def _web_process_at(port: int, database_url: str, key: str, directory: Path) -> Iterator[Server]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENSLOT_", "PG"))}
     chosen = {
         "DATABASE_URL": database_url,

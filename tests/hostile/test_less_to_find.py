@@ -2,7 +2,6 @@
 
 import asyncio
 import subprocess
-from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
 
@@ -11,10 +10,8 @@ import msgspec
 import pytest
 
 from openslot.accounts.models import User
-from openslot.app import create_app
 from openslot.bookings.links import manage_token
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
 from openslot.core.embedded import postgres_program
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
@@ -25,14 +22,14 @@ from openslot.jobs.periodic import run_job
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING
-from tests.bookings.conftest import ELEVEN, MovingClock, offer
+from tests.bookings.conftest import ELEVEN, offer
 from tests.bookings.test_public import body
-from tests.live import connect, serving
+from tests.clocks import MovingClock
 from tests.upgrades.facts import load_facts
-from tests.webhooks.conftest import Add, add, clock, receiver, runtime, settings, work_until_settled
+from tests.webhooks.conftest import Add, add, clock, receiver, settings, work_until_settled
 from tests.webhooks.receiver import Receiver
 
-__all__ = ["add", "clock", "receiver", "runtime", "settings"]
+__all__ = ["add", "clock", "receiver", "settings"]
 
 NOON, ONE = "2026-03-16T12:00:00Z", "2026-03-16T13:00:00Z"
 SEALING = [
@@ -45,14 +42,6 @@ where reaction like 'webhooks.%'"""
 FACT = """
 insert into events (id, type, at, actor, tenant_id, subject_kind, subject_id, fact, public)
 values ($1, $2, $3, '{"kind": "public"}', $4, 'booking', $5, $6, $7)"""
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Open a client of a server on the moving clock."""
-    app = create_app(settings, clock=clock)
-    async with serving(app) as base_url, connect(base_url, timeout=30) as opened:
-        yield opened
 
 
 async def find_in_dump(runtime: Runtime, needles: set[str]) -> list[str]:

@@ -221,7 +221,8 @@ async def test_a_transaction_that_takes_too_long_is_503_and_lets_go(
     narrow: Settings, runtime: Runtime, probe: Any
 ) -> None:
     host = await welcome(runtime, "host")
-    hasty = replace(narrow, database_statement_seconds=1, database_wait_seconds=4)
+    # Longer than any statement of a booking takes on a loaded machine, and shorter than what the probes do.
+    hasty = replace(narrow, database_statement_seconds=3, database_wait_seconds=20)
     async with serve(hasty, more_routes=[probe]) as client:
         path = "/api/v1/probe/sleep" if probe is sleep_in_database else "/api/v1/probe/idle"
         stuck = asyncio.create_task(client.post(path, json={}, headers=host.bearer))

@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
+from openslot.core.work import Runtime
 from tests.conftest import PASSWORD
 from tests.live import connect
 from tests.racing import WebPair
@@ -13,6 +15,7 @@ from tests.web.conftest import carry_csrf_token
 
 NEW = "a fresh long password"
 ROUNDS = 6
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 
 @pytest.fixture
@@ -52,7 +55,9 @@ async def _is_in(url: str, token: str) -> bool:
         return (await client.get("/account", headers={"cookie": f"openslot_session={token}"})).status_code == 200
 
 
-async def test_of_two_changes_at_once_one_is_refused_and_says_why(web_pair: WebPair, user: User) -> None:
+async def test_of_two_changes_at_once_one_is_refused_and_says_why(
+    web_pair: WebPair, runtime: Runtime, user: User
+) -> None:
     clients = [connect(url, timeout=60) for url in web_pair.urls]
     for client in clients:
         await client.post("/login", data={"email": user.email, "password": PASSWORD})
@@ -60,7 +65,14 @@ async def test_of_two_changes_at_once_one_is_refused_and_says_why(web_pair: WebP
     wanted = [f"{NEW} {n}" for n in range(2)]
     forms = [{"current": PASSWORD, "password": new} for new in wanted]
     both = zip(clients, forms, strict=True)
-    answers = await asyncio.gather(*(client.post("/account/password", data=form) for client, form in both))
+    async with runtime.transaction(OPERATOR) as work:
+        # Both have checked the password when they wait for the account.
+        await work.db.execute("select from users where id = $1 for update", user.id)
+        changing = [asyncio.create_task(client.post("/account/password", data=form)) for client, form in both]
+        async with asyncio.timeout(60):
+            while await runtime.pool.fetchval(WAITING) < len(changing):
+                await asyncio.sleep(0.01)
+    answers = await asyncio.gather(*changing)
     codes = [answer.status_code for answer in answers]
     won = codes.index(303)
     shown = [(await client.get("/account")).status_code for client in clients]

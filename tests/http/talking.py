@@ -29,10 +29,10 @@ class Talk:
         await self.writer.drain()
 
     async def read(self, until: bytes) -> bytes:
-        return await asyncio.wait_for(self._reader.readuntil(until), 10)
+        return await asyncio.wait_for(self._reader.readuntil(until), 60)
 
     async def read_to_the_end(self) -> bytes:
-        return await asyncio.wait_for(self._reader.read(), 10)
+        return await asyncio.wait_for(self._reader.read(), 60)
 
 
 @asynccontextmanager

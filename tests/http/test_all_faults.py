@@ -6,9 +6,10 @@ import httpx2
 import pytest
 
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import Book, book, client, clock, meeting, runtime
+from tests.bookings.conftest import Book, book, meeting, settings
+from tests.clocks import clock
 
-__all__ = ["book", "client", "clock", "meeting", "runtime"]
+__all__ = ["book", "clock", "meeting", "settings"]
 
 ZONE = "is not a time zone; use a name such as Europe/Berlin"
 EMAIL = "is not a valid email address"

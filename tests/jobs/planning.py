@@ -15,7 +15,7 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.jobs.probes import Poked
 
 REMIND = "probe.remind"
@@ -106,6 +106,6 @@ async def run_due(runtime: Runtime, clock: MovingClock) -> None:
 async def until_somebody_waits_for_a_lock(runtime: Runtime) -> None:
     """Wait until a statement is held up by another transaction."""
     waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await runtime.pool.fetchval(waiting):
             await asyncio.sleep(0.01)

@@ -14,10 +14,10 @@ from tests.jobs.probes import Poked, wired
 
 
 async def write(work: Work, effect: Effect) -> Outcome:
-    """Say that it began, take a moment, and write the note together with being done."""
+    """Say that it began, take a moment, or the first time for ever, and write the note together with being done."""
     note = effect.event(Poked).note
     await work.db.execute("insert into began (note) values ($1)", note)
-    await asyncio.sleep(3 if note == "slow" else 0.05)
+    await asyncio.sleep(3600 if note == "stuck" and effect.attempts == 1 else 0.05)
 
     async def keep(work: Work) -> None:
         await work.db.execute("insert into notes (note, effect_id) values ($1, $2)", note, effect.id)

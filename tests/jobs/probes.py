@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 from uuid import UUID
 
@@ -12,6 +12,8 @@ from openslot.core.work import Work
 # Any table that nobody else writes to meanwhile.
 LEAVE_MARK = "insert into rate_log (bucket, stamps, taken) values ($1, '{}', 0)"
 MARKS = "select count(*) from rate_log"
+# Half a year away: a job that is due every minute may run once more while a test looks at it.
+FAR_AWAY = f"0 0 1 {(datetime.now(UTC).month + 5) % 12 + 1} *"
 SOON = (timedelta(milliseconds=50),) * 3
 
 

@@ -52,7 +52,7 @@ async def test_a_worker_waits_longer_for_a_connection_than_a_request(
                 await asyncio.sleep(0.05)
     finally:
         worker.terminate()
-        worker.wait(30)
+        worker.wait(60)
         await operator.close()
     assert waiting >= 10
     assert await runtime.pool.fetchval("select max(attempts) from effects") == 1

@@ -15,11 +15,11 @@ from openslot.core.queue import Job
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.jobs.planning import jobs as planned_jobs
 from tests.jobs.planning import plan, planning
 from tests.jobs.planning import rows as planned_rows
-from tests.jobs.probes import Notebook, Poked, wired
+from tests.jobs.probes import FAR_AWAY, Notebook, Poked, wired
 from tests.jobs.test_effects import poke, states, until, working
 from tests.upgrades.statements import load_statements
 
@@ -66,7 +66,7 @@ async def test_what_a_worker_does_not_know_is_left_to_another_and_says_so(settin
         )
         assert timedelta(seconds=4) < row["next_try_at"] - clock.now < timedelta(seconds=6)
         assert await new.pool.fetchval(
-            "select execute_after > now() + interval '3 seconds' from pgqueuer order by id desc"
+            "select execute_after > created + interval '3 seconds' from pgqueuer order by id desc"
         )
 
         await take_up(new)
@@ -145,7 +145,7 @@ async def test_a_periodic_job_that_a_worker_does_not_know_is_left_alone(settings
             ran.append(name)
             return "done"
 
-        return Periodic(name=name, expression="* * * * *", run=run)
+        return Periodic(name=name, expression=FAR_AWAY, run=run)
 
     async with open_runtime(settings, wiring=Wiring(periodic=(job("both"), job("new")))) as new:
         async with working(new):

@@ -10,7 +10,7 @@ from openslot.core.work import Runtime, Work
 from openslot.jobs.periodic import due_since, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
-from tests.jobs.probes import LEAVE_MARK, MARKS
+from tests.jobs.probes import FAR_AWAY, LEAVE_MARK, MARKS
 from tests.jobs.test_effects import until, working
 
 NOON = datetime(2026, 3, 16, 12, 0, 30, tzinfo=UTC)
@@ -70,7 +70,7 @@ async def test_a_worker_runs_what_is_due_though_another_worker_does_too(settings
         runs.append(work.now)
         return "noted"
 
-    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression="* * * * *", run=note),))
+    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression=FAR_AWAY, run=note),))
     async with open_runtime(settings, wiring=wiring) as runtime:
         async with working(runtime):
             await until_scheduled(runtime)

@@ -6,32 +6,32 @@ import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_network
 from typing import Any
 
 import httpx2
 import icalendar
 import pytest
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
+from openslot.core.config import Settings
 from openslot.core.instants import iso
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalDavWanted
-from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
-from tests.cli.installation import free_port
 from tests.forked import Forked, openslot
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
 from tests.live import connect
+from tests.loopback import settings
+from tests.ports import held_port
 from tests.webhooks.receiver import answering, receiving
+
+__all__ = ["settings"]
 
 BOOKINGS, KILLS = 18, 6
 if os.environ.get("OPENSLOT_LONG"):
@@ -47,24 +47,11 @@ where m.status = 'sent' and v.type like 'booking.%'"""
 CONFIRMED = "select id, starts_at, sequence from bookings where status = 'CONFIRMED'"
 
 
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Give the settings of an operator who allows loopback."""
-    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
-
-
-@pytest.fixture
-async def runtime(settings: Settings) -> AsyncIterator[Runtime]:
-    """Open a runtime with what these settings allow."""
-    async with open_runtime(settings) as opened:
-        yield opened
-
-
 class Processes:
     """One web process and two workers, of which any may be killed and is started again."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.port = free_port()
+    def __init__(self, settings: Settings, port: int) -> None:
+        self.port = port
         self._settings = settings
         self._running = {kind: self._start(kind.split()[0]) for kind in ("web", "worker 1", "worker 2")}
 
@@ -94,17 +81,18 @@ class Processes:
         for process in self._running.values():
             process.terminate()
         for process in self._running.values():
-            process.wait(30)
+            process.wait(60)
 
 
 @asynccontextmanager
 async def processes(settings: Settings) -> AsyncIterator[Processes]:
     """Run them for the length of the `async with`."""
-    running = Processes(settings)
-    try:
-        yield running
-    finally:
-        running.stop()
+    with held_port() as port:
+        running = Processes(settings, port)
+        try:
+            yield running
+        finally:
+            running.stop()
 
 
 async def ask(client: httpx2.AsyncClient, method: str, path: str, body: dict[str, Any], *, key: str) -> Any:

@@ -51,13 +51,13 @@ async def test_what_was_at_work_when_everything_died_happens_after_the_next_star
     await asyncio.to_thread(home.told, "webhook", "add", "--user", seeded["user"]["email"], "--url", url)
     key = {"Authorization": f"Bearer {seeded['apiKey']}"}
     body = {"name": "Li", "email": "li@journey.example"}
-    assert httpx2.post(f"{home.base_url}/api/v1/contacts", json=body, headers=key).status_code == 201
-    assert await asyncio.to_thread(Receiver.began.wait, 30)
+    assert httpx2.post(f"{home.base_url}/api/v1/contacts", json=body, headers=key, timeout=60).status_code == 201
+    assert await asyncio.to_thread(Receiver.began.wait, 60)
     home.kill_all()
     Receiver.killed.set()
 
     again = home.start("serve")
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(120):
         while not Receiver.arrived:
             await asyncio.sleep(0.1)
     interrupt(again)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -10,23 +11,25 @@ from datetime import timedelta
 import httpx2
 import pytest
 from msgspec import Struct
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
+from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import RollingWindow
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.bookings.conftest import offer
 from tests.bookings.test_races import check_order, iso, wish, workday
-from tests.cli.installation import free_port
 from tests.forked import Forked
 from tests.live import connect
+from tests.loopback import settings
+from tests.ports import hold_port
 from tests.racing import FREE
 from tests.upgrades.release import MORE_MIGRATIONS, TAKE_NOTE, run_release
 from tests.webhooks.receiver import Receiver, receiving
+
+__all__ = ["settings"]
 
 pytestmark = pytest.mark.own_database
 
@@ -60,10 +63,13 @@ class Rollout:
         self.rounds = 0
         self.turns = 0
         self.is_over = False
+        self.ports: list[socket.socket] = []
+        self.under_way: Counter[Web] = Counter()
 
     async def start_web(self, release: str) -> Web:
         """Start a web process, wait until it is ready, and send people to it."""
-        port = free_port()
+        self.ports.append(hold_port())
+        port = self.ports[-1].getsockname()[1]
         process = self._start(release, "web", OPENSLOT_PORT=str(port))
         web = Web(release, process, connect(f"http://127.0.0.1:{port}", timeout=60))
         await until(lambda: is_ready(web))
@@ -71,8 +77,9 @@ class Rollout:
         return web
 
     async def stop_web(self, web: Web) -> None:
-        """Send nobody to it any more, and let it finish."""
+        """Send nobody to it any more, wait for what it is asked, as every proxy does, and let it finish."""
         self.webs.remove(web)
+        await until(lambda: not self.under_way[web])
         await end(web.process)
         await web.client.aclose()
 
@@ -104,6 +111,8 @@ class Rollout:
             await end(process)
         for web in self.webs:
             await web.client.aclose()
+        for held in self.ports:
+            held.close()
 
     def _start(self, release: str, kind: str, **more: str) -> Forked:
         environment = {
@@ -122,7 +131,9 @@ class Rollout:
     async def _send(self, method: str, path: str, body: object) -> httpx2.Response:
         self.turns += 1
         web = self.webs[self.turns % len(self.webs)]
+        self.under_way[web] += 1
         answer = await web.client.request(method, path, json=body, headers=self.key)
+        self.under_way[web] -= 1
         self.statuses[answer.status_code] += 1
         self.accepted[web.release] += method != "GET" and answer.status_code == 200
         return answer
@@ -178,12 +189,6 @@ async def booking(rollout: Rollout) -> AsyncIterator[None]:
         group.create_task(rollout.book_all_the_while())
         yield
         rollout.is_over = True
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Settings that let webhooks reach a receiver on this machine."""
-    return replace(settings, outbound_allow=Networks.parse("127.0.0.0/8"))
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """An organization with the Business plan, its verified domain, its token, and a provider that holds it."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -11,11 +10,9 @@ from openslot.access import operations as access
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization
 from openslot.accounts.plans import Plan
-from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.live import connect, serving
 
 BASE = "/api/scim/v2"
 DOMAIN = "harbor.example"
@@ -99,13 +96,6 @@ def organization(harbor: tuple[Organization, str]) -> Organization:
 def token(harbor: tuple[Organization, str]) -> str:
     """Its token."""
     return harbor[1]
-
-
-@pytest.fixture
-async def client(settings: Settings) -> AsyncIterator[httpx2.AsyncClient]:
-    """An HTTP client of a live server with these settings."""
-    async with serving(create_app(settings)) as url, connect(url, timeout=60) as opened:
-        yield opened
 
 
 @pytest.fixture

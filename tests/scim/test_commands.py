@@ -1,37 +1,10 @@
 """Organizations, domains and SCIM from the terminal."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
-from typer.testing import CliRunner
 
 from openslot.accounts.models import User
-from openslot.cli.commands import app
-from openslot.core.config import Settings
 from openslot.core.errors import Invalid, Refusal
-
-Cli = Callable[..., Any]
-
-
-@pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    """Lend the command line on a database of the test's own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
-
-    def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, arguments)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout) if "--json" in arguments else result.stdout
-
-    return run
+from tests.command_line import Cli
 
 
 def test_an_organization_is_founded_furnished_and_listed(cli: Cli, user: User) -> None:

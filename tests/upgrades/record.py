@@ -21,6 +21,7 @@ from tests.upgrades.facts import GoldenFact, choose_facts, load_facts
 from tests.upgrades.statements import DATA, Statement, describe, find_fault
 
 HERE = Path(__file__).parent
+PLUGIN = ("-p", "tests.upgrades.fact_recorder")
 # The driver's own question for types that it does not know, and a backup's count of whatever tables there are.
 NOT_OURS = re.compile(r"\btypeinfo\b|^select count\(\*\) from public\.\"")
 
@@ -49,7 +50,8 @@ def _run_tests(arguments: list[str], *, said: Path, written: Path) -> int:
         "RECORD_STATEMENTS_TO": str(said),
         "RECORD_FACTS_TO": str(written),
     }
-    command = [sys.executable, "-m", "pytest", "-n", "auto", "-p", "tests.upgrades.fact_recorder", *arguments]
+    processes = str(2 * (os.cpu_count() or 1))
+    command = [sys.executable, "-m", "pytest", "--processes", processes, *PLUGIN, *arguments]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -102,7 +102,7 @@ async def find_fault(connection: asyncpg.Connection, one: Statement) -> str | No
         if not one.takes(columns):
             return f"{one.origin}: its columns were {one.columns}, now {columns}: {one.text}"
         if one.arguments is not None:
-            await prepared.fetch(*one.values(), timeout=10)
+            await prepared.fetch(*one.values(), timeout=60)
             await connection.execute(AS_AT_COMMIT)
     except asyncpg.PostgresError as fault:
         return f"{one.origin}: {fault}: {one.text}"

@@ -75,6 +75,8 @@ async def check_pages(page: Page, states: AsyncIterator[str]) -> None:
 
 async def check_page(page: Page, name: str) -> None:
     """Check an open page on a phone and on a desk, light and dark, with one load; leave it as it was."""
+    # Without its stylesheets a page that was just opened is another one.
+    await page.wait_for_load_state()
     misfits = await page.evaluate(MISFITS)
     assert misfits == [], "\n".join((name, *misfits))
     await page.set_viewport_size(DESK)

@@ -17,6 +17,7 @@ WRONG_KEYS = (
     ({"name": "   ", "expires": "never"}, "Give the key a name"),
     ({"name": "x" * 101, "expires": "never"}, "Must have at most 100 characters"),
     ({"name": "two\nlines", "expires": "never"}, "Has characters that are not allowed"),
+    ({"name": "\u202e\u200b", "expires": "never"}, "Must contain visible characters"),
     ({"name": "Website", "expires": "1"}, "Must be one of never, 30, 90, 365"),
     ({"name": "Website"}, "Choose one of these"),
 )
@@ -77,6 +78,7 @@ async def test_a_wrong_field_is_told_at_the_field(member: httpx2.AsyncClient, ru
 async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient, runtime: Runtime) -> None:
     key = KEY.findall((await make(member)).text)[0]
     address = f"/account/keys/{await runtime.pool.fetchval('select id from api_keys')}/revoke"
+    offered = await member.get("/account")
     asked = await member.get(address)
     still = await member.get("/api/v1/me", headers={"Authorization": f"Bearer {key}"})
     done = await member.post(address)
@@ -87,6 +89,7 @@ async def test_revoking_asks_first_and_closes_the_key(member: httpx2.AsyncClient
     shown = (await member.get(done.headers["location"])).text
     assert "The key was revoked" in shown
     assert "Revoked" in shown
+    assert (address in offered.text, address in shown) == (True, False)
     assert (await member.get(address)).status_code == 303
     assert (await member.post(address)).status_code == 303
 

@@ -26,6 +26,8 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 NOT_OURS = {"30 minute meeting", "Group", "Your phone number", "error"}
 ENGLISH_PART = re.compile(r'<(section|li)[^>]* lang="en".*?</\1>', re.DOTALL)
 VALUE = re.compile(r"%\\?\((\w+)\\?\)s")
+# The end of a key or a link: four letters that may well be a word.
+MADE_BY_CHANCE = re.compile(r"<code[^>]*>.*?</code>", re.DOTALL)
 SHOWN = re.compile(r'(?:aria-label|data-label|data-copied|data-failed|alt|placeholder)="([^"]+)"|>([^<>]+)<')
 
 
@@ -59,7 +61,7 @@ def english_texts(language: str) -> EnglishTexts:
 
 
 def shown_texts(page: str) -> Iterator[str]:
-    for attribute, text in SHOWN.findall(ENGLISH_PART.sub("", page)):
+    for attribute, text in SHOWN.findall(MADE_BY_CHANCE.sub("<i></i>", ENGLISH_PART.sub("", page))):
         words = " ".join(unescape(attribute or text).split())
         if words:
             yield words

@@ -9,9 +9,9 @@ from openslot.core.work import Runtime
 from openslot.core.zones import find_zone
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.web.zone_names import former_names, zones_by_region
-from tests.web.dashboard.conftest import ZONE, client, clock, member, runtime, settings, user
+from tests.web.dashboard.conftest import ZONE, clock, member, settings, user
 
-__all__ = ["client", "clock", "member", "runtime", "settings", "user"]
+__all__ = ["clock", "member", "settings", "user"]
 
 ENGLISH = Locale(language=LANGUAGES["en"], formats="en")
 OUTDATED = ("Asia/Calcutta", "US/Eastern", "Europe/Kiev", "America/Buenos_Aires", "Australia/ACT", "Asia/Saigon")

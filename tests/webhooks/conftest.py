@@ -4,13 +4,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime, timedelta
-from ipaddress import ip_network
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
 import pytest
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability.models import BySlug
@@ -21,39 +19,21 @@ from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
 from openslot.core.queue import Job
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
-from openslot.runtime import open_runtime
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
 from openslot.webhooks.sealing import open_answer
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock, clock
+from tests.loopback import settings
 from tests.webhooks.receiver import Receiver, receiving
+
+__all__ = ["clock", "settings"]
 
 Add = Callable[..., Awaitable[tuple[Endpoint, str]]]
 Happen = Callable[..., Awaitable[Contact]]
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Give the settings of an operator who allows loopback."""
-    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture

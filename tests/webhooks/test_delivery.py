@@ -17,7 +17,7 @@ from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.webhooks.operations import DELIVER
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.webhooks.conftest import (
     Add,
     Happen,

@@ -21,7 +21,7 @@ from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWante
 from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.core.hostile_urls import PORT, SHAPES
 from tests.webhooks.conftest import Add, Happen, deliveries, states, work_off, work_until_settled
 from tests.webhooks.receiver import Receiver

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from uuid import UUID
 
@@ -10,30 +9,18 @@ import httpx2
 import pytest
 
 from openslot.accounts.models import User, UserWanted
-from openslot.app import create_app
 from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime, Work
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
-from tests.bookings.conftest import MovingClock
-from tests.live import connect, serving
 from tests.webhooks.conftest import Happen
 
 WRITERS, EACH = 20, 8
 # What the feed would be without numbers that are given at the commit.
 BY_NUMBER_ALONE = "select no from events where public is not null and no > $1 order by no"
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Open a client of a server on the moving clock."""
-    app = create_app(settings, clock=clock)
-    async with serving(app) as base_url, connect(base_url, timeout=30) as opened:
-        yield opened
 
 
 async def add_contact(work: Work, user: User, number: int) -> UUID:

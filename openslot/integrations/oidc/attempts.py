@@ -44,7 +44,7 @@ def open_attempt(cipher: Cipher, cookie: str, *, state: str, now: datetime) -> O
     except (ValueError, SealBroken, msgspec.MsgspecError):
         raise OidcMismatch("the cookie is not ours") from None
     if not hmac.compare_digest(attempt.state.encode(), state.encode(errors="replace")):
-        raise OidcMismatch("the state is another one")
+        raise OidcMismatch("the state is another one", is_of_another=True)
     if attempt.expires_at <= now:
         raise OidcMismatch("the sign-in has expired")
     return attempt

@@ -34,9 +34,11 @@ class OidcMismatch(Forbidden):
 
     code = "oidc_mismatch"
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, is_of_another: bool = False) -> None:
         super().__init__(Text("This sign-in could not be verified, or has expired"))
         self.reason = reason
+        self.is_of_another = is_of_another
+        """Whether the answer belongs to another sign-in than the one that this browser has begun last."""
 
 
 class OidcNoAccount(Forbidden):

@@ -158,9 +158,10 @@ async def _find_or_create(work: Work, identity: ProvenIdentity, *, locale: str) 
     if identity.email is None or not identity.is_email_verified:
         raise OidcEmailUnverified
     user = await find_user_by_email(work.db, identity.email, now=work.now)
-    if user is not None:
+    if user is not None and user.email.lower() == identity.email.lower():
         return user
-    if not work.runtime.settings.oidc_creates_accounts:
+    # The database takes İ and i for the same letter, but they are the mailboxes of two people.
+    if user is not None or not work.runtime.settings.oidc_creates_accounts:
         raise OidcNoAccount
     known = find_locale(identity.locale or "")
     wanted = UserWanted(

@@ -81,7 +81,7 @@ def _check_signature(token: str, keys: Sequence[Key]) -> Claims:
     for key in fitting:
         try:
             return jwt.decode(token, key, algorithms=[str(algorithm)]).claims
-        except (JoseError, ValueError):
+        except (JoseError, ValueError, TypeError):
             continue
     raise OidcMismatch("the signature is wrong")
 

@@ -4,17 +4,16 @@ from datetime import timedelta
 from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound
-from openslot.access.keys import CredentialKind
+from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts.models import User
 from openslot.agents import operations
 from openslot.agents.roster import ROSTER
 from openslot.change_log.models import ChangeAction, ChangeAuthor
-from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
@@ -38,8 +37,7 @@ class AgentKeyForm(Struct, frozen=True, kw_only=True):
     """A key to create."""
 
     name: Annotated[
-        str,
-        Meta(pattern=LINE, max_length=100),
+        KeyName,
         WhenEmpty(Text("Give the key a name, such as the machine that will use it")),
     ]
     expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]

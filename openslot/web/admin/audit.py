@@ -1,8 +1,7 @@
 """Pages: what agents have called, as a list, as a file, and whether the record is intact."""
 
 import asyncio
-import csv
-from io import StringIO
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -14,16 +13,15 @@ from openslot.agents.search_store import AuditFilter
 from openslot.agents.searching import list_calls, list_page
 from openslot.agents.verifying import verify
 from openslot.core.instants import iso
-from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
 from openslot.web.admin.queries import AdminQuery, read_admin_query
+from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.booking_csv import BOM
-from openslot.web.pages import NOT_KEPT, page
+from openslot.web.pages import page
 
 ROWS, MOST_ROWS = 50, 10_000
 FIELDS = ("agent", "tool", "status", "from", "to")
@@ -65,27 +63,24 @@ class ToolCallRow(Struct, frozen=True, kw_only=True):
 @get("/admin/audit")
 async def show_audit(request: Request, work: Work, user: User) -> Response:
     """Show one page of the calls that the address asks for."""
-    query = _read_query(request)
-    found, has_more = await list_page(work, _filter(query, user), page=query.page, limit=ROWS)
+    query = _read_query(request, user)
+    found, has_more = await list_page(work, _filter(query), page=query.page, limit=ROWS)
     return _audit_page(work, user, query.with_more(has_more=has_more), found)
 
 
 @get("/admin/audit/export.csv")
 async def export_audit(request: Request, work: Work, user: User) -> Response:
     """Send the calls that the address asks for, the newest 10,000 at most."""
-    query = _read_query(request)
-    found = await list_calls(work, _filter(query, user), page=1, limit=MOST_ROWS)
-    headers = {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": f"attachment; filename=tool-audit-{words.day(work.now, user.zone)}.csv",
-    }
-    return Response(headers={**NOT_KEPT, **headers}, body=await asyncio.to_thread(_write_csv, found))
+    query = _read_query(request, user)
+    found = await list_calls(work, _filter(query), page=1, limit=MOST_ROWS)
+    body = await asyncio.to_thread(_write, found)
+    return send_csv(f"tool-audit-{words.day(work.now, user.zone)}.csv", body)
 
 
 @post("/admin/audit/verify", transaction="none")
 async def verify_audit(request: Request, work: Work, user: User) -> Response:
     """Check every record against the one before it."""
-    query = _read_query(request)
+    query = _read_query(request, user)
     verified = await verify(work.runtime)
     found, has_more = await list_page(work, AuditFilter(), page=1, limit=ROWS)
     return _audit_page(work, user, query.with_more(has_more=has_more), found, verified=verified)
@@ -110,17 +105,17 @@ def _audit_page(
     )
 
 
-def _read_query(request: Request) -> AdminQuery:
+def _read_query(request: Request, user: User) -> AdminQuery:
     choices = {"agent": list(ROSTER), "tool": list(BY_NAME), "status": [each.value for each in AuditStatus]}
-    return read_admin_query(request, "/admin/audit", FIELDS, choices=choices)
+    return read_admin_query(request, user, "/admin/audit", FIELDS, choices=choices)
 
 
-def _filter(query: AdminQuery, user: User) -> AuditFilter:
+def _filter(query: AdminQuery) -> AuditFilter:
     return AuditFilter(
         agent=query["agent"],
         tool=query["tool"],
         status=query["status"],
-        span=query.span(user),
+        span=query.span,
     )
 
 
@@ -141,13 +136,13 @@ def _row(record: CallRecord, user: User, work: Work) -> ToolCallRow:
     )
 
 
-def _write_csv(found: list[CallRecord]) -> bytes:
+def _write(found: list[CallRecord]) -> bytes:
     """Write one line for each call, with the names that the API has for its fields."""
-    text = StringIO()
-    writer = csv.writer(text)
     names = CallRecord.__struct_fields__
-    writer.writerow(names)
-    for record in found:
-        cells = (iso(record.at) if name == "at" else getattr(record, name) for name in names)
-        writer.writerow([make_safe("" if cell is None else str(cell)) for cell in cells])
-    return f"{BOM}{text.getvalue()}".encode()
+    return write_csv(names, (_cells(record, names) for record in found))
+
+
+def _cells(record: CallRecord, names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        cell = iso(record.at) if name == "at" else getattr(record, name)
+        yield "" if cell is None else str(cell)

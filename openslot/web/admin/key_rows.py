@@ -1,38 +1,22 @@
 """Agents' keys as the page of an agent shows them."""
 
 from datetime import datetime
-from uuid import UUID
-
-from msgspec import Struct
 
 from openslot.access.models import Credential
 from openslot.accounts.models import User
 from openslot.i18n import Text
 from openslot.web import words
+from openslot.web.key_rows import KeyRow
 
 
-class AgentKeyRow(Struct, frozen=True, kw_only=True):
-    """One line of the table."""
-
-    id: UUID
-    name: str
-    last_four: str
-    made: object
-    last_used: object
-    expires: object
-    state: Text
-    tone: str
-    is_active: bool
-
-
-def agent_key_row(key: Credential, user: User, *, now: datetime) -> AgentKeyRow:
+def agent_key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
     """Describe a key as a row."""
     is_active = key.is_active(now=now)
     if key.revoked_at is not None:
         state, tone = Text("Deactivated"), ""
     else:
         state, tone = (Text("Active"), "good") if is_active else (Text("Expired"), "")
-    return AgentKeyRow(
+    return KeyRow(
         id=key.id,
         name=key.name,
         last_four=key.last_four,

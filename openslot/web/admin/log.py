@@ -9,9 +9,11 @@ from openslot.core.work import Work
 from openslot.routing import Request, Response, get
 from openslot.web import words
 from openslot.web.admin.queries import AdminQuery, read_admin_query
+from openslot.web.csv_files import send_csv
+from openslot.web.list_addresses import read_before
 from openslot.web.organization.log import MOST_ROWS, ROWS, describe_change, write_log
 from openslot.web.organization.log_words import PLATFORM_ACTIONS
-from openslot.web.pages import NOT_KEPT, locale_of, page
+from openslot.web.pages import locale_of, page
 
 FIELDS = ("q", "action", "from", "to")
 
@@ -19,15 +21,8 @@ FIELDS = ("q", "action", "from", "to")
 @get("/admin/log")
 async def show_platform_log(request: Request, work: Work, user: User) -> Response:
     """Show the changes that the address asks for, newest first."""
-    query = _read_query(request)
-    before = request.query.get("before", "")
-    found = await list_changes(
-        work,
-        None,
-        _filter(query, user),
-        before_id=int(before) if before.isascii() and before.isdecimal() and len(before) < 18 else None,
-        limit=ROWS + 1,
-    )
+    query = _read_query(request, user)
+    found = await list_changes(work, None, _filter(query), before_id=read_before(request), limit=ROWS + 1)
     return page(
         "admin/log.html",
         user,
@@ -46,18 +41,14 @@ async def show_platform_log(request: Request, work: Work, user: User) -> Respons
 @get("/admin/log.csv")
 async def export_platform_log(request: Request, work: Work, user: User) -> Response:
     """Send the changes that the address asks for, 10,000 at most."""
-    found = await list_changes(work, None, _filter(_read_query(request), user), limit=MOST_ROWS)
-    headers = {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": f"attachment; filename=platform-changes-{words.day(work.now, user.zone)}.csv",
-    }
+    found = await list_changes(work, None, _filter(_read_query(request, user)), limit=MOST_ROWS)
     body = await asyncio.to_thread(write_log, found, user, locale_of(request))
-    return Response(headers={**NOT_KEPT, **headers}, body=body)
+    return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)
 
 
-def _read_query(request: Request) -> AdminQuery:
-    return read_admin_query(request, "/admin/log", FIELDS, choices={"action": list(PLATFORM_ACTIONS)})
+def _read_query(request: Request, user: User) -> AdminQuery:
+    return read_admin_query(request, user, "/admin/log", FIELDS, choices={"action": list(PLATFORM_ACTIONS)})
 
 
-def _filter(query: AdminQuery, user: User) -> ChangeFilter:
-    return ChangeFilter(action=query["action"] or "", search=query["q"] or "", span=query.span(user))
+def _filter(query: AdminQuery) -> ChangeFilter:
+    return ChangeFilter(action=query["action"] or "", search=query["q"] or "", span=query.span)

@@ -53,7 +53,7 @@ class MailFile(Struct, frozen=True, kw_only=True):
 @get("/admin/mailbox")
 async def show_mailbox(request: Request, work: Work, user: User) -> Response:
     """Show one page of the mail, newest first."""
-    query = read_admin_query(request, "/admin/mailbox", FIELDS)
+    query = read_admin_query(request, user, "/admin/mailbox", FIELDS)
     found = await mail.list_mail(
         work, recipient=query["recipient"], booking_id=None, limit=ROWS + 1, offset=(query.page - 1) * ROWS
     )

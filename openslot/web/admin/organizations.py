@@ -53,7 +53,7 @@ class OrganizationPlanForm(Struct, frozen=True, kw_only=True):
 @get("/admin/organizations")
 async def show_organizations(request: Request, work: Work, user: User) -> Response:
     """Show one page of the organizations whose name or address contains what is looked for."""
-    query = read_admin_query(request, "/admin/organizations", ("q",))
+    query = read_admin_query(request, user, "/admin/organizations", ("q",))
     wanted = (query["q"] or "").casefold()
     every = await organizations.list_organizations(work)
     found = [

@@ -1,8 +1,6 @@
 """Lists by page and filter, as their addresses say them."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, timedelta
-from urllib.parse import urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,10 +10,10 @@ from openslot.core.moments import Span
 from openslot.core.text import NOT_ALLOWED, is_line
 from openslot.i18n import Text
 from openslot.routing import Form, Request
-from openslot.web.dashboard import phrases
-from openslot.web.dashboard.queries import BEFORE_FROM, NOT_A_DATE, read_day
+from openslot.web import list_addresses
+from openslot.web.list_addresses import Pager, read_days, read_page, read_typed
 
-LONGEST, MOST_PAGES = 200, 100_000
+NO_CHOICES: Mapping[str, Sequence[str]] = {}
 
 
 class AdminQuery(Struct, frozen=True, kw_only=True):
@@ -23,6 +21,8 @@ class AdminQuery(Struct, frozen=True, kw_only=True):
 
     path: str
     form: Form[Struct]
+    span: Span
+    """The days that are asked for."""
     page: int
     has_more: bool = False
     """Whether there is a page after this one."""
@@ -37,56 +37,32 @@ class AdminQuery(Struct, frozen=True, kw_only=True):
 
     def link(self, path: str | None = None, **changes: object) -> str:
         """Write the address of this list with some of it changed; an empty value is left out."""
-        values = {**self.form.values, **changes}
-        kept = {name: str(value) for name, value in values.items() if value}
-        return f"{path or self.path}?{urlencode(kept)}" if kept else path or self.path
+        return list_addresses.link(path or self.path, {**self.form.values, **changes})
 
     @property
-    def earlier(self) -> str | None:
-        """The address of the page before."""
-        return self.link(page=self.page - 1) if self.page > 1 else None
-
-    @property
-    def later(self) -> str | None:
-        """The address of the next page."""
-        return self.link(page=self.page + 1) if self.has_more else None
+    def pager(self) -> Pager:
+        """The pages beside this one."""
+        return Pager(
+            page=self.page,
+            earlier=self.link(page=self.page - 1) if self.page > 1 else None,
+            later=self.link(page=self.page + 1) if self.has_more else None,
+        )
 
     @property
     def is_narrowed(self) -> bool:
         """Whether something is chosen."""
         return any(self.form.values.values())
 
-    def span(self, user: User) -> Span:
-        """Return the days from `from` to `to`, in the reader's zone."""
-        first, last = (read_day(self[name] or "") for name in ("from", "to"))
-        return Span(
-            phrases.begin_day(first, user.zone) if first else None,
-            phrases.begin_day(last + timedelta(days=1), user.zone) if last else None,
-        )
-
 
 def read_admin_query(
-    request: Request, path: str, fields: Sequence[str], *, choices: Mapping[str, Sequence[str]] | None = None
+    request: Request, user: User, path: str, fields: Sequence[str], *, choices: Mapping[str, Sequence[str]] = NO_CHOICES
 ) -> AdminQuery:
     """Read an address; what can't be understood is a fault of its field, and a choice that does not exist is none."""
-    values = {name: request.query.get(name, "").strip()[:LONGEST] for name in fields}
-    for name, known in (choices or {}).items():
+    values = read_typed(request, fields)
+    for name, known in choices.items():
         if values[name] not in known:
             values[name] = ""
     faults: dict[str, Text] = {name: NOT_ALLOWED for name, value in values.items() if not is_line(value)}
-    days = [_read_day(values, name, faults) for name in ("from", "to")]
-    if days[0] and days[1] and days[1] < days[0]:
-        faults["to"] = BEFORE_FROM
+    span = read_days(values, faults, user)
     shown = {name: "" if faults.get(name) is NOT_ALLOWED else value for name, value in values.items()}
-    text = request.query.get("page", "1")
-    page = min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1
-    return AdminQuery(path=path, form=Form(values=shown, faults=faults), page=page)
-
-
-def _read_day(values: dict[str, str], name: str, faults: dict[str, Text]) -> date | None:
-    if not values.get(name):
-        return None
-    on = read_day(values[name])
-    if on is None:
-        faults.setdefault(name, NOT_A_DATE)
-    return on
+    return AdminQuery(path=path, form=Form(values=shown, faults=faults), span=span, page=read_page(request))

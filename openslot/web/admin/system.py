@@ -23,6 +23,7 @@ from openslot.routing import Request, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
 from openslot.web.admin.changing import log_platform
+from openslot.web.attachments import as_attachment
 from openslot.web.organization.changing import author_of
 from openslot.web.pages import NOT_KEPT, page, redirect
 
@@ -94,7 +95,7 @@ async def download_backup(request: Request, work: Work, user: User, name: str) -
     """Send a backup as a file, piece by piece; it holds everything, so the log says who has taken it."""
     for backup in await asyncio.to_thread(find_backups, work.runtime.settings):
         if backup.file.name == name:
-            headers = {"content-type": "application/x-tar", "content-disposition": f"attachment; filename={name}"}
+            headers = {"content-type": "application/x-tar", "content-disposition": as_attachment(name)}
             async with work.transaction():
                 await log_platform(work, author_of(request, user), ChangeAction.BACKUP_DOWNLOADED, name)
             stream = Stream(size=backup.size, pieces=_read_pieces(backup.file))

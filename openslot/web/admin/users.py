@@ -82,7 +82,7 @@ class DisableForm(Struct, frozen=True, kw_only=True):
 async def show_users(request: Request, work: Work, user: User) -> Response:
     """Show one page of the users that the address asks for."""
     choices: dict[str, list[str]] = {"plan": list(Plan), "status": list(UserStatus)}
-    query = read_admin_query(request, "/admin/users", FIELDS, choices=choices)
+    query = read_admin_query(request, user, "/admin/users", FIELDS, choices=choices)
     plan, status = query["plan"], query["status"]
     found, total = await accounts.list_users(
         work,

@@ -1,14 +1,11 @@
 """Bookings as a CSV file that a spreadsheet can open safely."""
 
 import asyncio
-import csv
 from collections.abc import Iterator
-from io import StringIO
 
 from openslot.accounts.models import User
 from openslot.bookings import agenda
 from openslot.bookings.models import AgendaEntry, Status
-from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.i18n import Text
@@ -16,11 +13,11 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web import words
+from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard.queries import read_bookings_query
-from openslot.web.pages import NOT_KEPT, locale_of
+from openslot.web.pages import locale_of
 
 MOST_ROWS = 10_000
-BOM = "\ufeff"
 COLUMNS = (
     Text("Start"),
     Text("End"),
@@ -43,24 +40,14 @@ async def export_bookings(request: Request, work: Work, user: User) -> Response:
     """Send the bookings that the address asks for, 10,000 at most."""
     query = read_bookings_query(request, user)
     found = await agenda.list_agenda(work, user, query.filter, limit=MOST_ROWS)
-    name = f"bookings-{query.filter.view}-{words.day(work.now, user.zone)}.csv"
-    headers = {
-        "content-type": "text/csv; charset=utf-8",
-        "content-disposition": f"attachment; filename={name}",
-    }
     # Thousands of lines take a while, and other requests must not wait for them.
-    body = await asyncio.to_thread(write_csv, found.entries, user, locale_of(request))
-    return Response(headers={**NOT_KEPT, **headers}, body=body)
+    body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
+    return send_csv(f"bookings-{query.filter.view}-{words.day(work.now, user.zone)}.csv", body)
 
 
-def write_csv(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
-    """Write one line for each booking, below the names of the columns."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow([localize(column, locale) for column in COLUMNS])
-    writer.writerows([make_safe(cell) for cell in _cells(entry, user, locale)] for entry in entries)
-    # Without the mark, spreadsheets read the file in another encoding.
-    return f"{BOM}{text.getvalue()}".encode()
+def _write(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
+    columns = (str(localize(column, locale)) for column in COLUMNS)
+    return write_csv(columns, (_cells(entry, user, locale) for entry in entries))
 
 
 def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:

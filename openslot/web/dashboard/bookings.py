@@ -14,6 +14,7 @@ from openslot.routing import Request, Response, get
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.dashboard.entries import by_day
 from openslot.web.dashboard.queries import BookingsQuery, read_bookings_query
+from openslot.web.list_addresses import make_pager
 from openslot.web.pages import page
 
 ROWS = 25
@@ -37,7 +38,7 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
     found = await agenda.list_agenda(work, user, query.filter, page=query.page, limit=ROWS)
     failed = await timeline.count_failed(work, user, [entry.id for entry in found.entries])
     offered, _ = await event_types.list_event_types(work, user)
-    view, pages = query.filter.view, -(-found.total // ROWS)
+    view = query.filter.view
     return page(
         "dashboard/bookings.html",
         user,
@@ -49,12 +50,9 @@ async def show_bookings(request: Request, work: Work, user: User) -> Response:
         upcoming=found.upcoming,
         total=found.total,
         days=by_day(found.entries, user, failed=failed, now=work.now),
-        event_types=offered,
+        event_types=[(each.slug, each.name) for each in offered],
         nothing=None if query.is_narrowed else EMPTY[view],
-        earlier=query.link(page=query.page - 1) if 1 < query.page <= pages + 1 else None,
-        later=query.link(page=query.page + 1) if query.page < pages else None,
-        page_number=query.page,
-        pages=pages,
+        pager=make_pager(query.page, found.total, ROWS, lambda number: query.link(page=number)),
         export=query.link("/bookings/export.csv"),
         clear=query.link(q="", type="", **{"from": "", "to": ""}),
         curl=_write_curl(work, user, query),

@@ -21,8 +21,8 @@ from openslot.event_types.models import EventType
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.queries import read_day
 from openslot.web.dashboard.slots import SlotPage, list_choices
+from openslot.web.list_addresses import read_day
 from openslot.web.pages import page, redirect
 
 # The fields of the verb, by those of the form.

@@ -1,7 +1,6 @@
 """Pages: the members of an organization, and invitations."""
 
 from typing import Annotated
-from urllib.parse import urlencode
 from uuid import UUID
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Response, WhenEmpty, get, post
+from openslot.web.list_addresses import link, make_pager, read_page, read_typed
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
 from openslot.web.organization.notices import find_member_notice
@@ -26,7 +26,6 @@ from openslot.web.pages import redirect
 
 ROWS = 25
 HERE = "/organization/members"
-LONGEST, MOST_PAGES = 200, 100_000
 FILTERS = ("q", "role", "state")
 SHOWN_STATES = {state: STATES[state][0] for state in (MemberState.ACTIVE, MemberState.INVITED, MemberState.SUSPENDED)}
 
@@ -86,13 +85,12 @@ async def invite(request: Exchange, work: Work, user: User, form: Form[InviteFor
 async def members_page(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
     """Show one page of the list, and the form that invites."""
     own = get_administered(request)
-    typed = {name: request.query.get(name, "").strip()[:LONGEST] for name in FILTERS}
+    typed = read_typed(request, FILTERS)
     if not is_line(typed["q"]):
         typed["q"] = ""
     wanted = MemberFilter(search=typed["q"], role=typed["role"], state=typed["state"])
-    number = _read_page(request)
+    number = read_page(request)
     found, total = await members.search_members(work, own.organization_id, wanted, page=number, limit=ROWS)
-    pages = -(-total // ROWS)
     return organization_page(
         "members.html",
         request,
@@ -108,10 +106,7 @@ async def members_page(request: Exchange, work: Work, user: User, form: Form[Inv
         states=SHOWN_STATES,
         grantable=[(role, ROLES[role]) for role in list_grantable(own.role)],
         form=form,
-        page_number=number,
-        pages=pages,
-        earlier=_link(typed, number - 1) if 1 < number <= pages + 1 else None,
-        later=_link(typed, number + 1) if number < pages else None,
+        pager=make_pager(number, total, ROWS, lambda page: link(HERE, {**typed, "page": page if page > 1 else ""})),
         notice=find_member_notice(request),
     )
 
@@ -134,13 +129,3 @@ def _place_fault(refusal: Refusal) -> dict[str, str]:
     if isinstance(refusal, OwnerRequired):
         return {"role": refusal.sentence}
     return {"email": refusal.sentence}
-
-
-def _link(typed: dict[str, str], number: int) -> str:
-    kept = {name: value for name, value in typed.items() if value} | ({"page": str(number)} if number > 1 else {})
-    return f"{HERE}?{urlencode(kept)}" if kept else HERE
-
-
-def _read_page(request: Exchange) -> int:
-    text = request.query.get("page", "1")
-    return min(max(int(text), 1), MOST_PAGES) if text.isascii() and text.isdecimal() and len(text) < 9 else 1

@@ -3,18 +3,17 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutScim
-from openslot.access.keys import CredentialKind
+from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts.models import Organization, OwnMembership, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.plans import PLANS_WITH_SCIM, running
 from openslot.change_log.models import ChangeAction
-from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
@@ -39,9 +38,7 @@ SCIM = CredentialKind.SCIM_TOKEN
 class TokenForm(Struct, frozen=True, kw_only=True):
     """A token to create."""
 
-    name: Annotated[
-        str, Meta(pattern=LINE, max_length=100), WhenEmpty(Text("Give the token a name, such as that of the provider"))
-    ]
+    name: Annotated[KeyName, WhenEmpty(Text("Give the token a name, such as that of the provider"))]
     expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]
 
 
@@ -142,7 +139,7 @@ async def _show(
 
 def _token_row(token: Credential, user: User, work: Work, *, has_scim: bool) -> KeyRow:
     row = key_row(token, user, now=work.now)
-    if not has_scim and row.may_be_revoked:
+    if not has_scim and row.is_active:
         return replace(row, state=Text("Paused by your plan"), tone="warn")
     return row
 

@@ -8,7 +8,7 @@ from openslot.accounts import brands, organizations
 from openslot.accounts.errors import SlugTaken
 from openslot.accounts.models import ChosenBrand, Organization, User
 from openslot.accounts.plans import running
-from openslot.change_log.models import ChangeAction
+from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE, ShortLine
 from openslot.core.work import Work
@@ -67,10 +67,7 @@ async def change_names(request: Exchange, work: Work, user: User, form: Form[Nam
         return await _show(request, work, user, organization, names=form.with_faults(refusal.faults))
     before, after = ({"name": each.name, "slug": each.slug} for each in (organization, changed))
     action = ChangeAction.ORGANIZATION_CHANGED
-    await log(
-        work, author_of(request, user), changed, action, changed.name, subject_id=changed.id, before=before, after=after
-    )
-    return redirect(f"{HERE}?done=saved")
+    return await _log_saved(work, author_of(request, user), changed, action, before=before, after=after)
 
 
 @post("/organization/settings/brand")
@@ -87,18 +84,8 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
         faults = {"brand" if name == "name" else name: fault for name, fault in refusal.faults.items()}
         return await _show(request, work, user, organization, brand=form.with_faults(faults))
     before, after = ({"name": each.name, "colour": each.colour, "logo": each.logo_url} for each in (was, chosen))
-    action, name = ChangeAction.BRAND_CHANGED, organization.name
-    await log(
-        work,
-        author_of(request, user),
-        organization,
-        action,
-        name,
-        subject_id=organization.id,
-        before=before,
-        after=after,
-    )
-    return redirect(f"{HERE}?done=saved")
+    action = ChangeAction.BRAND_CHANGED
+    return await _log_saved(work, author_of(request, user), organization, action, before=before, after=after)
 
 
 @post("/organization/settings/departures")
@@ -115,17 +102,16 @@ async def change_departures(request: Exchange, work: Work, user: User, form: For
         {"keeps_bookings": each.keeps_bookings, "departure_share": each.departure_share}
         for each in (organization, changed)
     )
-    action, name = ChangeAction.LEAVING_CHANGED, organization.name
-    await log(
-        work,
-        author_of(request, user),
-        organization,
-        action,
-        name,
-        subject_id=organization.id,
-        before=before,
-        after=after,
-    )
+    action = ChangeAction.LEAVING_CHANGED
+    return await _log_saved(work, author_of(request, user), organization, action, before=before, after=after)
+
+
+async def _log_saved(
+    work: Work, author: ChangeAuthor, organization: Organization, action: ChangeAction, *, before: Fields, after: Fields
+) -> Response:
+    """Log what was saved, and show the settings again."""
+    subject, subject_id = organization.name, organization.id
+    await log(work, author, organization, action, subject, subject_id=subject_id, before=before, after=after)
     return redirect(f"{HERE}?done=saved")
 
 

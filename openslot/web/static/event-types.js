@@ -81,7 +81,9 @@ if (form && frame) {
     for (let fold = event.target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   }, true);
   // What was typed before a reload, or is shown again with faults, is not what the frame has loaded.
-  frame.addEventListener("load", askSoon, { once: true });
+  const loaded = frame.contentDocument;
+  if (loaded?.readyState === "complete" && loaded.querySelector("main")) askSoon();
+  else frame.addEventListener("load", askSoon, { once: true });
 }
 
 // A new event type's link follows its name until someone types one.

@@ -1,28 +1,13 @@
 """A host with a second factor, on a clock that tests set."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from openslot.accounts.models import User
-from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.runtime import open_runtime
 from tests.access.two_factor_scene import App, add_host, turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import clock
 
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
+__all__ = ["clock"]
 
 
 @pytest.fixture

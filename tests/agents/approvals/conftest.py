@@ -9,24 +9,14 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import shared_database
-from tests.agents.spending import FakeClock, call_of, make_key
+from tests.agents.spending import call_of, clock, make_key
+from tests.clocks import MovingClock
 
-__all__ = ["shared_database"]
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
+__all__ = ["clock", "shared_database"]
 
 
 @pytest.fixture
-async def runtime(settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def other(runtime: Runtime, settings: Settings, clock: FakeClock) -> AsyncIterator[Runtime]:
+async def other(runtime: Runtime, settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
     """A second process on the same database."""
     async with open_runtime(settings, clock=clock) as opened:
         yield opened

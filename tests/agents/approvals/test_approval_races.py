@@ -13,7 +13,8 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, marks, row_of, send
-from tests.agents.spending import FakeClock
+from tests.agents.spending import NOON
+from tests.clocks import MovingClock
 
 ROUNDS = 20
 
@@ -63,9 +64,9 @@ async def test_of_an_approval_and_a_rejection_at_once_one_counts(
 
 
 async def test_an_approval_at_the_moment_of_its_expiry_either_runs_or_expires(
-    runtime: Runtime, settings: Settings, support: ToolCall, orchestrator: ToolCall, clock: FakeClock
+    runtime: Runtime, settings: Settings, support: ToolCall, orchestrator: ToolCall, clock: MovingClock
 ) -> None:
-    late = FakeClock()
+    late = MovingClock(NOON)
     async with open_runtime(settings, clock=late) as sweeper:
         for number in range(ROUNDS):
             arguments = {**ARGUMENTS, "userId": str(number)}

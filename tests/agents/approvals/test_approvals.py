@@ -22,7 +22,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, BrokenError, ask, mark, marks, other_mark, refused, row_of, send
-from tests.agents.spending import FakeClock, call_of, make_key
+from tests.agents.spending import call_of, make_key
+from tests.clocks import MovingClock
 
 
 async def facts(runtime: Runtime) -> list[tuple[str, str | None]]:
@@ -162,10 +163,10 @@ async def test_an_approval_is_used_once(runtime: Runtime, support: ToolCall, orc
 
 
 async def test_an_approval_lasts_15_minutes(
-    runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: FakeClock
+    runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: MovingClock
 ) -> None:
     approval_id = await ask(runtime, support)
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
 
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="approve")) == "expired"
     assert await refused(send(runtime, orchestrator, approval_id=approval_id, decision="reject")) == "expired"
@@ -176,22 +177,22 @@ async def test_an_approval_lasts_15_minutes(
 
 
 async def test_an_approval_is_good_until_the_last_moment(
-    runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: FakeClock
+    runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: MovingClock
 ) -> None:
     approval_id = await ask(runtime, support)
-    clock.advance(timedelta(minutes=15) - timedelta(microseconds=1))
+    clock.now += timedelta(minutes=15) - timedelta(microseconds=1)
 
     await send(runtime, orchestrator, approval_id=approval_id, decision="approve")
     assert await marks(runtime) == [("support", "7")]
 
 
 async def test_an_expired_approval_is_closed_and_its_arguments_erased(
-    runtime: Runtime, support: ToolCall, clock: FakeClock
+    runtime: Runtime, support: ToolCall, clock: MovingClock
 ) -> None:
     approval_id = await ask(runtime, support)
     async with runtime.transaction(SYSTEM) as work:
         assert await approvals.expire(work) == []
-    clock.advance(timedelta(minutes=15))
+    clock.pass_time(minutes=15)
     async with runtime.transaction(SYSTEM) as work:
         assert [each.id for each in await approvals.expire(work)] == [approval_id]
 
@@ -279,7 +280,7 @@ async def _approve_and_lose_the_connection(
 
 
 async def test_where_a_persons_word_is_necessary_the_orchestrator_may_only_reject(
-    settings: Settings, runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: FakeClock
+    settings: Settings, runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: MovingClock
 ) -> None:
     async with open_runtime(replace(settings, agent_approval_by_person=True), clock=clock) as strict:
         approval_id = await ask(strict, support)
@@ -294,19 +295,19 @@ async def test_where_a_persons_word_is_necessary_the_orchestrator_may_only_rejec
 
 
 async def test_results_are_kept_for_a_day(
-    runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: FakeClock
+    runtime: Runtime, support: ToolCall, orchestrator: ToolCall, clock: MovingClock
 ) -> None:
     approval_id = await ask(runtime, support)
     await send(runtime, orchestrator, approval_id=approval_id, decision="approve")
-    clock.advance(timedelta(hours=24) - timedelta(seconds=1))
+    clock.now += timedelta(hours=24) - timedelta(seconds=1)
     await tidy_agents(runtime.work(SYSTEM))
     await send(runtime, support, approval_id=approval_id)
 
-    clock.advance(timedelta(seconds=1))
+    clock.pass_time(seconds=1)
     await tidy_agents(runtime.work(SYSTEM))
 
     assert await refused(send(runtime, support, approval_id=approval_id)) == "no_longer_kept"
-    clock.advance(timedelta(days=90))
+    clock.pass_time(days=90)
     await tidy_agents(runtime.work(SYSTEM))
     assert await runtime.pool.fetchval("select count(*) from approvals") == 0
 

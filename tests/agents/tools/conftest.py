@@ -12,9 +12,10 @@ from openslot.core.actor import Actor, ActorKind
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.http.bodies import decode
-from tests.bookings.conftest import book, client, clock, meeting, runtime
+from tests.bookings.conftest import book, meeting, settings
+from tests.clocks import clock
 
-__all__ = ["book", "client", "clock", "meeting", "runtime"]
+__all__ = ["book", "clock", "meeting", "settings"]
 
 Run = Callable[..., Awaitable[Any]]
 SUPPORT = Actor(kind=ActorKind.AGENT, agent="support")

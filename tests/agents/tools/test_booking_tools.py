@@ -11,7 +11,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from tests.agents.tools.conftest import Run, events
-from tests.bookings.conftest import ELEVEN, TEN, Book, MovingClock, offer, slots
+from tests.bookings.conftest import ELEVEN, TEN, Book, offer, slots
+from tests.clocks import MovingClock
 from tests.racing import find_disorder
 from tests.webhooks.conftest import work_off
 

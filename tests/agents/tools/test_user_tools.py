@@ -14,7 +14,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.agents.tools.conftest import Run, events
-from tests.bookings.conftest import Book, MovingClock
+from tests.bookings.conftest import Book
+from tests.clocks import MovingClock
 from tests.webhooks.conftest import work_off
 
 NOBODY = str(new_id())

@@ -1,12 +1,10 @@
 """A host in March 2026, a Radicale with the host's calendars, and ways to connect, sync, book and work."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
@@ -14,7 +12,6 @@ from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import (
@@ -25,9 +22,9 @@ from openslot.integrations.calendars.models import (
     IcsWanted,
 )
 from openslot.integrations.calendars.sync import sync_connection
-from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import clock
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale, radicale_in
+from tests.loopback import settings
 from tests.webhooks.conftest import work_off
 
 NINE = datetime(2026, 3, 16, 9, tzinfo=UTC)
@@ -42,25 +39,6 @@ def radicale(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Radicale]:
     """Run one real server for all tests; `work_calendar` empties it for each."""
     with radicale_in(tmp_path_factory.mktemp("radicale")) as server:
         yield server
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Give the settings of an operator who allows loopback."""
-    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set: a Monday in March 2026, 7 o'clock."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -135,4 +113,4 @@ async def events(runtime: Runtime, kind: str) -> list[str]:
     ]
 
 
-__all__ = ["work_off"]
+__all__ = ["clock", "settings", "work_off"]

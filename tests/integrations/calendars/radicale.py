@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 from tests.live import connect, serving
+from tests.ports import hold_port
 
 USER, PASSWORD = "mara", "correct horse"
 MAKE_CALENDAR = """<?xml version="1.0"?>
@@ -29,8 +30,9 @@ class Radicale:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         (folder / "users").write_text(f"{USER}:{PASSWORD}\n")
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        # Its own also while it is stopped.
+        self._held = hold_port()
+        self.port: int = self._held.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
         self._thread: Thread | None = None
 
@@ -72,9 +74,14 @@ class Radicale:
         """Stop it, after it has answered what it was asked."""
         if self._thread is not None:
             self._until.close()
-            self._thread.join(20)
+            self._thread.join(60)
             assert not self._thread.is_alive(), "Radicale did not stop"
             self._thread = None
+
+    def close(self) -> None:
+        """Stop it for good."""
+        self.stop()
+        self._held.close()
 
     def empty(self) -> None:
         """Remove the calendars that earlier tests have left: whoever connects to the account reads all of them."""
@@ -112,7 +119,7 @@ def radicale_in(folder: Path) -> Iterator[Radicale]:
     try:
         yield server
     finally:
-        server.stop()
+        server.close()
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import event_store
 from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.sync import sync_connection
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import (
     HOUR,
     NINE,

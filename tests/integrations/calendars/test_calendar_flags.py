@@ -10,7 +10,7 @@ from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars.feeds import renew_feed
 from openslot.integrations.calendars.sync import sync_connection
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.flags.switching import SWITCHED, switch
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, read, work_off
 from tests.integrations.calendars.radicale import Radicale

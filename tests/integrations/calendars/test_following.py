@@ -14,7 +14,7 @@ from openslot.integrations.calendars import missing
 from openslot.integrations.calendars.missing import Decision
 from openslot.integrations.calendars.models import MissingEvent
 from openslot.integrations.calendars.sync import sync_connection
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, open_starts, read, work_off
 from tests.integrations.calendars.radicale import Radicale, radicale_in
 from tests.integrations.calendars.writing import calendar, event

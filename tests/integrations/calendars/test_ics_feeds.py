@@ -17,7 +17,7 @@ from openslot.integrations.calendars.models import CalendarConnection, Connectio
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import change, get, open_starts, work_off
 from tests.integrations.calendars.feeds import PublishedFeed, publishing
 from tests.integrations.calendars.writing import calendar, event

@@ -1,6 +1,5 @@
 """A user's bookings as a secret feed: shown to whoever has the link, until it is renewed or revoked."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -9,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.app import create_app
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR
@@ -17,18 +15,13 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import feeds
 from openslot.people import operations as people
-from tests.bookings.conftest import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book
-from tests.live import connect as connect_client
-from tests.live import serving
 
 
 @pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Give a client of a server on the moving clock."""
-    app = create_app(replace(settings, limit_public=10_000), clock=clock)
-    async with serving(app) as base_url, connect_client(base_url, timeout=30) as opened:
-        yield opened
+def settings(settings: Settings) -> Settings:
+    """Enough room for tests that send much."""
+    return replace(settings, limit_public=10_000)
 
 
 async def renew(runtime: Runtime, user: User) -> str:

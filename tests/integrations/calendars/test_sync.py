@@ -17,7 +17,7 @@ from openslot.integrations.calendars.fake import FakeServer
 from openslot.integrations.calendars.models import ConnectionRef
 from openslot.integrations.calendars.ports import Changes
 from openslot.integrations.calendars.sync import sync_connection
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, change, events, get, open_starts
 from tests.integrations.calendars.radicale import Radicale, radicale_in
 from tests.integrations.calendars.writing import calendar, event

@@ -1,6 +1,6 @@
 """A host whose mail goes to the embedded mailbox or to a server on loopback, on a clock that tests move."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import cast
@@ -14,30 +14,15 @@ from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import PUBLIC, Actor
-from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail.models import KeptMail
-from openslot.runtime import open_runtime
-from tests.bookings.conftest import MONDAY, MovingClock
+from tests.clocks import MONDAY, clock
 from tests.webhooks.conftest import work_off
 
 TEN, ELEVEN, TWELVE = (MONDAY.replace(hour=hour) for hour in (10, 11, 12))
 
 Book = Callable[..., Awaitable[Booking]]
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -118,4 +103,4 @@ def invitation(message: EmailMessage) -> tuple[str, icalendar.Event]:
     return str(calendar["method"]), cast("icalendar.Event", event)
 
 
-__all__ = ["work_off"]
+__all__ = ["clock", "work_off"]

@@ -1,22 +1,18 @@
 """What people are told of their meetings, and in which order."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import httpx2
 import icalendar
-import pytest
 
 from openslot.accounts.models import User
-from openslot.app import create_app
 from openslot.bookings.links import calendar_url
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
 from openslot.core.queue import Job
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind, MailStatus
 from openslot.jobs.effects import run_effect
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import (
     ELEVEN,
     TEN,
@@ -30,15 +26,6 @@ from tests.integrations.mail.conftest import (
     part,
     work_off,
 )
-from tests.live import connect, serving
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Open a client of a server on the moving clock."""
-    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url) as opened:
-        yield opened
-
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"
 

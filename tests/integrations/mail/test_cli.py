@@ -2,16 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
-from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.errors import Invalid, NotFound
@@ -19,33 +16,25 @@ from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
 from openslot.doctor.finding import FindingState
 from openslot.doctor.mail import look_at_mail
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
+from tests.command_line import Cli, Run
 from tests.integrations.mail.conftest import Book, mails, messages, part, read_message, work_off
 from tests.integrations.mail.smtp_server import smtp_server
 
-Cli = Callable[..., Awaitable[Any]]
-MARA, JONAS = "mara@lindqvist.example", "jonas@okafor.example"
-
 
 @pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
-    """Lend the command line on a database of the test's own, beside the test's event loop."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
+def cli(command_line: Run) -> Cli:
+    """Run a command beside the test's event loop, and return what is not JSON as bytes, as emails are."""
 
     def run(*arguments: str) -> Any:
-        result = CliRunner().invoke(app, list(arguments))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
+        result = command_line(*arguments)
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout) if "--json" in arguments else result.stdout_bytes
 
-    async def in_thread(*arguments: str) -> Any:
-        return await asyncio.to_thread(run, *arguments)
+    return partial(asyncio.to_thread, run)
 
-    return in_thread
+
+MARA, JONAS = "mara@lindqvist.example", "jonas@okafor.example"
 
 
 async def test_the_mailbox_is_read_from_the_terminal(

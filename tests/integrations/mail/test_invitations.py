@@ -10,7 +10,7 @@ from openslot.accounts.models import ChosenBrand, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.mail.models import MailKind
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import mails, messages, part, work_off
 
 MARA = "mara@lindqvist.example"

@@ -14,7 +14,7 @@ from openslot.integrations.mail.letters import BY_ROLE
 from openslot.integrations.mail.meeting_files import write_calendar_file
 from openslot.integrations.mail.models import RecipientRole
 from openslot.integrations.mail.operations import choose_locale
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import ELEVEN, Book, cancel, messages, move, part, work_off
 
 JONAS, LI, MARA = "jonas@okafor.example", "li@okafor.example", "mara@lindqvist.example"

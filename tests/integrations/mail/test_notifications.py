@@ -19,7 +19,7 @@ from openslot.integrations.mail.notices import NOTICES
 from openslot.integrations.mail.notifications import get_topics, set_topics
 from openslot.integrations.mail.topics import DEFAULT_TOPICS, UNWANTED, MailTopic
 from openslot.webhooks.events import WebhookDisabled
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, part, work_off
 
 JONAS, LI = "jonas@okafor.example", "li@okafor.example"

@@ -5,7 +5,7 @@ from datetime import timedelta
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.flags.switching import SWITCHED, switch
 from tests.integrations.mail.conftest import TEN, Book, mails, work_off
 

@@ -33,7 +33,7 @@ from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
 from openslot.runtime import open_runtime
 from openslot.webhooks.events import WebhookDisabled
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import (
     Book,
     cancel,

@@ -13,6 +13,7 @@ from openslot.core.smtp import SmtpUrl
 from openslot.integrations.mail.ports import MailDeferred, MailRefused, OutgoingMail
 from openslot.integrations.mail.smtp import SmtpMailer
 from tests.integrations.mail.smtp_server import DROP, HANG, ScriptedServer, certificate, smtp_server
+from tests.ports import held_port
 
 CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A line that begins with a dot.\r\n"
 
@@ -80,7 +81,7 @@ async def test_a_tarpit_is_left_and_tried_again(when: str, limit: str, words: st
     async with smtp_server() as server:
         setattr(server, when, deque([HANG]))
         with pytest.raises(MailDeferred, match=words):
-            await mailer(server, **{limit: timedelta(milliseconds=300)}).send(make())  # type: ignore[arg-type]
+            await mailer(server, **{limit: timedelta(seconds=1)}).send(make())  # type: ignore[arg-type]
 
 
 async def test_a_server_that_says_nothing_is_left() -> None:
@@ -111,10 +112,8 @@ async def test_a_server_that_takes_the_message_and_no_goodbye_has_taken_it() -> 
 
 
 async def test_no_server_is_worth_another_try() -> None:
-    async with smtp_server() as server:
-        gone = mailer(server)
-    with pytest.raises(MailDeferred, match=r"reached|used"):
-        await gone.send(make())
+    with held_port() as port, pytest.raises(MailDeferred, match=r"reached|used"):
+        await SmtpMailer(SmtpUrl.parse(f"smtp://127.0.0.1:{port}?starttls=never").server).send(make())
 
 
 async def test_a_login_goes_over_starttls_alone(tmp_path: Path) -> None:

@@ -10,13 +10,13 @@ from openslot.core.actor import SYSTEM, Actor, ActorKind
 from openslot.core.work import Runtime
 from openslot.people.deletions import delete_account
 from openslot.people.erasing import advance_deletions
-from tests.bookings.conftest import MovingClock
-from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
+from tests.clocks import MovingClock
+from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 from tests.webhooks.conftest import receiver, work_off
 
 Delete = Callable[..., Coroutine[None, None, None]]
 
-__all__ = ["book", "client", "clock", "member", "receiver", "runtime", "settings", "stranger", "user"]
+__all__ = ["book", "clock", "member", "receiver", "settings", "stranger", "user"]
 
 
 @pytest.fixture

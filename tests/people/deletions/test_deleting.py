@@ -26,7 +26,7 @@ from openslot.integrations.mail import operations as mail
 from openslot.people import deletions, erasing
 from openslot.people import operations as people
 from openslot.people.deletions import PATIENCE
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, listen
 from tests.webhooks.conftest import work_off

@@ -2,23 +2,20 @@
 
 import asyncio
 import json
-from pathlib import Path
-from typing import Any
+from functools import partial
 
 import httpx2
 import pytest
-from typer.testing import CliRunner
 
 from openslot.accounts.errors import AccountIsBeingDeleted
 from openslot.accounts.models import User
 from openslot.agents.verifying import verify
-from openslot.cli.commands import app
 from openslot.core.actor import OPERATOR
-from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.agents.agent import TestAgent, make_key
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
+from tests.command_line import Run
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
 from tests.integrations.calendars.radicale import Radicale
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
@@ -111,22 +108,11 @@ async def test_entries_are_removed_from_the_calendar_before_its_password_goes(
     assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
 
 
-@pytest.fixture
-def cli(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Lend the command line on the test's database."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", settings.database_url or "")
-    monkeypatch.setenv("OPENSLOT_DATA_DIR", str(settings.data_dir))
-    monkeypatch.setenv("OPENSLOT_LOG_LEVEL", "error")
-
-    async def run(*arguments: str, given: str = "") -> Any:
-        return await asyncio.to_thread(lambda: CliRunner().invoke(app, arguments, input=given))
-
-    return run
-
-
-async def test_the_terminal_deletes_by_the_same_verb_and_asks_first(runtime: Runtime, user: User, cli: Any) -> None:
-    kept = await cli("user", "delete", user.email, given="n\n")
+async def test_the_terminal_deletes_by_the_same_verb_and_asks_first(
+    runtime: Runtime, user: User, command_line: Run
+) -> None:
+    cli = partial(asyncio.to_thread, command_line)
+    kept = await cli("user", "delete", user.email, typed="n\n")
     assert kept.exit_code == 1
     assert await find_state(runtime, user) is None
 
@@ -137,6 +123,5 @@ async def test_the_terminal_deletes_by_the_same_verb_and_asks_first(runtime: Run
     assert await runtime.pool.fetchval("select message from account_deletions") == "Closed"
     listed = await cli("user", "deletions", "--json")
     assert [each["userId"] for each in json.loads(listed.stdout)["deletions"]] == [str(user.id)]
-    again = await cli("user", "enable", user.email)
-    assert again.exit_code == 1
-    assert isinstance(again.exception, AccountIsBeingDeleted)
+    with pytest.raises(AccountIsBeingDeleted):
+        await cli("user", "enable", user.email)

@@ -11,19 +11,9 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.agents.agent import TestAgent, make_key
 from tests.live import connect
-from tests.web.dashboard.conftest import (
-    ZONE,
-    book,
-    client,
-    clock,
-    open_session,
-    runtime,
-    settings,
-    stranger,
-    user,
-)
+from tests.web.dashboard.conftest import ZONE, book, clock, open_session, settings, stranger, user
 
-__all__ = ["book", "client", "clock", "runtime", "settings", "stranger", "user"]
+__all__ = ["book", "clock", "settings", "stranger", "user"]
 
 
 @pytest.fixture

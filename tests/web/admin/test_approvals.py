@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.bookings.models import Booking, Status
 from openslot.core.work import Runtime
 from tests.agents.agent import TestAgent
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import TWELVE, Book
 
 

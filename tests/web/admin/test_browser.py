@@ -14,7 +14,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.agents.agent import TestAgent
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_browser import open_page
 from tests.web.looking import CHECKED, check_pages
@@ -101,7 +101,7 @@ async def test_an_administrator_approves_a_cancellation_and_rejects_another(
     await expect(page.get_by_role("status")).to_contain_text("The call was rejected")
     await expect(page.get_by_text("Ask the host first")).to_be_visible()
 
-    states = await runtime.pool.fetch("select status from bookings order by created_at")
+    states = await runtime.pool.fetch("select status from bookings order by id")
     assert [row["status"] for row in states] == ["CANCELLED", "CONFIRMED"]
 
 

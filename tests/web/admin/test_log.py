@@ -15,7 +15,7 @@ from openslot.routing import find_declaration
 from openslot.web.admin.routes import ADMINISTRATION
 from openslot.web.organization.log_words import PLATFORM_ACTIONS
 from tests.agents.agent import TestAgent
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
 

@@ -3,11 +3,13 @@
 import re
 import tarfile
 from io import BytesIO
+from urllib.parse import quote
 
 import httpx2
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.backups.create import backups_directory
 from openslot.core.config import Settings
 from openslot.core.dollars import DollarsByName
 from openslot.core.smtp import SmtpUrl
@@ -73,6 +75,17 @@ async def test_a_backup_is_made_and_downloaded_and_the_log_says_by_whom(
         ("backup.created", admin_user.email),
         ("backup.downloaded", admin_user.email),
     ]
+
+
+async def test_a_backup_with_any_name_can_be_downloaded(admin: httpx2.AsyncClient, settings: Settings) -> None:
+    directory = backups_directory(settings)
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in ("2026 March.tar", 'a"; filename=b.tar', "日本 é.tar"):
+        (directory / name).write_bytes(b"x")
+        file = await admin.get(f"/admin/system/backups/{quote(name, safe='')}")
+
+        assert (file.status_code, file.content) == (200, b"x"), name
+        assert file.headers["content-disposition"] == f"attachment; filename*=UTF-8''{quote(name, safe='')}"
 
 
 async def test_nothing_else_can_be_downloaded(admin: httpx2.AsyncClient) -> None:

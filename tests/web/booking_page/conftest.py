@@ -16,9 +16,11 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Location, LocationKind, Question, QuestionKind
 from openslot.people import operations as people
-from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MovingClock, clock
 from tests.live import connect, serving
+
+__all__ = ["clock"]
 
 TEN = "2026-03-16T10:00:00Z"
 PAGE = "/mara/intro-call"
@@ -30,19 +32,6 @@ QUESTIONS = (
     Question("phone", "Your phone number", QuestionKind.PHONE),
 )
 STARTS = re.compile(r'<(?:button|input)[^>]* name="start" value="([^"]+)"')
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """The clock of runtime and server."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """An open runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @pytest.fixture

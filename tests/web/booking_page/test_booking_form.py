@@ -12,7 +12,8 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Money
-from tests.bookings.conftest import MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.booking_page.conftest import PAGE, book, filled, starts_in
 from tests.web.conftest import sign_in

@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.booking_page.conftest import PAGE, TEN, book, starts_in
 

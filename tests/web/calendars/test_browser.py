@@ -15,7 +15,7 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
 from openslot.people.erasing import advance_deletions
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD as OWN_PASSWORD
 from tests.integrations.calendars.conftest import Connect
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
@@ -70,6 +70,7 @@ async def visit(page: Page, addresses: list[str]) -> AsyncIterator[str]:
         yield path
     await page.goto("/settings/calendars")
     await page.get_by_role("button", name="Create a link").click()
+    await page.wait_for_url("**/settings/calendars/feed")
     yield "a new link"
     await page.goto("/settings/calendars/feed/end")
     yield "end the link"
@@ -131,6 +132,7 @@ async def test_a_host_connects_a_calendar_and_a_time_closes(
     await expect(page.get_by_role("status")).to_contain_text("The connection works. The server shows 1 calendar.")
     await page.get_by_role("checkbox").uncheck()
     await page.get_by_role("button", name="Save", exact=True).click()
+    await page.wait_for_url("**?done=saved")
     await page.goto(booking_page)
     await expect(taken).to_be_visible()
     assert [fault for fault in faults if "400 (Bad Request)" not in fault] == []

@@ -17,7 +17,7 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalendarConnection, Secret
 from openslot.integrations.calendars.operations import READ
 from openslot.integrations.calendars.sync import sync_connection
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import Connect, get
 from tests.integrations.calendars.radicale import PASSWORD, Radicale
 from tests.web.dashboard.conftest import Book

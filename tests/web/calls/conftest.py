@@ -1,5 +1,5 @@
 """The same host as for contacts."""
 
-from tests.web.contacts.conftest import add, book, client, clock, member, ring, runtime, say, settings, stranger, user
+from tests.web.contacts.conftest import add, book, clock, member, ring, say, settings, stranger, user
 
-__all__ = ["add", "book", "client", "clock", "member", "ring", "runtime", "say", "settings", "stranger", "user"]
+__all__ = ["add", "book", "clock", "member", "ring", "say", "settings", "stranger", "user"]

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.calls.models import CallDirection, CallStatus
 from openslot.web.dashboard.calls.call_rows import length_of
-from tests.bookings.conftest import MONDAY
+from tests.clocks import MONDAY
 from tests.web.contacts.conftest import PHONE, Add, Ring
 
 OTHER = "+493087654321"

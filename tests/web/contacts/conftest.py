@@ -19,11 +19,11 @@ from openslot.conversations.models import Channel, Message, MessageDirection
 from openslot.core.actor import OPERATOR
 from openslot.core.text import EmailAddress, Name
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MONDAY
+from tests.clocks import MONDAY
 from tests.contacts.importing import run_imports
-from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
+from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 
-__all__ = ["book", "client", "clock", "member", "runtime", "settings", "stranger", "user"]
+__all__ = ["book", "clock", "member", "settings", "stranger", "user"]
 
 PHONE = "+493012345678"
 

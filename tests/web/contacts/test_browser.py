@@ -11,7 +11,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from openslot.accounts.models import User
 from openslot.conversations.models import MessageDirection, MessageStatus
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MONDAY
+from tests.clocks import MONDAY
 from tests.contacts.importing import bring_in, run_imports, start, upload
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
 from tests.web.dashboard.conftest import Book

@@ -10,7 +10,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.web.dashboard.contacts import contact_csv, contact_list
-from tests.bookings.conftest import MONDAY, MovingClock
+from tests.clocks import MONDAY, MovingClock
 from tests.contacts.importing import read_people
 from tests.web.contacts.conftest import PHONE, Add, Import, Ring, Say
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book

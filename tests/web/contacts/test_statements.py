@@ -12,7 +12,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.bookings.conftest import MONDAY
+from tests.clocks import MONDAY
 from tests.contacts.importing import bring_in, start, upload
 from tests.live import connect, serving
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say

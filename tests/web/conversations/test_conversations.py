@@ -14,7 +14,7 @@ from openslot.conversations.ports import Messenger
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
-from tests.bookings.conftest import MONDAY, MovingClock
+from tests.clocks import MONDAY, MovingClock
 from tests.live import connect, serving
 from tests.web.contacts.conftest import PHONE, Add, Say
 from tests.web.dashboard.conftest import open_session

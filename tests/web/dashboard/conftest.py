@@ -1,64 +1,35 @@
 """A host in Berlin on a Monday morning, signed in, with a way to book and to let effects happen or fail."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
-from ipaddress import ip_network
 from typing import Any
 
 import httpx2
 import pytest
-from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
-from openslot.app import create_app
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC, Actor
-from openslot.core.config import Networks, Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from openslot.runtime import open_runtime
 from openslot.web.csrf import csrf_token
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
-from tests.bookings.conftest import MONDAY, MovingClock
-from tests.live import connect, serving
+from tests.clocks import MONDAY, MovingClock, clock
+from tests.loopback import settings
 from tests.webhooks.conftest import work_off
+
+__all__ = ["clock", "settings"]
 
 TEN, ELEVEN, TWELVE = (MONDAY.replace(hour=hour) for hour in (10, 11, 12))
 ZONE = "Europe/Berlin"
 
 Book = Callable[..., Awaitable[Booking]]
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Give the settings of an operator who allows loopback."""
-    return replace(settings, outbound_allow=Networks((ip_network("127.0.0.0/8"),)))
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
-
-
-@pytest.fixture
-async def client(settings: Settings, clock: MovingClock) -> AsyncIterator[httpx2.AsyncClient]:
-    """Give a client of a server on the moving clock."""
-    async with serving(create_app(settings, clock=clock)) as base_url, connect(base_url, timeout=60) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, TWELVE, Book, cancel, fail, listen, move
 
 WEEK = timedelta(days=7)
@@ -209,13 +210,28 @@ async def test_the_file_has_what_the_filter_finds(member: httpx2.AsyncClient, ru
 
 @pytest.mark.parametrize(
     "cell",
-    ["=1+1", "+49 30 1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u00a0=1", "\uff1d1", "=cmd|' /C calc'!A0"],
+    ["=1+1", "+49 30 1", "-2", "@SUM(A1)", "\tx", "\rx", "\nx", " =1", "\u00a0=1", "\uff1d1", "=cmd|' /C calc'!A0"],
 )
 def test_no_cell_is_taken_for_a_formula(cell: str) -> None:
     assert make_safe(cell) == f"'{cell}"
 
 
-@pytest.mark.parametrize("cell", ["", "Jonas", "a=b", "1", "'=1", "2026-03-16 11:00"])
+@pytest.mark.parametrize(
+    ("cell", "safe"),
+    [
+        ("Eve;=cmd|' /C calc'!A0", "Eve;'=cmd|' /C calc'!A0"),
+        ("Eve; \u00a0@x", "Eve;' \u00a0@x"),
+        ("one\n-two\r\n+three", "one\n'-two\r\n'+three"),
+        ("one\t\uff1dtwo", "one\t'\uff1dtwo"),
+        ("=1;=2", "'=1;'=2"),
+        ("\n=1", "'\n'=1"),
+    ],
+)
+def test_no_part_of_a_cell_is_a_formula_for_a_spreadsheet_that_separates_by_semicolons(cell: str, safe: str) -> None:
+    assert make_safe(cell) == safe
+
+
+@pytest.mark.parametrize("cell", ["a; b", "one\ntwo", "a;b=c", "", "Jonas", "a=b", "1", "'=1", "2026-03-16 11:00"])
 def test_other_cells_stay_as_they_are(cell: str) -> None:
     assert make_safe(cell) == cell
 

@@ -9,7 +9,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.webhooks import operations as webhooks
-from tests.bookings.conftest import MovingClock, offer
+from tests.bookings.conftest import offer
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import TEN, Book, cancel, fail, listen
 from tests.web.dashboard.test_bookings import copy_booking
 

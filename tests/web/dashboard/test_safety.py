@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.routing import find_declaration
 from openslot.web.dashboard.routes import DASHBOARD
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
 from tests.web.hostile_text import CORPUS, check_pages
 from tests.web.test_same_origin import from_other_sites

@@ -12,7 +12,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.web.dashboard.event_types import listing
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel
 from tests.web.event_types.conftest import list_names, load, offer
 

@@ -13,7 +13,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail.topics import DEFAULT_TOPICS, MailTopic
 from openslot.web.dashboard.notifications.page import MEETINGS, PROBLEMS
 from tests.access.test_statements import CountingPool
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import TEN, Book, open_session
 from tests.web.dashboard.test_statements import count

@@ -11,7 +11,7 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
 from openslot.web.organization.current import COOKIE
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages
 from tests.scim.conftest import Provider
 from tests.scim.test_domains import FakeResolver
@@ -96,6 +96,7 @@ async def visit(page: Page, stage: Stage) -> AsyncIterator[str]:
     await page.goto(f"/organization/members/{stage.active}")
     await page.select_option("#role", "admin")
     await page.get_by_role("button", name="Change role").click()
+    await page.wait_for_selector("[role=status]")
     await page.goto("/organization/log")
     yield "log with a change"
 

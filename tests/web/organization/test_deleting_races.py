@@ -22,7 +22,7 @@ from tests.web.dashboard.conftest import Book, open_session
 from tests.web.organization.conftest import Harbor, add_user, join
 from tests.web.organization.test_deleting import PAGE, SURE, is_there
 from tests.web.organization.test_members import link_of
-from tests.web.organization.test_races import MEMBERS, WAITING, held, signed_in
+from tests.web.organization.test_races import MEMBERS, held, signed_in, until_waiting
 
 LOCK = "select from organizations where slug = 'harbor' for update"
 LEFT = "select count(*) from memberships m left join organizations o on o.id = m.organization_id where o.id is null"
@@ -36,10 +36,7 @@ async def one_after_the_other(runtime: Runtime, first: Send, second: Send, lock:
     async with held(runtime, lock, waiting=2):
         for number, send in enumerate((first, second), start=1):
             begun.append(asyncio.create_task(send()))
-            for _ in range(500):
-                if await runtime.pool.fetchval(WAITING) >= number:
-                    break
-                await asyncio.sleep(0.01)
+            await until_waiting(runtime, number)
     return await asyncio.gather(*begun)
 
 
@@ -132,10 +129,7 @@ async def test_a_role_that_is_lost_while_the_password_is_checked_deletes_nothing
     async with signed_in(client, await open_session(runtime, harbor.owner)) as olga:
         async with held(runtime, LOCK, waiting=1):
             deleting = asyncio.create_task(olga.post(PAGE, data=SURE))
-            for _ in range(500):
-                if await runtime.pool.fetchval(WAITING) >= 1:
-                    break
-                await asyncio.sleep(0.01)
+            await until_waiting(runtime, 1)
             member = harbor.id_of(harbor.owner)
             if role is None:
                 await runtime.pool.execute("delete from memberships where id = $1", member)
@@ -168,10 +162,7 @@ async def test_a_member_who_is_renamed_meanwhile_keeps_the_name(runtime: Runtime
     async with runtime.transaction(OPERATOR) as work:
         await deletions.delete_as_operator(work, harbor.organization)
         renaming = asyncio.create_task(rename())
-        for _ in range(500):
-            if await runtime.pool.fetchval(WAITING) >= 1:
-                break
-            await asyncio.sleep(0.01)
+        await until_waiting(runtime, 1)
     await renaming
 
     assert await runtime.pool.fetchval("select name from users where id = $1", harbor.member.id) == "Mara Berg"
@@ -185,10 +176,7 @@ async def test_an_operator_adds_nobody_to_what_is_deleted(runtime: Runtime, harb
     async with runtime.transaction(OPERATOR) as work:
         await deletions.delete_as_operator(work, harbor.organization)
         adding = asyncio.create_task(add())
-        for _ in range(500):
-            if await runtime.pool.fetchval(WAITING) >= 1:
-                break
-            await asyncio.sleep(0.01)
+        await until_waiting(runtime, 1)
 
     with pytest.raises(OrganizationNotFound):
         await adding

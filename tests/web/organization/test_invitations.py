@@ -8,7 +8,7 @@ from openslot.accounts.models import UserWanted
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages
 from tests.web.organization.conftest import Harbor, act_as, add_user

@@ -16,7 +16,7 @@ from openslot.core.work import Runtime
 from openslot.routing import find_declaration
 from openslot.web.organization.log_words import ACTIONS, FIELDS, PLATFORM_ACTIONS
 from openslot.web.organization.routes import ORGANIZATION
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
 from tests.web.organization.conftest import Harbor, act_as, count_changes

@@ -9,7 +9,7 @@ import pytest
 from openslot.accounts.invitations import invitation_url
 from openslot.accounts.models import Role
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import messages
 from tests.scim.test_domains import FakeResolver
 from tests.web.conftest import read_csrf_token

@@ -7,7 +7,7 @@ from uuid import UUID
 import httpx2
 
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.scim.conftest import Provider
 from tests.web.dashboard.conftest import Book
 from tests.web.organization.conftest import Harbor, act_as
@@ -50,6 +50,7 @@ WRONG_TOKENS: list[tuple[dict[str, str], str]] = [
     ({"name": "", "expires": "never"}, "Give the token a name"),
     ({"name": "x" * 101, "expires": "never"}, "Must have at most 100 characters"),
     ({"name": "a\x01", "expires": "never"}, "Has characters that are not allowed"),
+    ({"name": "\u202e\u200b", "expires": "never"}, "Must contain visible characters"),
     ({"name": "Okta", "expires": "soon"}, "Must be one of"),
     ({"name": "Okta"}, "Choose one of these"),
 ]

@@ -20,8 +20,15 @@ from tests.web.organization.conftest import Harbor, add_user, join
 from tests.web.organization.test_members import link_of, member_id_of, read_form
 
 MEMBERS = "/organization/members"
-WAITING = "select count(*) from pg_locks where not granted"
+WAITING = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 ROUNDS = 4
+
+
+async def until_waiting(runtime: Runtime, count: int) -> None:
+    """Go on as soon as so many wait for a lock."""
+    async with asyncio.timeout(60):
+        while await runtime.pool.fetchval(WAITING) < count:
+            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -33,10 +40,7 @@ async def held(
     async with transaction(runtime.pool) as db:
         await db.execute(statement, *arguments)
         yield begun
-        for _ in range(500):
-            if await runtime.pool.fetchval(WAITING) >= waiting:
-                break
-            await asyncio.sleep(0.01)
+        await until_waiting(runtime, waiting)
 
 
 @asynccontextmanager
@@ -114,10 +118,7 @@ async def test_a_booking_that_is_made_during_the_removal_is_cancelled_and_told(
         async with held(runtime, lock, harbor.member.no, waiting=2):
             # The invitee comes first in the line for the host's time, the administrator second.
             booking = asyncio.ensure_future(book(ELEVEN, actor=PUBLIC))
-            for _ in range(500):
-                if await runtime.pool.fetchval(WAITING) >= 1:
-                    break
-                await asyncio.sleep(0.01)
+            await until_waiting(runtime, 1)
             removal = asyncio.create_task(olga.post(path, data=seen))
         await booking
         answer = await removal
@@ -160,10 +161,7 @@ async def test_an_invitation_that_is_accepted_while_it_is_sent_again_stays_accep
         member_id, link = await member_id_of(runtime, harbor.free.email), await link_of(runtime, harbor.free.email)
         async with held(runtime, "select from invitations for update", waiting=2):
             accepting = asyncio.create_task(finn.post(link))
-            for _ in range(500):
-                if await runtime.pool.fetchval(WAITING) >= 1:
-                    break
-                await asyncio.sleep(0.01)
+            await until_waiting(runtime, 1)
             again = asyncio.create_task(olga.post(f"{MEMBERS}/{member_id}/invitation"))
         answers = (await accepting).status_code, (await again).status_code
 

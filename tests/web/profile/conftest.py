@@ -5,9 +5,9 @@ from typing import Any
 
 from PIL import Image
 
-from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
+from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 
-__all__ = ["book", "client", "clock", "member", "runtime", "settings", "stranger", "user"]
+__all__ = ["book", "clock", "member", "settings", "stranger", "user"]
 
 HERE = "/settings/profile"
 RED, GREEN = (200, 20, 20), (20, 160, 40)

@@ -11,7 +11,7 @@ from openslot.access.totp import code_at, step_of
 from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.web.looking import CHECKED, check_pages
@@ -37,12 +37,14 @@ async def enter_password(page: Page, user: User) -> None:
     await page.goto("/login")
     await page.get_by_label("Email address").fill(user.email)
     await page.get_by_label("Password").fill(PASSWORD)
-    await page.get_by_role("button", name="Sign in").click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Sign in").click()
 
 
 async def enter_code(page: Page, code: str) -> None:
     await page.get_by_label("Code", exact=True).fill(code)
-    await page.get_by_role("button", name="Sign in").click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Sign in").click()
 
 
 async def turn_on(page: Page, runtime: Runtime) -> tuple[str, list[str]]:
@@ -120,16 +122,19 @@ async def visit(page: Page, runtime: Runtime, user: User) -> AsyncIterator[str]:
     await page.goto(HERE)
     yield "off"
     await page.locator("#password").fill(PASSWORD)
-    await page.get_by_role("button", name="Connect").click()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Connect").click()
     yield "connect"
     await page.goto(f"{HERE}/provider/disconnect")
     yield "disconnect"
     await page.goto(HERE)
     await page.locator("#current").fill("wrong")
     await page.get_by_role("button", name="Turn on…").click()
+    await page.wait_for_selector("#fault-current")
     yield "wrong password"
     await page.locator("#current").fill(PASSWORD)
     await page.get_by_role("button", name="Turn on…").click()
+    await page.wait_for_selector("#secret")
     yield "set-up"
     await turn_on(page, runtime)
     yield "recovery codes"
@@ -140,6 +145,7 @@ async def visit(page: Page, runtime: Runtime, user: User) -> AsyncIterator[str]:
     await page.get_by_label("Current password").fill(PASSWORD)
     await page.get_by_label("Code", exact=True).fill("123123")
     await page.get_by_role("button", name="Turn off").click()
+    await page.wait_for_selector("#fault-code")
     yield "wrong code"
     await sign_out(page)
     await enter_password(page, user)

@@ -7,7 +7,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.access.two_factor_scene import forget_steps, in_session, turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
 from tests.webhooks.conftest import work_off

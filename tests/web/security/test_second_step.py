@@ -13,7 +13,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.work import Runtime
 from tests.access.two_factor_scene import App, turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.live import connect, serving
 from tests.web.conftest import sign_in

@@ -15,7 +15,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
 from tests.access.two_factor_scene import App, turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session

@@ -18,12 +18,13 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from openslot.runtime import open_runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock, clock
 from tests.integrations.mail.conftest import messages, part
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 from tests.webhooks.conftest import work_off
+
+__all__ = ["clock"]
 
 NEW = "a new and longer password"
 
@@ -34,19 +35,6 @@ ReadMail = Callable[[str], Awaitable[list[EmailMessage]]]
 def settings(settings: Settings) -> Settings:
     """Give the settings of an installation that anyone may sign up to, without limits that tests would meet."""
     return replace(settings, sign_up="open", limit_failed_auth=10_000)
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    """Give a clock that tests set."""
-    return MovingClock()
-
-
-@pytest.fixture
-async def runtime(settings: Settings, clock: MovingClock) -> AsyncIterator[Runtime]:
-    """Open a runtime on the moving clock."""
-    async with open_runtime(settings, clock=clock) as opened:
-        yield opened
 
 
 @asynccontextmanager

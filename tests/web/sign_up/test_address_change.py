@@ -18,7 +18,7 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
 from tests.access.two_factor_scene import turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import mails, part
 from tests.live import connect, serving

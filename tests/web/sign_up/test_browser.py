@@ -117,8 +117,10 @@ async def visit(page: Page, client: httpx2.AsyncClient, read_mail: ReadMail, use
     await page.goto("/signup")
     await page.evaluate("document.querySelector('form').noValidate = true")
     await page.get_by_role("button", name="Create account").click()
+    await page.wait_for_selector(".fault")
     yield "sign-up with faults"
     await fill_sign_up(page)
+    await page.wait_for_url("**/signup?done=sent")
     link = path_in((await read_mail(EMAIL))[-1], "/verify/")
     await page.goto(link)
     yield "verify"

@@ -18,7 +18,7 @@ from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import mails, part
 from tests.web.conftest import sign_in

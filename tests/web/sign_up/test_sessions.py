@@ -18,7 +18,7 @@ from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.test_statements import CountingPool
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 
@@ -134,10 +134,9 @@ async def test_the_hour_of_the_last_use_is_written_once_an_hour_and_off_the_requ
             before = len(pool.asked)
             assert (await client.get("/help")).status_code == 200
             # The next request must find what this one has written.
-            for _ in range(500):
-                if (seen := await uncounted.fetchval(stored, session_id)).hour == clock.now.hour:
-                    break
-                await asyncio.sleep(0.01)
+            async with asyncio.timeout(60):
+                while (seen := await uncounted.fetchval(stored, session_id)).hour != clock.now.hour:
+                    await asyncio.sleep(0.01)
             assert sum("update sessions" in statement for statement in pool.asked) == written, minutes
             # The page itself costs the look-up of the session and nothing else.
             assert [each for each in pool.asked[before:] if "update sessions" not in each][1:] == []

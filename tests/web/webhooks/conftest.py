@@ -7,23 +7,11 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
-from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
+from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 from tests.webhooks.conftest import add, happen, receiver
 from tests.webhooks.receiver import Receiver
 
-__all__ = [
-    "add",
-    "book",
-    "client",
-    "clock",
-    "happen",
-    "member",
-    "receiver",
-    "runtime",
-    "settings",
-    "stranger",
-    "user",
-]
+__all__ = ["add", "book", "clock", "happen", "member", "receiver", "settings", "stranger", "user"]
 
 HERE = "/settings/webhooks"
 Create = Callable[..., Awaitable[tuple[str, str]]]

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.dashboard.test_browser import open_page
 from tests.web.looking import CHECKED, check_pages, unfold
 from tests.web.profile.conftest import draw

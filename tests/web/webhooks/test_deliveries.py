@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
-from tests.bookings.conftest import MONDAY, MovingClock
+from tests.clocks import MONDAY, MovingClock
 from tests.web.webhooks.conftest import Create, last_delivery
 from tests.webhooks.conftest import Happen, work_off
 from tests.webhooks.receiver import Receiver

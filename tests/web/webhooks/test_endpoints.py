@@ -13,7 +13,7 @@ from openslot.web.dashboard.webhooks.event_words import SENTENCES
 from openslot.web.dashboard.webhooks.forms import URL_FAULTS
 from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.web.webhooks.conftest import HERE, Create
 from tests.webhooks.conftest import Add, Happen, work_off
 from tests.webhooks.receiver import Receiver
@@ -33,6 +33,7 @@ FAULTS = [
         "Must be one of booking.created",
     ),
     ({"url": "https://example.com/", "description": "x" * 201}, "Must be one line of at most 200 characters"),
+    ({"url": "https://example.com/", "description": "\u200b\u2800"}, "Must contain visible characters"),
     ({"url": "https://example.com/", "description": "a\nb"}, "Must be one line of at most 200 characters"),
 ]
 

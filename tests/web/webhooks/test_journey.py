@@ -8,18 +8,14 @@ from playwright.async_api import Browser, expect
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from openslot.accounts.models import User
-from openslot.core.clock import Clock, system_clock
 from openslot.core.work import Runtime
+from tests.clocks import real_clock as clock
 from tests.jobs.test_effects import working
 from tests.web.dashboard.test_browser import open_page
 from tests.webhooks.conftest import Happen, until
 from tests.webhooks.receiver import Received, Receiver
 
-
-@pytest.fixture
-def clock() -> Clock:
-    """Give the real clock, which the library that verifies signatures reads, too."""
-    return system_clock
+__all__ = ["clock"]
 
 
 def verify(secret: str, got: Received) -> Any:

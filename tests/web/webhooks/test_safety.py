@@ -14,7 +14,7 @@ from openslot.core.work import Runtime
 from openslot.routing import find_declaration
 from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
 from tests.access.test_statements import CountingPool
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
 from tests.web.dashboard.test_safety import NOBODY

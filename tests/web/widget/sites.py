@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-from playwright.async_api import Browser, Page
+from playwright.async_api import Browser, Frame, Page
 
 from tests.live import serving
 
@@ -13,6 +13,9 @@ from tests.live import serving
 POLICY = (
     "default-src 'none'; script-src {service} 'nonce-site'; frame-src {service} 'self'; "
     "style-src 'self'; img-src 'self'"
+)
+WHERE_FOCUS_IS = (
+    "() => document.activeElement.shadowRoot?.activeElement?.part.value ?? document.activeElement.localName"
 )
 # Collects every event of the widget and every message, as the site sees them.
 COLLECT = """<script nonce="site">
@@ -62,6 +65,19 @@ async def wait_for_event(page: Page, kind: str) -> dict[str, str]:
     await page.wait_for_function("kind => seen.some(([each]) => each === kind)", arg=kind)
     detail: dict[str, str] = await page.evaluate("kind => seen.findLast(([each]) => each === kind)[1]", kind)
     return detail
+
+
+async def find_frame(page: Page, selector: str = "openslot-booking iframe") -> Frame:
+    """Wait until the page for frames is in a frame, and return that frame."""
+    frame = await (await page.wait_for_selector(selector)).content_frame()  # type: ignore[union-attr]
+    assert frame is not None
+    await frame.wait_for_url(lambda url: "/framed" in url)
+    return frame
+
+
+async def expect_focus(page: Page, place: str) -> None:
+    """Wait until the focus is at a part of the widget, or at an element of this name."""
+    await page.wait_for_function(f"place => ({WHERE_FOCUS_IS})() === place", arg=place)
 
 
 async def press_escape(page: Page) -> None:

@@ -17,8 +17,14 @@ def element(service: str, mode: str) -> str:
     return f'<openslot-booking mode="{mode}"><a href="{service}/mara/30min">Book a call</a></openslot-booking>'
 
 
+async def expect_script(frame: FrameLocator) -> None:
+    """Wait until the framed page has its script; before, a button opens a new page, as it does without scripts."""
+    await expect(frame.get_by_role("grid")).to_be_visible()
+
+
 async def book(page: Page, frame: FrameLocator) -> None:
     """Choose the first open time and, once it is held, fill in the form."""
+    await expect_script(frame)
     async with page.expect_response(lambda response: response.url.endswith("/api/public/holds")):
         await frame.get_by_role("button", name=TIME).first.click()
     await frame.get_by_label("Your name").fill("Jonas Okafor")
@@ -47,6 +53,7 @@ async def test_book_reschedule_and_cancel_on_another_site(
             assert booked["startTime"] == selected["startTime"], mode
 
             await frame.get_by_role("link", name="Reschedule").click()
+            await expect_script(frame)
             await frame.get_by_role("button", name=TIME).last.click()
             await frame.get_by_role("button", name="Reschedule", exact=True).click()
             rescheduled = await wait_for_event(page, "rescheduled")
@@ -74,6 +81,7 @@ async def test_a_refused_booking_is_an_error_that_the_site_hears_of(
     async with site(browser, pages, service=service) as address:
         page, _ = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
         frame = page.frame_locator("openslot-booking iframe")
+        await expect_script(frame)
         await frame.get_by_role("button", name=TIME).first.click()
         await frame.get_by_label("Your name").fill("Jonas Okafor")
         await frame.get_by_label("Email address", exact=True).fill("jonas@nowhere")
@@ -92,6 +100,7 @@ async def test_escape_closes_what_is_open_in_the_frame_before_the_popup(
         page, _ = await open_site(browser, address, locale="en-GB", timezone_id="Europe/Berlin")
         await page.get_by_role("button", name="Book a call").click()
         frame, popup = page.frame_locator("openslot-booking iframe"), page.locator("openslot-booking dialog")
+        await expect_script(frame)
         await frame.get_by_role("button", name="Time zone:").click()
         await expect(frame.get_by_role("dialog")).to_be_visible()
         await press_escape(page)

@@ -4,7 +4,7 @@ import pytest
 from playwright.async_api import Browser
 from playwright.async_api import Error as PlaywrightError
 
-from tests.web.widget.sites import page_with, site, wait_for_event
+from tests.web.widget.sites import find_frame, page_with, site, wait_for_event
 from tests.web.widget.test_modes import open_site
 
 # Counts the listeners for messages; the browser's driver has listeners of other kinds.
@@ -57,10 +57,9 @@ async def test_the_same_element_can_be_mounted_again(browser: Browser, service: 
         await page.evaluate("() => { seen.length = 0; document.body.append(kept); document.body.prepend(kept) }")
         await wait_for_event(page, "ready")
         assert await page.evaluate("() => listeners") == 1
-        framed = [frame for frame in page.frames if "/framed" in frame.url]
-        await framed[0].evaluate("() => tell('slotSelected', { startTime: '2026-03-16T09:00:00Z' })")
+        await (await find_frame(page)).evaluate("() => tell('slotSelected', { startTime: '2026-03-16T09:00:00Z' })")
         await wait_for_event(page, "slotSelected")
-        assert len(framed) == 1
+        assert len([frame for frame in page.frames if "/framed" in frame.url]) == 1
         assert await page.evaluate("() => seen.map(([kind]) => kind)") == ["ready", "slotSelected"]
 
 
@@ -85,7 +84,7 @@ async def test_no_storage_is_touched(browser: Browser, service: str) -> None:
         await wait_for_event(page, "ready")
         assert await page.evaluate("() => localStorage.length + sessionStorage.length") == 0
         assert await page.context.cookies() == []
-        framed = next(frame for frame in page.frames if "/framed" in frame.url)
+        framed = await find_frame(page)
         with pytest.raises(PlaywrightError, match="Access is denied"):
             await framed.evaluate("() => localStorage.length")
         assert faults == []

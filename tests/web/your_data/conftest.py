@@ -1,5 +1,5 @@
 """A host in Berlin, signed in."""
 
-from tests.web.dashboard.conftest import book, client, clock, member, runtime, settings, stranger, user
+from tests.web.dashboard.conftest import book, clock, member, settings, stranger, user
 
-__all__ = ["book", "client", "clock", "member", "runtime", "settings", "stranger", "user"]
+__all__ = ["book", "clock", "member", "settings", "stranger", "user"]

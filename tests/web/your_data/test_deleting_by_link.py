@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.people import deletion_links
 from tests.access.two_factor_scene import turn_on
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages
 from tests.web.dashboard.conftest import open_session

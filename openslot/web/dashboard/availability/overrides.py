@@ -17,8 +17,8 @@ from openslot.schedules.models import DateOverride, Schedule
 from openslot.schedules.rules import find_override, version_of
 from openslot.web import words
 from openslot.web.dashboard.availability.range_fields import DayFields, Typed, fill_day, read_typed, write_hours
-from openslot.web.dashboard.queries import NOT_A_DATE, read_day
 from openslot.web.dates import Weekday
+from openslot.web.list_addresses import NOT_A_DATE, read_day
 from openslot.web.pages import page, redirect
 
 NO_HOURS = Text("Enter hours, or choose “Closed”")

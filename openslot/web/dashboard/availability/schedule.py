@@ -23,8 +23,8 @@ from openslot.web.dashboard import phrases
 from openslot.web.dashboard.availability.holiday_lists import list_countries, list_regions, next_holidays
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, write_hours
 from openslot.web.dashboard.availability.schedules import ScheduleForm, summarize_week
-from openslot.web.dashboard.queries import read_day
 from openslot.web.dates import Weekday
+from openslot.web.list_addresses import read_day
 from openslot.web.pages import locale_of, page, redirect
 
 NOTICES = {

@@ -1,9 +1,7 @@
 """Contacts as a CSV file that a spreadsheet opens safely, and that can be imported again."""
 
 import asyncio
-import csv
 from collections.abc import Iterable, Iterator
-from io import StringIO
 
 from openslot.accounts.models import User
 from openslot.contacts import directory
@@ -17,10 +15,10 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web import words
-from openslot.web.dashboard.booking_csv import BOM
+from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard.contacts.contact_query import read_contacts_query, read_sort
-from openslot.web.dashboard.list_queries import read_page
-from openslot.web.pages import NOT_KEPT, locale_of
+from openslot.web.list_addresses import read_page
+from openslot.web.pages import locale_of
 
 # As many as one file can bring in again.
 MOST_ROWS = 20_000
@@ -38,23 +36,12 @@ async def export_contacts(request: Request, work: Work, user: User) -> Response:
     # Thousands of lines take a while, and other requests must not wait for them.
     rows = ([*_cells(entry.contact, user)] for entry in found)
     body = await asyncio.to_thread(write_file, COLUMNS, rows, locale_of(request))
-    return send_file(f"contacts-{words.day(work.now, user.zone)}.csv", body)
+    return send_csv(f"contacts-{words.day(work.now, user.zone)}.csv", body)
 
 
 def write_file(columns: Iterable[str], rows: Iterable[Iterable[str]], locale: Locale) -> bytes:
-    """Write lines below the names of their columns; no cell is a formula."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow([write_cell(str(localize(column, locale))) for column in columns])
-    writer.writerows([write_cell(cell) for cell in row] for row in rows)
-    # Without the mark, spreadsheets read the file in another encoding.
-    return f"{BOM}{text.getvalue()}".encode()
-
-
-def send_file(name: str, body: bytes) -> Response:
-    """Respond with a CSV file to save."""
-    headers = {"content-type": "text/csv; charset=utf-8", "content-disposition": f"attachment; filename={name}"}
-    return Response(headers={**NOT_KEPT, **headers}, body=body)
+    """Write lines below the names of their columns, in cells that can be imported again."""
+    return write_csv((str(localize(column, locale)) for column in columns), rows, write_cell=write_cell)
 
 
 def _cells(contact: Contact, user: User) -> Iterator[str]:

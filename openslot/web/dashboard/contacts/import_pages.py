@@ -17,7 +17,7 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard.contacts.bad_lines import bad_line_row
-from openslot.web.dashboard.list_queries import make_pager, read_page
+from openslot.web.list_addresses import make_pager, read_page
 from openslot.web.pages import page, redirect
 
 BAD_LINES = 50

@@ -15,8 +15,9 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web import words
+from openslot.web.csv_files import send_csv
 from openslot.web.dashboard.contacts.bad_lines import find_problems
-from openslot.web.dashboard.contacts.contact_csv import send_file, write_file
+from openslot.web.dashboard.contacts.contact_csv import write_file
 from openslot.web.pages import locale_of
 
 
@@ -27,7 +28,7 @@ async def export_bad_lines(request: Request, work: Work, user: User, import_id: 
     bad = await imports.list_bad_lines(work, user, import_id, limit=MOST_LINES)
     # Thousands of lines take a while, and other requests must not wait for them.
     body = await asyncio.to_thread(_write, found, bad, locale_of(request))
-    return send_file(f"bad-lines-{words.day(work.now, user.zone)}.csv", body)
+    return send_csv(f"bad-lines-{words.day(work.now, user.zone)}.csv", body)
 
 
 def _write(found: ContactImport, bad: Sequence[ImportLine], locale: Locale) -> bytes:

@@ -17,7 +17,7 @@ from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.conversations.thread_rows import CHANNELS, NO_TEXT
-from openslot.web.dashboard.list_queries import Pager, read_page
+from openslot.web.list_addresses import Pager, read_page
 from openslot.web.pages import page, redirect
 
 NOTICES = {"sent": Text("The message was sent.")}

@@ -18,7 +18,7 @@ from openslot.web.booking_page.facts import say_duration
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.choices import LOCATIONS
 from openslot.web.dashboard.event_types.links import OfferLinks, links_of, state_of
-from openslot.web.dashboard.queries import read_page
+from openslot.web.list_addresses import make_pager, read_page
 from openslot.web.pages import page, redirect
 
 ROWS = 100
@@ -63,7 +63,6 @@ async def show_event_types(request: Request, work: Work, user: User) -> Response
     archived, number = request.query.get("view") == "archived", read_page(request)
     found = await overview.list_overview(work, user, active=not archived, page=number, limit=ROWS)
     total = found.archived if archived else found.offered
-    pages = -(-total // ROWS)
     view = "?view=archived&" if archived else "?"
     undo = request.query.get("id", "") if request.query.get("done") == "archived" else ""
     return page(
@@ -77,10 +76,7 @@ async def show_event_types(request: Request, work: Work, user: User) -> Response
         notice=NOTICES.get(request.query.get("done", "")),
         undo=undo if SHAPE.fullmatch(undo) else "",
         moved=(request.query.get("moved", ""), request.query.get("by", "")),
-        earlier=f"/event-types{view}page={number - 1}" if 1 < number <= pages + 1 else None,
-        later=f"/event-types{view}page={number + 1}" if number < pages else None,
-        page_number=number,
-        pages=pages,
+        pager=make_pager(number, total, ROWS, lambda page: f"/event-types{view}page={page}"),
         curl=curl(work, user, "/event-types") if not archived else None,
     )
 

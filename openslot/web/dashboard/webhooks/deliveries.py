@@ -79,7 +79,7 @@ async def endpoint_page(
         test=overview.test,
         test_words=describe_test(overview.test, user, now=now) if overview.test else None,
         form=query.form,
-        event_types=LOGGED_TYPES,
+        event_types=[(name, name) for name in LOGGED_TYPES],
         deliveries=[describe_delivery(each, user, now=now) for each in found],
         is_narrowed=query.is_narrowed,
         earlier=query.link(path, page=query.page - 1) if query.page > 1 else None,

@@ -15,7 +15,7 @@ from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard.webhooks.endpoints import HERE
-from openslot.web.dashboard.webhooks.queries import LONGEST, read_days
+from openslot.web.list_addresses import read_days, read_typed
 from openslot.web.pages import page, redirect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import WebhookNotActive
@@ -41,7 +41,7 @@ async def show_replay(request: Request, work: Work, user: User, endpoint_id: UUI
     endpoint = await webhooks.get_endpoint(work, ref)
     if "from" not in request.query:
         return _replay_page(user, endpoint, _begin(user, now=work.now))
-    values = {name: request.query.get(name, "").strip()[:LONGEST] for name in FIELDS}
+    values = read_typed(request, FIELDS)
     span, faults = _read_span(values, user)
     form: Form[ReplayForm] = Form(values=values, faults=faults)
     if faults:
@@ -72,11 +72,11 @@ def _begin(user: User, *, now: datetime) -> Form[ReplayForm]:
     return Form(values={"from": (today - WEEK).isoformat(), "to": today.isoformat(), "which": "missed"})
 
 
-def _read_span(values: Mapping[str, str], user: User) -> tuple[Span, dict[str, str]]:
+def _read_span(values: Mapping[str, str], user: User) -> tuple[Span, dict[str, Text]]:
     """Read both days, neither of which may be left open."""
-    span, faults = read_days(values, user)
     missing = {"from": Text("Choose the first day"), "to": Text("Choose the last day")}
-    return span, {**{name: text for name, text in missing.items() if not values.get(name)}, **faults}
+    faults = {name: text for name, text in missing.items() if not values.get(name)}
+    return read_days(values, faults, user), faults
 
 
 def _replay_page(user: User, endpoint: Endpoint, form: Form[ReplayForm], *, count: int | None = None) -> Response:

@@ -21,9 +21,13 @@ export function enhanceForm(form) {
     return (form.querySelector("[name=start]:checked") ?? form.querySelector("[name=start]:not([type=radio])"))?.value;
   }
 
-  async function choose(start, day, time) {
+  function show(day, time) {
     form.querySelector("[data-chosen-day]").textContent = day;
     form.querySelector("[data-chosen-time]").textContent = time;
+  }
+
+  async function choose(start, day, time) {
+    show(day, time);
     field("start").value = start;
     tell("slotSelected", { eventTypeId: eventType, startTime: start });
     if (eventType && !(await hold(eventType, start, token)) && field("start").value === start) {
@@ -105,7 +109,7 @@ export function enhanceForm(form) {
     return fields.find((one) => !one.value && one.checkVisibility()) ?? form.querySelector("h2");
   }
 
-  return { choose, leave: release, firstField };
+  return { choose, show, leave: release, firstField };
 }
 
 export function tell(name, detail) {

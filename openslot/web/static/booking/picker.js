@@ -4,9 +4,10 @@ import { enhanceGrid } from "./grid.js";
 import { fetchPage } from "./pages.js";
 import { chooseZone } from "./zones.js";
 
-export function enhancePicker(form, open) {
+export function enhancePicker(form, { open, fits, refresh }) {
   const part = (name) => document.querySelector(`[data-part=${name}]`);
   const grid = enhanceGrid(part("grid"), turn);
+  let latest = 0;
 
   form.addEventListener("submit", async (event) => {
     const button = event.submitter;
@@ -54,15 +55,18 @@ export function enhancePicker(form, open) {
   async function load(changes) {
     const url = address(changes);
     const hadFocus = document.activeElement;
+    const mine = ++latest;
     form.ariaBusy = "true";
     try {
-      swap(await fetchPage(url));
+      const page = await fetchPage(url);
+      // Answers may come in another order than they were asked for in: the last question counts.
+      if (mine !== latest) return;
+      if (fits(page)) swap(page);
     } catch {
-      location.assign(url);
+      if (mine === latest) location.assign(url);
       return;
-    } finally {
-      form.ariaBusy = "false";
     }
+    form.ariaBusy = "false";
     if (hadFocus?.disabled || (hadFocus && !hadFocus.isConnected)) focusNear(hadFocus);
   }
 
@@ -77,6 +81,7 @@ export function enhancePicker(form, open) {
       }
     }
     grid.refresh();
+    refresh();
   }
 
   function focusNear(gone) {

@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from tests.access.two_factor_scene import add_host
-from tests.bookings.conftest import MovingClock
+from tests.clocks import MovingClock
 from tests.integrations.oidc.fake_provider import CLIENT_ID, CLIENT_SECRET, FakeProvider, providing
 
 

@@ -8,8 +8,8 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from tests.access.two_factor_scene import turn_on
-from tests.bookings.conftest import MovingClock
 from tests.cheap_passwords import CHEAP
+from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
 from tests.integrations.oidc.fake_provider import FakeProvider

@@ -14,8 +14,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.access.two_factor_scene import turn_on
-from tests.bookings.conftest import MovingClock
+from tests.access.two_factor_scene import add_host, turn_on
+from tests.clocks import MovingClock
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.live import connect, serving
 from tests.web.security.oidc.scene import BACK, MARA, START, is_in, sign_in
@@ -94,6 +94,21 @@ async def test_an_address_that_is_not_verified_finds_no_account(
         assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_email_unverified"), told
         assert not await is_in(client), told
         assert mara.email not in answer.text, told
+
+
+async def test_another_mailbox_that_the_database_takes_for_the_same_finds_no_account(
+    settings: Settings, provider: FakeProvider, runtime: Runtime, clock: MovingClock
+) -> None:
+    kari = await add_host(runtime, "kari")
+    assert await runtime.pool.fetchval("select lower('KAR\u0130')") == "kari"
+    creating = replace(settings, oidc_creates_accounts=True)
+    async with serving(create_app(creating, clock=clock)) as url, connect(url, timeout=60) as client:
+        provider.person |= {"sub": "another", "email": kari.email.replace("kari", "kar\u0130")}
+        answer = await sign_in(client, provider)
+        assert (answer.status_code, answer.headers["x-error-code"]) == (403, "oidc_no_account")
+        assert not await is_in(client)
+        provider.person |= {"sub": "kari", "email": kari.email.upper()}
+        assert (await sign_in(client, provider)).status_code == 303
 
 
 async def test_an_account_is_not_handed_over_to_another_subject(

@@ -1,5 +1,7 @@
 """Tokens of a hostile provider, or of somebody else, open nothing."""
 
+import base64
+import json
 from typing import Any
 
 import httpx2
@@ -87,7 +89,14 @@ async def test_a_token_that_the_provider_has_not_signed_opens_nothing(
         head, _, signature = provider.sign_with_key(claims).split(".")
         return f"{head}.{provider.sign_with_nothing({**claims, 'sub': 'x'}).split('.')[1]}.{signature}"
 
+    def sign_with_unreadable_demands(claims: dict[str, Any]) -> str:
+        def pack(part: dict[str, Any]) -> str:
+            return base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=")
+
+        return f"{pack({'alg': 'RS256', 'kid': 'first', 'crit': 1})}.{pack(claims)}.AAAA"
+
     hostile = (
+        sign_with_unreadable_demands,
         provider.sign_with_nothing,
         provider.sign_with_public_key,
         sign_with_stranger,
