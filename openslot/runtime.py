@@ -33,7 +33,7 @@ async def open_runtime(
 ) -> AsyncIterator[Runtime]:
     """Connect to a migrated database, open what answers each port, and close everything in the end."""
     if settings.database_url is None:
-        raise StartupError("DATABASE_URL names no database, and no embedded one is running.")
+        raise StartupError("DATABASE_URL is not set, and no embedded database is running.")
     check_budgets(settings)
     pool = await open_pool(
         settings.database_url,

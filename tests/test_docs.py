@@ -14,6 +14,7 @@ from openslot.cli.commands import app
 from openslot.core.config import Settings, environment_name
 from openslot.core.errors import all_refusals
 from openslot.core.migrate import known_migrations
+from openslot.web.admin.system import list_settings
 from openslot.wiring import WIRING
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +58,14 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
     assert told == known
 
 
+def test_settings_are_described_in_the_same_words_on_the_system_page() -> None:
+    rows = dict(re.findall(r"^\| `([A-Z_]+)` \| .*? \| (.*) \|$", read("docs/operations.md"), re.MULTILINE))
+    told = {name: re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", meaning) for name, meaning in rows.items()}
+
+    # The page for operators may say more, and links to more.
+    assert [row.name for row in list_settings(Settings()) if not told[row.name].startswith(row.meaning)] == []
+
+
 def test_no_proxy_is_told_to_publish_the_metrics() -> None:
     blocks = re.findall(r"^```\n(.*?)^```", read("docs/operations.md"), re.MULTILINE | re.DOTALL)
     proxies = [block for block in blocks if re.search(r"\b(proxy_pass|reverse_proxy)\b", block)]
@@ -80,6 +89,17 @@ def test_every_event_is_documented_and_no_other() -> None:
     told = set(re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \|", read("docs/events.md"), re.MULTILINE))
 
     assert told == {event.type for event in WIRING.events} | {job.name for job in WIRING.periodic}
+
+
+def test_events_and_jobs_are_described_in_the_words_of_the_code() -> None:
+    told = dict(
+        re.findall(r"^\| `([a-z_]+\.[a-z_]+)` \| (?:`[^`]+` \| )?([^|]+?) \|", read("docs/events.md"), re.MULTILINE)
+    )
+    docs = {event.type: event.__doc__ for event in WIRING.events} | {
+        job.name: job.run.__doc__ for job in WIRING.periodic
+    }
+
+    assert told == {name: " ".join((doc or "").partition("\n\n")[0].split()) for name, doc in docs.items()}
 
 
 def test_every_module_says_what_lives_in_it() -> None:

@@ -24,20 +24,20 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Network
 
 
 def is_trusted(peer: str, trusted: Networks) -> bool:
-    """Tell whether a peer is one of the operator's own proxies."""
+    """Return whether a peer is one of the operator's own proxies."""
     address = _parse(peer)
     return address is not None and _is_trusted(address, trusted)
 
 
 def is_loopback(name: str) -> bool:
-    """Tell whether a peer or a `Host` is this machine itself."""
+    """Return whether a peer or a `Host` is this machine itself."""
     host = _without_port(name.strip().lower())
     address = _parse(host)
     return host == "localhost" or (address is not None and address.is_loopback)
 
 
 def is_address(name: str) -> bool:
-    """Tell whether a `Host` is a plain address and not a name."""
+    """Return whether a `Host` is a plain address and not a name."""
     return _parse(_without_port(name.strip())) is not None
 
 

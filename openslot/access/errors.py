@@ -13,7 +13,7 @@ class LimitReached(TooMany):
 
 
 class WrongSignIn(Unauthorized):
-    """Email address or password is wrong, or the account is closed: nobody can tell which."""
+    """Email address or password is wrong, or the account is closed; the response is the same."""
 
     code = "wrong_sign_in"
 
@@ -22,7 +22,7 @@ class WrongSignIn(Unauthorized):
 
 
 class WrongPassword(Invalid):
-    """The current password that was given is wrong."""
+    """The current password is wrong."""
 
     code = "wrong_password"
 
@@ -45,7 +45,7 @@ class PasswordChanged(Conflict):
 
 
 class WrongCode(Invalid):
-    """The code of the app or the recovery code is wrong, expired or was used before: nobody can tell which."""
+    """The code of the app or the recovery code is wrong, expired or was used before; the response is the same."""
 
     code = "wrong_code"
 
@@ -66,7 +66,7 @@ class SignInExpired(Unauthorized):
 
 
 class NoPasswordYet(Conflict):
-    """Two-factor authentication needs an account with a password."""
+    """The account has no password yet, and this requires one."""
 
     code = "no_password_yet"
 
@@ -75,7 +75,7 @@ class NoPasswordYet(Conflict):
 
 
 class TwoFactorIsOn(Conflict):
-    """Two-factor authentication is on already."""
+    """Two-factor authentication is already on."""
 
     code = "two_factor_is_on"
 
@@ -120,7 +120,7 @@ class PlanWithoutScim(Forbidden):
 
 
 class CredentialNotFound(NotFound):
-    """No such key or token, or it is another's."""
+    """No such key or token, or it belongs to somebody else."""
 
     code = "credential_not_found"
 
@@ -129,7 +129,7 @@ class CredentialNotFound(NotFound):
 
 
 class CredentialRotated(Conflict):
-    """The key or token was rotated before; two requests at once would otherwise make two new ones."""
+    """The key or token was already rotated; two requests at once would otherwise create two new ones."""
 
     code = "credential_rotated"
 
@@ -147,7 +147,7 @@ class KeyReused(Conflict):
 
 
 class AnswerLost(Conflict):
-    """The request was carried out, and the key that its answer was sealed with is lost."""
+    """The request was carried out, but its response can't be decrypted because the key is lost."""
 
     code = "idempotency_answer_lost"
 
@@ -176,7 +176,7 @@ class SetupLinkInvalid(Forbidden):
 
 
 class SessionNotFound(NotFound):
-    """No such session, or it is another's."""
+    """No such session, or it belongs to somebody else."""
 
     code = "session_not_found"
 
@@ -194,7 +194,7 @@ class ResetLinkInvalid(Forbidden):
 
 
 class AddressLinkInvalid(Forbidden):
-    """The link to confirm an email address is used, expired, wrong or of another account."""
+    """The link to confirm an email address is used, expired, wrong or for another account."""
 
     code = "address_link_invalid"
 
@@ -203,7 +203,7 @@ class AddressLinkInvalid(Forbidden):
 
 
 class TooManyAddressChanges(Conflict):
-    """The user has asked for as many links to new addresses as allowed."""
+    """The user has reached the limit of links to new email addresses."""
 
     code = "too_many_address_changes"
 

@@ -29,13 +29,13 @@ class RecoveryCodeUsed(UserEvent, frozen=True, kw_only=True):
 
 
 class RecoveryCodesRenewed(UserEvent, frozen=True, kw_only=True):
-    """A user has made new recovery codes; the earlier ones are refused."""
+    """A user has created new recovery codes; the earlier ones are refused."""
 
     type: ClassVar[str] = "two_factor.recovery_codes_renewed"
 
 
 class AddressChangeRequested(UserEvent, frozen=True, kw_only=True):
-    """A user wants another email address; the link to confirm it and the notice are to be sent."""
+    """A user wants to change the email address; a link to confirm it and a notice will be sent."""
 
     type: ClassVar[str] = "user.address_change_requested"
     change_id: UUID

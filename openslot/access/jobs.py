@@ -20,7 +20,7 @@ DAY = timedelta(days=1)
 
 
 async def tidy_access(work: Work) -> str:
-    """Keep when credentials were last used, and remove what nobody can use any more."""
+    """Save when credentials were last used, and remove what can't be used any more."""
     for kind in CredentialKind:
         await walk(partial(_keep_uses, work, kind), "")
     logs = await walk(partial(_forget_logs, work), "")

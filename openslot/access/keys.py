@@ -55,7 +55,7 @@ def new_key(kind: CredentialKind, *, agent: str | None = None) -> str:
 
 
 def is_wellformed(key: str, kind: CredentialKind) -> bool:
-    """Tell whether this could be a credential of that kind."""
+    """Return whether this could be a credential of that kind."""
     if kind is CredentialKind.AGENT_KEY:
         return AGENT_KEY.fullmatch(key) is not None
     match = CHECKED_KEY.fullmatch(key)

@@ -122,7 +122,7 @@ async def take_many(db: Db, buckets: Sequence[str], limit: int) -> list[LimitVer
 
 
 async def forget_old_logs(db: Db, *, behind: str, limit: int) -> tuple[int, str | None]:
-    """Look at so many logs behind a name and remove those in which nothing counts any more; tell the last name."""
+    """Look at so many logs behind a name and remove those in which nothing counts any more; return the last name."""
     row = await db.fetchrow(FORGET, behind, limit)
     assert row is not None  # noqa: S101 - an aggregate
     return row["deleted"], row["last"] if row["looked_at"] == limit else None

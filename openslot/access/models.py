@@ -22,7 +22,7 @@ class Credential(Struct, frozen=True, kw_only=True):
     last_used_at: datetime | None
 
     def is_active(self, *, now: datetime) -> bool:
-        """Tell whether it is neither revoked nor expired."""
+        """Return whether it is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 

@@ -43,7 +43,7 @@ async def hash_password(password: str, places: Semaphore = KNOWN) -> str:
 
 
 async def is_password(password: str, password_hash: str | None, places: Semaphore = KNOWN) -> bool:
-    """Tell whether this is the password; without a hash the answer is no and takes the same time."""
+    """Return whether this is the password; without a hash the answer is no and takes the same time."""
     matches = await _run(lambda: _verify(password, password_hash or _nobodys()), places)
     return matches and password_hash is not None
 

@@ -30,5 +30,5 @@ async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> 
 
 
 async def has_pending(work: Work, token: str) -> bool:
-    """Tell whether a sign-in waits for its code."""
+    """Return whether a sign-in waits for its code."""
     return await store.find_pending(work.db, fingerprint(token), now=work.now) is not None

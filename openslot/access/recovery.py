@@ -15,7 +15,7 @@ def new_recovery_codes() -> tuple[str, ...]:
 
 
 def is_recovery_code(text: str) -> bool:
-    """Tell whether this looks like a recovery code, however it was typed."""
+    """Return whether this looks like a recovery code, however it was typed."""
     bare = bare_code(text)
     return len(bare) == LENGTH and bare.isascii() and bare.isdigit()
 

@@ -26,7 +26,7 @@ COLUMNS = f"""k.id, k.name, k.last_four, k.created_at, k.expires_at, k.revoked_a
 
 
 async def keep_uses(db: Db, kind: CredentialKind, *, behind: str, limit: int) -> tuple[int, str | None]:
-    """Write down from so many logs behind a name when credentials were last used, to the minute; tell the last name."""
+    """Save from so many logs after a name when credentials were last used, to the minute; return the last name."""
     prefix = BUCKETS[kind]
     row = await db.fetchrow(
         f"""with looked_at as (
@@ -145,7 +145,7 @@ async def insert_session(
 ) -> bool:
     """Write a session's hash; False where the account is closed, or has another password than the one that was checked.
 
-    It is False, too, where the account has a second factor that was not verified, whoever asks.
+    It is also False if the account has a second factor that was not verified.
 
     The user's row is locked against a change of its password: one that waits for it will find this session and end it,
     and one that came first is seen here.
@@ -217,7 +217,7 @@ async def insert_setup_link(db: Db, token_hash: bytes, *, now: datetime, expires
 
 
 async def has_setup_link(db: Db, token_hash: bytes, *, now: datetime) -> bool:
-    """Tell whether a set-up link is still valid."""
+    """Return whether a set-up link is still valid."""
     found = await db.fetchval("select 1 from setup_links where hash = $1 and expires_at > $2", token_hash, now)
     return found is not None
 

@@ -12,7 +12,7 @@ ISSUER = "Openslot"
 STEP_SECONDS = 30
 DIGITS = 6
 SECRET_BYTES = 20
-# Clocks differ and people type slowly: the code before and the code after the present one are accepted too.
+# Clocks differ and people type slowly: the code before and the code after the current one are accepted too.
 WINDOW = 1
 
 

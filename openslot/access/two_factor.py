@@ -36,12 +36,12 @@ log = structlog.get_logger()
 
 
 async def get_state(work: Work, user: User) -> TwoFactorState:
-    """Tell whether a user's second factor is on, since when, and how many recovery codes are left."""
+    """Return whether a user's second factor is on, since when, and how many recovery codes are left."""
     return await store.find_state(work.db, user.id)
 
 
 async def is_on(work: Work, user: User) -> bool:
-    """Tell whether a user's second factor is on."""
+    """Return whether a user's second factor is on."""
     return await store.is_on(work.db, user.id)
 
 

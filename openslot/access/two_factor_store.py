@@ -14,7 +14,7 @@ IS_SAME_PASSWORD = f"p.password_mark = {PASSWORD_MARK}"
 
 
 async def is_on(db: Db, user_id: UUID) -> bool:
-    """Tell whether a user has a confirmed app."""
+    """Return whether a user has a confirmed app."""
     found = await db.fetchval(
         "select exists (select from authenticators where user_id = $1 and confirmed_at is not null)", user_id
     )

@@ -23,9 +23,9 @@ class AddressKept(Struct, frozen=True, kw_only=True):
 
 
 async def change_address(work: Work, organization: Organization, user: User, email: str) -> bool:
-    """Give an account the address that a provider says, unless it would hand an organization over; tell whether it did.
+    """Give an account the address from a provider, unless it would hand an organization over; return whether it did.
 
-    Whoever chooses the address can have the password replaced. So an administrator with a token would become the owner,
+    Anyone who can choose the address can reset the password. So an administrator with a token would become the owner,
     and no organization gets the platform in this way.
     """
     if await _keeps_address(work, user):
@@ -46,7 +46,7 @@ async def check_own_address(work: Work, user: User) -> None:
 async def replace_address(work: Work, user: User, email: str) -> None:
     """Give an account another address; links that were sent to the former one end."""
     await change_email(work, user, email)
-    # Whoever reads the former address may be another person, and an open link sets the password.
+    # The reader of the former address may be another person, and an open link sets the password.
     await delete_open_invitations(work.db, user.id)
 
 

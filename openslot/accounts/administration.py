@@ -24,7 +24,7 @@ class Administration(Struct, frozen=True, kw_only=True):
 
 
 async def begin_administration(work: Work, organization_id: UUID, user_id: UUID) -> Administration:
-    """Wait for other decisions about an organization, then read it; whoever may no longer decide finds nothing.
+    """Wait for other changes of an organization, then read it; users who may no longer change it find nothing.
 
     The host's lock of a member is taken before, as by identity providers.
     """

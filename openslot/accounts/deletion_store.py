@@ -28,7 +28,7 @@ async def close_for_good(db: Db, user_id: UUID, *, now: datetime) -> bool:
 
 
 async def is_leaving(db: Db, user_id: UUID) -> bool:
-    """Tell whether an account is being deleted, or is gone."""
+    """Return whether an account is being deleted, or is gone."""
     return not await db.fetchval("select exists (select from users where id = $1 and deleting_since is null)", user_id)
 
 

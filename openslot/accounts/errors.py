@@ -59,7 +59,7 @@ class DomainTaken(Conflict):
 
 
 class AlreadyMember(Conflict):
-    """The user is in this organization already."""
+    """The user is already in this organization."""
 
     code = "already_member"
 
@@ -122,7 +122,7 @@ class InvitationTooSoon(Conflict):
 
 
 class TooManyInvitations(Conflict):
-    """The organization has sent as many invitations as it may in a day."""
+    """The organization has reached the limit of invitations for a day."""
 
     code = "too_many_invitations"
 
@@ -158,7 +158,7 @@ class DomainNotFound(NotFound):
 
 
 class DomainNotProved(Conflict):
-    """The domain's DNS has no record with the organization's proof."""
+    """The domain's DNS does not have the TXT record that proves that it belongs to the organization."""
 
     code = "domain_not_proved"
 
@@ -173,7 +173,7 @@ class InvitationInvalid(Forbidden):
 
 
 class SignUpClosed(Forbidden):
-    """Accounts are made by invitation here."""
+    """This installation creates accounts by invitation only."""
 
     code = "sign_up_closed"
 
@@ -191,7 +191,7 @@ class SignUpLinkInvalid(Forbidden):
 
 
 class AccountIsBeingDeleted(Conflict):
-    """The account is being deleted, and nothing can be done with it any more."""
+    """The account is being deleted and can't be used or changed."""
 
     code = "account_being_deleted"
 

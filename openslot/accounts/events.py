@@ -25,20 +25,20 @@ class UserEvent(Event, frozen=True, kw_only=True):
 
 
 class UserAdded(UserEvent, frozen=True, kw_only=True):
-    """An account was opened."""
+    """An account was created."""
 
     type: ClassVar[str] = "user.added"
 
 
 class UserDisabled(UserEvent, frozen=True, kw_only=True):
-    """An account was closed to its owner and to those who book."""
+    """An account was disabled: its owner can't sign in, and nobody can book."""
 
     type: ClassVar[str] = "user.disabled"
     reason: str | None = None
 
 
 class UserEnabled(UserEvent, frozen=True, kw_only=True):
-    """A disabled account was opened again."""
+    """A disabled account was enabled again."""
 
     type: ClassVar[str] = "user.enabled"
 
@@ -73,7 +73,7 @@ class UserSettingsChanged(UserEvent, frozen=True, kw_only=True):
 
 
 class UserPasswordChanged(UserEvent, frozen=True, kw_only=True):
-    """A user has replaced the password, or has chosen a new one by a link in a mail."""
+    """A user has changed the password, or reset it by a link in an email; the user will be notified."""
 
     type: ClassVar[str] = "user.password_changed"
     by_link: bool
@@ -108,7 +108,7 @@ class MemberReinstated(UserEvent, frozen=True, kw_only=True):
 
 
 class DomainVerified(Event, frozen=True, kw_only=True):
-    """An organization has proved that a domain is its own."""
+    """An organization has proved that it owns a domain."""
 
     type: ClassVar[str] = "domain.verified"
     organization_id: UUID
@@ -116,7 +116,7 @@ class DomainVerified(Event, frozen=True, kw_only=True):
 
 
 class InvitationCreated(UserEvent, frozen=True, kw_only=True):
-    """Someone is asked to take over an account, or to accept to join an organization."""
+    """Someone was invited to take over an account or to join an organization; the link will be sent by email."""
 
     type: ClassVar[str] = "invitation.created"
     invitation_id: UUID
@@ -125,7 +125,7 @@ class InvitationCreated(UserEvent, frozen=True, kw_only=True):
 
 
 class InvitationAccepted(UserEvent, frozen=True, kw_only=True):
-    """Someone has used an invitation."""
+    """An invitation was accepted."""
 
     type: ClassVar[str] = "invitation.accepted"
     invitation_id: UUID
@@ -153,7 +153,7 @@ class OrganizationDeleted(Event, frozen=True, kw_only=True):
 
 
 class SignUpRequested(Event, frozen=True, kw_only=True):
-    """Somebody has sent the sign-up form; the mail with the link is to be sent."""
+    """Someone has sent the sign-up form; the link will be sent by email."""
 
     type: ClassVar[str] = "sign_up.requested"
     sign_up_id: UUID
@@ -165,14 +165,14 @@ class SignUpRequested(Event, frozen=True, kw_only=True):
 
 
 class SignUpVerified(UserEvent, frozen=True, kw_only=True):
-    """Somebody has verified the email address of a sign-up, and the account was opened."""
+    """Someone has verified the email address of a sign-up, and the account was created."""
 
     type: ClassVar[str] = "sign_up.verified"
     sign_up_id: UUID
 
 
 class UserDataExported(UserEvent, frozen=True, kw_only=True):
-    """The file with all data of a user, which the user has asked for, is ready."""
+    """The export of a user's data is ready."""
 
     type: ClassVar[str] = "user.data_exported"
     export_id: UUID
@@ -181,21 +181,21 @@ class UserDataExported(UserEvent, frozen=True, kw_only=True):
 
 
 class UserDeletionBegun(UserEvent, frozen=True, kw_only=True):
-    """An account is to be deleted: it is closed, and its upcoming bookings will be cancelled."""
+    """The deletion of an account was requested: it is closed, and its upcoming bookings will be cancelled."""
 
     type: ClassVar[str] = "user.deletion_begun"
     finish_by: datetime
 
 
 class UserDeletionEnding(UserEvent, frozen=True, kw_only=True):
-    """All that follows from the deletion of an account has happened; its data will be erased next."""
+    """Everything that follows from an account's deletion is done; its data will be erased next."""
 
     type: ClassVar[str] = "user.deletion_ending"
     cancelled_bookings: int
 
 
 class UserDeleted(Event, frozen=True, kw_only=True):
-    """An account was deleted with all its data; only its id is known any more."""
+    """An account was deleted with all its data; only its id remains."""
 
     type: ClassVar[str] = "user.deleted"
     user_id: UUID

@@ -67,7 +67,7 @@ async def use_invitation(db: Db, invitation_id: UUID, *, now: datetime) -> bool:
 
 
 async def lock_invitation(db: Db, organization_id: UUID, user_id: UUID) -> datetime | None:
-    """Keep an invitation from being used until the commit, and tell when it was made; None if there is none."""
+    """Keep an invitation from being used until the commit, and return when it was made; None if there is none."""
     made_at: datetime | None = await db.fetchval(
         "select created_at from invitations where organization_id = $1 and user_id = $2 for update",
         organization_id,

@@ -220,7 +220,7 @@ async def find_role(db: Db, organization_id: UUID, user_id: UUID) -> Role | None
 
 
 async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
-    """Tell whether an organization has an active owner besides a user."""
+    """Return whether an organization has an active owner besides a user."""
     return bool(
         await db.fetchval(
             """select exists (select from memberships m join users u on u.id = m.user_id
@@ -233,7 +233,7 @@ async def has_other_owner(db: Db, organization_id: UUID, user_id: UUID) -> bool:
 
 
 async def owns_organization(db: Db, user_id: UUID) -> bool:
-    """Tell whether a user is an owner of any organization."""
+    """Return whether a user is an owner of any organization."""
     found = await db.fetchval(
         "select exists (select from memberships where user_id = $1 and role = 'owner')",
         user_id,

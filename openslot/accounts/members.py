@@ -133,7 +133,7 @@ async def describe_member(
 
 
 async def set_role(work: Work, member: Member, role: Role) -> None:
-    """Write a member's role, whoever else has which."""
+    """Write a member's role, without looking at other members' roles."""
     await store.update_role(work.db, member.id, role, now=work.now)
 
 

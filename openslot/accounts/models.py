@@ -186,7 +186,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
     @property
     def is_managed(self) -> bool:
-        """Tell whether the organization may close the account: not a stranger's, and not another organization's."""
+        """Return whether the organization may close the account: not a stranger's, and not another organization's."""
         return self.is_in_domain or not (self.pending or self.is_in_other_domain)
 
 
@@ -212,7 +212,7 @@ class ListedMember(Struct, frozen=True, kw_only=True):
     invited_until: datetime | None
 
     def get_state(self, *, now: datetime) -> MemberState:
-        """Tell how the member stands."""
+        """Return how the member stands."""
         if self.member.pending:
             is_running = self.invited_until is not None and self.invited_until > now
             return MemberState.INVITED if is_running else MemberState.EXPIRED

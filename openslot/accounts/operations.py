@@ -55,7 +55,7 @@ __all__ = [
 
 
 async def has_users(db: Db) -> bool:
-    """Tell whether there is any account yet."""
+    """Return whether there is any account yet."""
     return await store.has_users(db)
 
 
@@ -142,7 +142,7 @@ async def change_plan(
 
 
 async def list_plan_grants(work: Work, user: User) -> list[PlanGrant]:
-    """Tell every reason why a user has a plan, the user's own first."""
+    """Return every reason why a user has a plan, the user's own first."""
     return await store.list_plan_grants(work.db, user.id)
 
 
@@ -157,7 +157,7 @@ async def replace_password(work: Work, user: User, *, old: str | None, new: str)
 
 
 async def has_password(work: Work, user: User) -> bool:
-    """Tell whether a user can sign in with a password."""
+    """Return whether a user can sign in with a password."""
     return await store.find_password_hash(work.db, user.id) is not None
 
 

@@ -14,7 +14,7 @@ RECORDED_AT_ONCE = 500
 
 
 async def count_belongings(work: Work, organization: Organization) -> Belongings:
-    """Tell what an organization has."""
+    """Return what an organization has."""
     return await store.count_belongings(work.db, organization.id)
 
 

@@ -166,7 +166,7 @@ async def delete_domain(db: Db, domain_id: UUID) -> None:
 
 
 async def has_domain_of(db: Db, organization_id: UUID, email: str) -> bool:
-    """Tell whether an address is in a domain that the organization has verified."""
+    """Return whether an address is in a domain that the organization has verified."""
     return bool(
         await db.fetchval(
             """select exists (select from domains where organization_id = $1 and verified_at is not null

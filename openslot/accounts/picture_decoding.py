@@ -1,4 +1,4 @@
-"""Decode a picture that nobody has checked, and write it anew, so that nothing but its pixels is kept."""
+"""Decode an untrusted picture and re-encode it, so that nothing but its pixels is kept."""
 
 import re
 import struct

@@ -44,7 +44,7 @@ def strongest(grants: Iterable[PlanGrant], *, now: datetime) -> PlanGrant:
 
 
 def running(plan: Plan | None, until: datetime | None, *, now: datetime) -> Plan:
-    """Tell what is left of a plan: all of it until it lapses, nothing afterwards."""
+    """Return what is left of a plan: all of it until it lapses, nothing afterwards."""
     if plan is None or (until is not None and until <= now):
         return Plan.FREE
     return plan

@@ -39,7 +39,7 @@ async def set_photo(work: Work, user: User, picture: Picture) -> str:
 
 
 async def remove_photo(work: Work, user: User) -> None:
-    """Remove a user's photo; its address leads nowhere from then on."""
+    """Remove a user's photo; its address no longer exists from then on."""
     await store.delete_photo(work.db, user.id, now=work.now)
 
 

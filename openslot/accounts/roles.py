@@ -6,12 +6,12 @@ ADMINISTRATORS = frozenset({Role.OWNER, Role.ADMIN})
 
 
 def is_administrator(role: Role) -> bool:
-    """Tell whether someone looks after the organization."""
+    """Return whether someone looks after the organization."""
     return role in ADMINISTRATORS
 
 
 def may_decide_about(role: Role, member: Role) -> bool:
-    """Tell whether someone may change, suspend or remove a member: owners are the concern of owners."""
+    """Return whether someone may change, suspend or remove a member: owners are the concern of owners."""
     return role is Role.OWNER or (role is Role.ADMIN and member is not Role.OWNER)
 
 

@@ -19,7 +19,7 @@ PURPOSE = "sign up"
 
 
 def is_open(settings: Settings) -> bool:
-    """Tell whether anyone may sign up."""
+    """Return whether anyone may sign up."""
     return settings.sign_up == "open"
 
 
@@ -65,7 +65,7 @@ async def find_sign_up(work: Work, sign_up_id: UUID) -> SignUp | None:
 
 
 async def has_enough_mail(work: Work, sign_up: SignUp) -> bool:
-    """Tell whether the address was sent as many links in this hour as allowed."""
+    """Return whether the address was sent as many links in this hour as allowed."""
     since = sign_up.created_at - timedelta(hours=1)
     return await store.count_earlier(work.db, sign_up, since=since) >= MOST_IN_AN_HOUR
 
@@ -80,7 +80,7 @@ async def get_sign_up(work: Work, token: str) -> SignUp:
 
 
 async def lock_sign_up(work: Work, token: str, *, email: str) -> SignUp:
-    """Read the sign-up of a valid link; whoever uses one of the same address waits, and finds it used."""
+    """Read the sign-up of a valid link; other uses for the same address wait, and find it used."""
     check_open(work)
     await store.lock_address(work.db, email)
     found = await store.lock_sign_up(work.db, fingerprint(token), now=work.now)

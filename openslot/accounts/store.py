@@ -134,7 +134,7 @@ async def list_users_by_id(db: Db, ids: Sequence[UUID], *, now: datetime) -> dic
 
 
 async def has_users(db: Db) -> bool:
-    """Tell whether there is any account yet."""
+    """Return whether there is any account yet."""
     return bool(await db.fetchval("select exists (select 1 from users)"))
 
 

@@ -127,7 +127,7 @@ async def _count_batched(arrival: Arrival, place: int) -> None:
 
 
 async def _record_limited(arrival: Arrival) -> None:
-    """Record that a request was refused unread, because its key was over its limit."""
+    """Record that a request was refused before it was parsed, because its key was over its limit."""
     entry = arrival.entry
     record = CallRecord(
         id=new_id(),

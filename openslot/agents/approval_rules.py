@@ -66,20 +66,20 @@ def check_pending(approval: Approval, *, now: datetime) -> None:
     """Refuse an approval that was decided or has expired."""
     if approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}:
         why = f": {approval.reason}" if approval.reason else ""
-        raise refuse(f"already_{approval.status}", f"The call was {approval.status} already{why}")
+        raise refuse(f"already_{approval.status}", f"The call was already {approval.status}{why}")
     if is_expired(approval, now=now):
-        raise refuse("expired", "The approval has expired. Call the tool again without approvalId to ask anew")
+        raise refuse("expired", "The approval has expired. Call the tool again without approvalId to request a new one")
 
 
 def is_expired(approval: Approval, *, now: datetime) -> bool:
-    """Tell whether nobody has decided in time."""
+    """Return whether nobody has decided in time."""
     return approval.status is ApprovalStatus.EXPIRED or (
         approval.status is ApprovalStatus.PENDING and approval.expires_at <= now
     )
 
 
 def require(approval: Approval) -> ApprovalRequired:
-    """Tell an agent that its call waits, and how to ask for the result."""
+    """Build the error that tells an agent that its call waits, and how to get the result."""
     return ApprovalRequired(
         "The call waits for an approval. Repeat it with this approvalId to get its result",
         data={"approvalId": str(approval.id), "expiresAt": iso(approval.expires_at)},

@@ -93,7 +93,7 @@ async def keep_result(work: Work, verdict: Verdict, result: object, *, is_error:
         is_error=is_error,
     )
     if not decided:
-        raise refuse("already_approved", "The call was approved already")
+        raise refuse("already_approved", "The call was already approved")
     await _tell(work, verdict.approval, "approved", approver=verdict.approver)
     return result
 
@@ -210,7 +210,7 @@ async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUI
         raise rules.require(approval)
     sealed, is_error = (found[1], found[2]) if found else (None, False)
     if sealed is None:
-        raise refuse("no_longer_kept", "The result is no longer kept")
+        raise refuse("no_longer_kept", "The result is no longer stored")
     return Verdict(
         status="tool_error" if is_error else "ok",
         agent=asked.agent,
@@ -229,15 +229,15 @@ async def _decide(
     if approval_id is None:
         raise Invalid(details={"approvalId": "is required together with decision"})
     if asked.agent != ORCHESTRATOR:
-        raise refuse("wrong_approver", "Only the Orchestrator may decide about an approval")
+        raise refuse("wrong_approver", "Only the Orchestrator may decide on an approval")
     approval = rules.check_same_call(await store.lock(work.db, approval_id), asked)
     rules.check_pending(approval, now=work.now)
     if approval.requester == asked.agent:
-        raise refuse("wrong_approver", "A person must decide about the Orchestrator's own call")
+        raise refuse("wrong_approver", "A person must decide on the Orchestrator's own call")
     if decision == "reject":
         return await reject(work, tool, approval, approver=call.caller.agent.slug)
     if work.runtime.settings.agent_approval_by_person:
-        raise refuse("person_required", "This installation lets only a person approve")
+        raise refuse("person_required", "In this installation, only a person may approve")
     return await claim(work, tool, approval, approver=call.caller.agent.slug)
 
 
@@ -251,7 +251,7 @@ async def _get_requester(work: Work, tool: Tool, approval: Approval) -> Caller:
     if tool.scope not in caller.scopes:
         raise refuse("requester_scope", f"The requester's key no longer has the scope {tool.scope}")
     if agent.autonomy_level < Level.L1:
-        raise refuse("requester_level", "The requester is at level L0 now and may not call this tool")
+        raise refuse("requester_level", "The requester is now at level L0 and may not call this tool")
     return caller
 
 

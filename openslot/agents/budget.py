@@ -85,13 +85,13 @@ async def give_back_abandoned(work: Work) -> int:
 
 
 async def get_spending(work: Work, agent: str) -> Spending:
-    """Tell what one agent has spent today."""
+    """Return what one agent has spent today."""
     row = await store.find_spending(work.db, agent, work.now.date())
     return _to_spending(row, work.now.date(), limit=find_caps(work.runtime.settings, agent).own)
 
 
 async def list_spending(work: Work, agents: Sequence[str]) -> tuple[Spending, dict[str, Spending]]:
-    """Tell what all agents together have spent today, and each of them."""
+    """Return what all agents together have spent today, and each of them."""
     settings, on = work.runtime.settings, work.now.date()
     rows = await store.list_spending(work.db, on)
     each = {agent: _to_spending(rows.get(agent), on, limit=find_caps(settings, agent).own) for agent in agents}
@@ -134,7 +134,7 @@ async def _warn(work: Work, spend: Spend, rows: Sequence[Row]) -> None:
 
 
 def _exceeded(settings: Settings, spend: Spend, rows: Sequence[Row]) -> BudgetExceeded:
-    """Tell which of the two budgets is too small; the agent's own is named first."""
+    """Return which of the two budgets is too small; the agent's own is named first."""
     caps = find_caps(settings, spend.agent)
     by_agent = {row["agent"]: row for row in rows}
     own = _to_spending(by_agent[spend.agent], spend.on, limit=caps.own)

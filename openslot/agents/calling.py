@@ -46,7 +46,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
 
 
 def caller_of(entry: AgentEntry) -> Caller:
-    """Tell who calls, from what the door has found."""
+    """Return who calls, from what the door has found."""
     agent = Agent(slug=entry.agent, autonomy_level=Level(entry.autonomy_level), email_level=Level(entry.email_level))
     return Caller(agent=agent, key_id=entry.key_id, scopes=with_implied(entry.scopes))
 
@@ -206,7 +206,7 @@ def _refusal_of(fault: Exception) -> Exception:
 
 
 def actor_of(caller: Caller) -> Actor:
-    """Tell on whose behalf the verbs run."""
+    """Return on whose behalf the verbs run."""
     return Actor(kind=ActorKind.AGENT, agent=caller.agent.slug, credential_id=caller.key_id)
 
 

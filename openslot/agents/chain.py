@@ -44,14 +44,14 @@ def extend(signer: Signer, end: ChainEnd, records: Sequence[CallRecord]) -> tupl
 
 
 def is_intact(signer: Signer, end: ChainEnd) -> bool:
-    """Tell whether nobody but us has written this end."""
+    """Return whether nobody but us has written this end."""
     if end.signature is None:
         return end.records == 0 and end.last == b""
     return signer.is_signed(END, _end(end.records, end.last), end.signature)
 
 
 def follows(signer: Signer, link: ChainLink, previous: bytes) -> bool:
-    """Tell whether a record is as it was signed, behind the record with the previous signature."""
+    """Return whether a record is as it was signed, behind the record with the previous signature."""
     return signer.is_signed(RECORD, _message(link.no, link.record, previous), link.signature)
 
 

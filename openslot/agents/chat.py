@@ -19,7 +19,7 @@ ENDINGS = {
 
 
 async def tell_chat(work: Work, effect: Effect) -> Outcome:
-    """Tell the team chat what happened."""
+    """Post what happened to the team chat."""
     return await post(work, WRITERS[effect.event_type](effect))
 
 

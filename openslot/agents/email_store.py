@@ -60,7 +60,7 @@ async def list_sent(db: Db, agent: str, *, since: datetime) -> list[datetime]:
 
 
 async def is_administrator(db: Db, email: str) -> bool:
-    """Tell whether an address is that of an administrator of the platform who can sign in."""
+    """Return whether an address is that of an administrator of the platform who can sign in."""
     return bool(
         await db.fetchval(
             "select exists (select from users where lower(email) = lower($1) and is_admin and disabled_at is null)",
@@ -70,7 +70,7 @@ async def is_administrator(db: Db, email: str) -> bool:
 
 
 async def is_opted_out(db: Db, email: str) -> bool:
-    """Tell whether an address has unsubscribed."""
+    """Return whether an address has unsubscribed."""
     return bool(
         await db.fetchval(
             """select exists (
@@ -81,7 +81,7 @@ async def is_opted_out(db: Db, email: str) -> bool:
 
 
 async def add_marketing_recipient(db: Db, email: str, *, now: datetime) -> tuple[UUID, datetime | None]:
-    """Find or add an address that marketing mail goes to, and tell since when it is unsubscribed."""
+    """Find or add an address that marketing mail goes to, and return since when it is unsubscribed."""
     row = await db.fetchrow(MARKETING_RECIPIENT, new_id(), email, now)
     if row is None:
         raise LookupError("a recipient is either found or added")

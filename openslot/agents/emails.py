@@ -80,7 +80,7 @@ async def find_email(work: Work, email_id: UUID) -> tuple[AgentEmail, EmailConte
 
 
 async def is_unwanted(work: Work, email: AgentEmail) -> bool:
-    """Tell whether the recipient of a marketing mail has unsubscribed since it was queued."""
+    """Return whether the recipient of a marketing mail has unsubscribed since it was queued."""
     return email.category is EmailCategory.MARKETING and await store.is_opted_out(work.db, email.recipient)
 
 

@@ -32,7 +32,7 @@ class AgentNotFound(NotFound):
 
 
 class ApprovalNotFound(NotFound):
-    """No approval has this id, or it was decided so long ago that it is deleted."""
+    """No such approval, or it was decided so long ago that it was deleted."""
 
     code = "approval_not_found"
 
@@ -82,7 +82,7 @@ class BudgetExceeded(GateRefusal):
 
 
 class EmailLimitReached(GateRefusal):
-    """The agent has sent as many emails as it may in this hour or on this day."""
+    """The agent has reached its limit of emails for this hour or this day."""
 
     code = "rate_limited"
     rpc_code = -32015

@@ -34,7 +34,7 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
 
 
 class ApprovalDecided(Event, frozen=True, kw_only=True):
-    """A call that waited was approved and carried out, or rejected, or has expired."""
+    """A call that waited for an approval was approved and carried out, was rejected, or has expired."""
 
     type: ClassVar[str] = "approval.decided"
     approval_id: UUID
@@ -50,7 +50,7 @@ class ApprovalDecided(Event, frozen=True, kw_only=True):
 
 
 class AgentEmailQueued(Event, frozen=True, kw_only=True):
-    """An agent has sent an email; it is on its way."""
+    """An agent has sent an email; it is queued."""
 
     type: ClassVar[str] = "agent_email.queued"
     email_id: UUID
@@ -64,7 +64,7 @@ class AgentEmailQueued(Event, frozen=True, kw_only=True):
 
 
 class MarketingOptedOut(Event, frozen=True, kw_only=True):
-    """Someone has unsubscribed from marketing mail."""
+    """Someone has unsubscribed from marketing email."""
 
     type: ClassVar[str] = "marketing.opted_out"
     recipient_id: UUID
@@ -76,7 +76,7 @@ class MarketingOptedOut(Event, frozen=True, kw_only=True):
 
 
 class AgentLevelChanged(Event, frozen=True, kw_only=True):
-    """An operator has changed how far an agent acts on its own."""
+    """An operator has changed an agent's level of autonomy."""
 
     type: ClassVar[str] = "agent.level_changed"
     agent: str

@@ -13,19 +13,19 @@ LOOKED_AT = 1000
 
 
 async def give_back(work: Work) -> str:
-    """Free what calls have reserved that ended without a word more than 10 minutes ago."""
+    """Release what calls have reserved that did not finish within 10 minutes."""
     return f"{await budget.give_back_abandoned(work)} reservations given back"
 
 
 async def expire_approvals(work: Work) -> str:
-    """Close approvals that nobody has decided within 15 minutes."""
+    """Expire approvals that nobody has decided within 15 minutes."""
     expired = await approvals.expire(work)
     await keep_expired(work, expired)
     return f"{len(expired)} approvals expired"
 
 
 async def tidy_agents(work: Work) -> str:
-    """Erase the results of approved calls after a day, remove old approvals, and keep the log of emails in order."""
+    """Erase results of approved calls after a day, remove old approvals, and close and remove old email log entries."""
     before = work.now - RESULTS_KEPT
     erased = await repeat(lambda limit: approval_store.erase_results(work.db, before=before, limit=limit))
     old = work.now - approvals.KEPT

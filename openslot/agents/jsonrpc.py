@@ -108,7 +108,7 @@ def id_of(value: object) -> Id | None:
 
 
 def is_id(value: object) -> bool:
-    """Tell whether a value can be the id of a request."""
+    """Return whether a value can be the id of a request."""
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 

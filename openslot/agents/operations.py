@@ -38,7 +38,7 @@ async def set_scopes(work: Work, slug: str, scopes: Collection[str]) -> None:
     """Change which tools an agent may call, also with the keys that it has, from its next call on."""
     unknown = sorted(set(scopes) - SCOPES)
     if unknown:
-        raise Invalid(details={"scopes": f"must be of {', '.join(sorted(SCOPES))}, not {', '.join(unknown)}"})
+        raise Invalid(details={"scopes": f"must be among {', '.join(sorted(SCOPES))}, not {', '.join(unknown)}"})
     agent = await _lock(work, slug)
     await store.set_scopes(work.db, slug, scopes)
     await access.set_key_scopes(work, slug, scopes)

@@ -91,7 +91,7 @@ class Recorder:
 
 
 def outcome_of(refusal: Refusal) -> tuple[AuditStatus, int | None]:
-    """Tell how a refused or failed call is recorded, and which JSON-RPC error it was answered with."""
+    """Return how a refused or failed call is recorded, and which JSON-RPC error it was answered with."""
     if isinstance(refusal, ApprovalRefused) and refusal.data.get("cause") == "expired":
         return AuditStatus.EXPIRED, refusal.rpc_code
     if isinstance(refusal, GateRefusal):

@@ -14,7 +14,7 @@ async def list_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) 
 
 
 async def list_page(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[CallRecord], bool]:
-    """List the calls on a page, newest first, and tell whether there is another page."""
+    """List the calls on a page, newest first, and return whether there is another page."""
     found = await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
     return found[:limit], len(found) > limit
 

@@ -49,7 +49,7 @@ def read_version(headers: Mapping[str, str]) -> str:
 
 
 def find_spoken(message: RpcMessage, headers: Mapping[str, str]) -> Spoken:
-    """Tell which version a message is in, or refuse one that contradicts itself."""
+    """Return which version a message is in, or refuse one that contradicts itself."""
     if VERSION not in message.meta and headers.get(VERSION_HEADER) != STATELESS:
         return Spoken(read_version(headers))
     if message.id is not None:

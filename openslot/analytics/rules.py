@@ -19,7 +19,7 @@ _SHARED_ENDINGS = frozenset({"ac", "co", "com", "edu", "go", "gob", "gouv", "gov
 
 
 def is_robot(user_agent: str) -> bool:
-    """Tell whether a program names itself, or nothing does, instead of a person's browser."""
+    """Return whether a program names itself, or nothing does, instead of a person's browser."""
     return not user_agent.strip() or _ROBOT.search(user_agent) is not None
 
 

@@ -29,7 +29,7 @@ Token = Annotated[Annotated[str, Meta(pattern=LINE)] | None, Meta(description="T
 
 
 def check_days(given: Given) -> dict[str, str]:
-    """Tell whether the dates are in order and not too many, as far as they can be known."""
+    """Return whether the dates are in order and not too many, as far as they can be known."""
     first, last = given.values.get("start_date"), given.values.get("end_date")
     zone = given.values.get("timezone")
     if not given.wrong.isdisjoint({"startDate", "endDate"}) or (first is None and zone is None):

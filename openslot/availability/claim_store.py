@@ -210,7 +210,7 @@ def move_seat(seat_id: UUID, claim_id: UUID) -> tuple[Change, ...]:
 
 
 async def sits_alone(db: Db, seat_id: UUID, *, now: datetime) -> bool:
-    """Tell whether a seat is the only one taken in its session."""
+    """Return whether a seat is the only one taken in its session."""
     others = await db.fetchval(
         """select count(*) from claim_seats mine join claim_seats t on t.claim_id = mine.claim_id and t.id <> mine.id
         where mine.id = $1 and t.active and (t.expires_at is null or t.expires_at > $2)""",
@@ -243,7 +243,7 @@ async def count_holds(db: Db, holder: str, *, now: datetime) -> int:
 
 
 def span_of(event_type: EventType, starts_at: datetime) -> tuple[datetime, datetime, datetime]:
-    """Tell a meeting's end, and from when to when it blocks its host."""
+    """Return a meeting's end, and from when to when it blocks its host."""
     ends_at = starts_at + timedelta(minutes=event_type.duration_minutes)
     before = starts_at - timedelta(minutes=event_type.buffer_before)
     return ends_at, before, ends_at + timedelta(minutes=event_type.buffer_after)

@@ -123,7 +123,7 @@ def close_busy(query: SlotQuery) -> list[Closed]:
 
 
 def find_window(setting: Setting, today: int) -> tuple[int, int]:
-    """Tell the first and the last day number of the booking window, by the number of the host's day."""
+    """Return the first and the last day number of the booking window, by the number of the host's day."""
     window = setting.event_type.booking_window
     if isinstance(window, RangeWindow):
         return day_number(window.first), day_number(window.last)

@@ -19,7 +19,7 @@ def default_days(*, first: date | None, last: date | None, zone: ZoneInfo, now: 
 
 
 def find_days_faults(days: Days) -> dict[str, str]:
-    """Tell what is wrong with the dates of a request, by the name of the query parameter."""
+    """Return what is wrong with the dates of a request, by the name of the query parameter."""
     faults = {
         name: f"must be between {FIRST_YEAR} and {LAST_YEAR}"
         for name, on in (("startDate", days.first), ("endDate", days.last))

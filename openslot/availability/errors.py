@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class NotAStart(Invalid):
-    """The schedule's hours give no such start, or it is past."""
+    """The time is not one at which this event type can start, or it is in the past."""
 
     code = "not_a_start"
 
@@ -23,7 +23,7 @@ class TimeTaken(Conflict):
 
 
 class HoldNotFound(NotFound):
-    """No such hold, or it has run out."""
+    """No such hold, or it has expired."""
 
     code = "hold_not_found"
 
@@ -32,7 +32,7 @@ class HoldNotFound(NotFound):
 
 
 class TooManyHolds(TooMany):
-    """One address holds as many slots as one may."""
+    """The IP address has reached the limit of holds."""
 
     code = "too_many_holds"
 

@@ -15,7 +15,7 @@ from openslot.core.zones import at_second, floor_second, get_zone
 
 
 def explain_start(setting: Setting, starts_at: datetime) -> StartExplained:
-    """Tell every rule that closes a start, and what would open it."""
+    """Return every rule that closes a start, and what would open it."""
     if not is_askable(starts_at):
         return StartExplained(starts_at, Code.OFF_GRID, (NEVER,))
     start = floor_second(starts_at)
@@ -26,7 +26,7 @@ def explain_start(setting: Setting, starts_at: datetime) -> StartExplained:
 
 
 def explain_day(setting: Setting, on: date) -> DayExplained:
-    """Tell what closes the starts of one day of the host's calendar, and how many each rule closes."""
+    """Return what closes the starts of one day of the host's calendar, and how many each rule closes."""
     spans = spans_of(Days(on, on), get_zone(setting.schedule.zone))
     if not spans:
         return DayExplained(on, starts=0, open=0, reasons=(NEVER,))
@@ -44,7 +44,7 @@ def explain_day(setting: Setting, on: date) -> DayExplained:
 
 
 def explain_starts(setting: Setting, on: date) -> tuple[StartExplained, ...]:
-    """Tell of every start that the hours of one day give whether it is open, and each first rule that closes it."""
+    """Return for every start of one day's hours whether it is open, and the first rule that closes it."""
     spans = spans_of(Days(on, on), get_zone(setting.schedule.zone))
     if not spans:
         return ()

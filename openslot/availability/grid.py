@@ -48,7 +48,7 @@ def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: 
 
 
 def step_of(event_type: EventType) -> int:
-    """Tell the seconds from one start of the grid to the next."""
+    """Return the seconds from one start of the grid to the next."""
     return (event_type.slot_interval_minutes or event_type.duration_minutes) * 60
 
 
@@ -69,7 +69,7 @@ def _list_days_off(schedule: Schedule, first_day: int, last_day: int) -> set[int
 
 
 def _run_late(schedule: Schedule) -> bool:
-    """Tell whether hours can reach the next day: no gap of a zone is so long that those until 20:00 do."""
+    """Return whether hours can reach the next day: no gap of a zone is so long that those until 20:00 do."""
     hours = chain(schedule.weekly_hours, (override.hours for override in schedule.overrides))
     return any(each.end_minute > 20 * 60 for day in hours for each in day)
 

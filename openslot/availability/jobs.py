@@ -14,7 +14,7 @@ LEFT_FOR = timedelta(days=1)
 
 
 async def expire_holds(work: Work) -> str:
-    """Switch expired holds off, one host and one transaction after the other."""
+    """Deactivate expired holds, one host and one transaction at a time."""
     expired = 0
     for host_no in await claim_store.list_hosts_with_expired_holds(work.db, now=work.now, limit=MOST_HOSTS):
         expired += await _expire_holds_of(work.runtime, host_no)
@@ -30,7 +30,7 @@ async def _expire_holds_of(runtime: Runtime, host_no: int) -> int:
 
 
 async def tidy_claims(work: Work) -> str:
-    """Remove holds that expired a day ago, and sessions that nobody sits in."""
+    """Remove holds that expired a day ago, and group sessions that nobody is booked in."""
     before = work.now - LEFT_FOR
     holds = await repeat(lambda limit: leftover_store.delete_holds(work.db, before, limit=limit))
     seats = await repeat(lambda limit: leftover_store.delete_seats(work.db, before, limit=limit))

@@ -52,7 +52,7 @@ def split_months(days: Days) -> Iterator[Days]:
 
 
 def pick_month(found: SlotContext, slots: Slots, *, month: date, zone: ZoneInfo, today: date) -> MonthOfSlots:
-    """Keep the starts of one month, and tell whether there are others around it."""
+    """Keep the starts of one month, and return whether there are others around it."""
     spans = spans_of(Days(month, end_month(month)), zone)
     first, last = bisect_left(slots.starts, spans[0][0]), bisect_left(slots.starts, spans[-1][1])
     _, window_ends = _window(found.setting)
@@ -79,7 +79,7 @@ def nearest(slots: Slots, wanted: int, *, most: int) -> list[int]:
 
 
 def _window(setting: Setting) -> tuple[date, date]:
-    """Tell the first and last day of the booking window; a day more, as the asker's calendar may be a day ahead."""
+    """Return the first and last day of the booking window, plus a day, as the visitor's calendar may be a day ahead."""
     today = local_day(get_zone(setting.schedule.zone), floor_second(setting.now))
     first, last = find_window(setting, today)
     bounds = date(LAST_YEAR, 12, 31)

@@ -99,7 +99,7 @@ async def list_month(
 async def list_nearest(
     work: Work, which: EventTypeRef, starts_at: datetime, *, without: UUID | None = None, most: int = 3
 ) -> NearestSlots:
-    """List the open starts nearest to one that may be gone, and tell whether that one is open."""
+    """List the open starts nearest to one that may be gone, and return whether that one is open."""
     today, on = work.now.date(), starts_at.astimezone(UTC).date()
     days = Days(max(on - AROUND[0], today), max(on, today) + AROUND[1])
     found = await _find_around(work, which, days, without=without)
@@ -114,13 +114,13 @@ async def get_offer(work: Work, which: ByPage) -> SlotContext:
 
 
 async def explain(work: Work, which: EventTypeRef, starts_at: datetime) -> StartExplained:
-    """Tell every rule that closes a start, and what would open it."""
+    """Return every rule that closes a start, and what would open it."""
     found = await _get(work, which, starts_at, starts_at + timedelta(seconds=1))
     return explain_start(found.setting, starts_at)
 
 
 async def explain_on(work: Work, which: EventTypeRef, on: date) -> tuple[SlotContext, DayExplained]:
-    """Tell what closes the starts of one day of the host's calendar."""
+    """Return what closes the starts of one day of the host's calendar."""
     zone = get_zone((await _get(work, which, work.now, work.now)).setting.schedule.zone)
     found = await _find(work, which, Days(on, on), zone)
     return found, explain_day(found.setting, on)
@@ -129,7 +129,7 @@ async def explain_on(work: Work, which: EventTypeRef, on: date) -> tuple[SlotCon
 async def explain_whole_day(
     work: Work, which: EventTypeRef, on: date, *, local_time: time | None = None
 ) -> WholeDayExplained:
-    """Tell of a day of the host's calendar what closes its starts, and of one local time every rule that closes it."""
+    """Explain what closes the starts of a day in the host's calendar, or every rule that closes one local time."""
     found = await _find_around(work, which, Days(on, on), without=None)
     setting = found.setting
     start = None if local_time is None else _instant_of(on, local_time, get_zone(setting.schedule.zone))

@@ -27,7 +27,7 @@ def give_reason(query: SlotQuery, code: Code, *, cause: int, start: int) -> Reas
 
 
 def give_day_reason(query: SlotQuery, on: date) -> Reason:
-    """Tell why a day gives no start at all."""
+    """Return why a day gives no start at all."""
     remedy = Text(
         "Add hours or an override for %(day)s that are at least %(length)s long",
         day=on,

@@ -42,6 +42,6 @@ ShownSlots = Annotated[WrittenSlots, DescribedAs(OpenSlots)]
 
 
 def show_open(found: SlotContext, slots: Slots, zone: ZoneInfo) -> WrittenSlots:
-    """Write slots as the asker's clock shows them."""
+    """Write slots in the requested time zone."""
     written = msgspec.Raw(write_slots(slots, viewer=zone))
     return WrittenSlots(data=written, event_type=embed(found.setting.event_type), timezone=str(zone))

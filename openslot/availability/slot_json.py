@@ -59,7 +59,7 @@ def _write_all(slots: Slots, viewer: ZoneInfo) -> list[str]:
 
 
 def _day_end(start: int, offset: int, duration: int) -> int:
-    """Tell when the first of the three dates of a slot changes: the viewer's, that of its start, that of its end."""
+    """Return when the first of the three dates of a slot changes: the viewer's, that of its start, that of its end."""
     return start + DAY - max((start + offset) % DAY, start % DAY, (start + duration) % DAY)
 
 

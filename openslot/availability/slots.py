@@ -49,7 +49,7 @@ def _find_session_ends(setting: Setting, duration: int) -> dict[int, int]:
 
 
 def judge(setting: Setting, starts_at: datetime) -> Code:
-    """Tell whether a start may be booked, or the first rule that forbids it."""
+    """Return whether a start may be booked, or the first rule that forbids it."""
     if not is_askable(starts_at):
         return Code.OFF_GRID
     start = floor_second(starts_at)
@@ -58,7 +58,7 @@ def judge(setting: Setting, starts_at: datetime) -> Code:
 
 
 def is_askable(starts_at: datetime) -> bool:
-    """Tell whether an instant is a whole second of the years that are known."""
+    """Return whether an instant is a whole second of the years that are known."""
     return not starts_at.microsecond and _KNOWN[0] <= floor_second(starts_at) < _KNOWN[1]
 
 
@@ -72,7 +72,7 @@ def find_causes(query: SlotQuery, start: int) -> list[tuple[Code, int]]:
 
 
 def find_grid_fault(query: SlotQuery, start: int) -> Code | None:
-    """Tell why the schedule's hours do not give a start, if they do not."""
+    """Return why the schedule's hours do not give a start, if they do not."""
     if not any(begin <= start and start + query.duration <= end for begin, end in query.grid.ranges):
         return Code.OUTSIDE_HOURS
     step = step_of(query.setting.event_type)

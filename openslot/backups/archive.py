@@ -94,7 +94,7 @@ def read_manifest(path: Path) -> Manifest:
     except msgspec.DecodeError:
         raise StartupError(f"{path} is not a backup of Openslot. Nothing was changed.") from None
     if manifest.format > FORMAT:
-        raise StartupError(f"{path} was made by Openslot {manifest.version}, which is newer. Upgrade first.")
+        raise StartupError(f"{path} was created by Openslot {manifest.version}, which is newer. Upgrade first.")
     return manifest
 
 

@@ -56,7 +56,7 @@ def _target(settings: Settings, to: Path | None) -> Path:
         raise StartupError(f"The backup can't be written: {fault.strerror}: {fault.filename}.") from None
     path = directory / name if to is None else to / name if to.is_dir() else to
     if path.exists():
-        raise StartupError(f"{path} exists already; choose another name.")
+        raise StartupError(f"{path} already exists; choose another name.")
     return path.absolute()
 
 

@@ -42,7 +42,7 @@ def get_program(name: str, kind: ServerKind) -> str:
         return installed
     if kind.encrypted:
         raise StartupError(
-            f"The connection to the database is encrypted, which the {name} that came with Openslot can't do: "
+            f"The connection to the database is encrypted, which the {name} that came with Openslot does not support: "
             f"install PostgreSQL's own client programs, version {kind.major} or newer, and try again."
         )
     raise StartupError(

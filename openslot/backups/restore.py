@@ -48,7 +48,7 @@ def check_known(backup: Backup) -> None:
     for name, seal in sorted(backup.manifest.migrations.items()):
         if name not in known:
             raise StartupError(
-                f"The backup was made by Openslot {backup.manifest.version}, which is newer: it knows {name}. "
+                f"The backup was created by Openslot {backup.manifest.version}, which is newer: it knows {name}. "
                 "Upgrade first. Nothing was changed."
             )
         if checksum(known[name]) != seal:
@@ -81,7 +81,7 @@ async def _look(url: str) -> tuple[ServerKind, tuple[Thing, ...]]:
         await _check_unused(connection, found.ours)
         if found.others:
             raise StartupError(
-                f"The database holds what is not known to be Openslot's ({_name(found.others)}). {ELSEWHERE}"
+                f"The database contains objects that Openslot does not recognize ({_name(found.others)}). {ELSEWHERE}"
             )
         others = await store.count_others(connection)
         if others:
@@ -104,14 +104,14 @@ async def _check_unused(connection: asyncpg.Connection, ours: tuple[Thing, ...])
     for table in TRACES:
         rows = await store.count_rows(connection, table) if table in tables else 0
         if rows and table == "users":
-            raise StartupError(f"The database has {rows} account{'s' if rows > 1 else ''} already. {ELSEWHERE}")
+            raise StartupError(f"The database already has {rows} account{'s' if rows > 1 else ''}. {ELSEWHERE}")
         if rows:
-            raise StartupError(f"The database has {rows} row{'s' if rows > 1 else ''} in {table} already. {ELSEWHERE}")
+            raise StartupError(f"The database already has {rows} row{'s' if rows > 1 else ''} in {table}. {ELSEWHERE}")
 
 
 @contextmanager
 def _staged_key(settings: Settings, backup: Backup) -> Iterator[str]:
-    """Put the backup's keys in front of the present ones; they are written once the database is restored."""
+    """Put the backup's keys in front of the current ones; they are written once the database is restored."""
     if settings.secret_key is not None:
         proof, dump = bytes.fromhex(backup.manifest.key_proof), backup.manifest.checksums[DUMP].encode()
         keys = load_secrets(settings.secret_key, settings.data_dir).keys

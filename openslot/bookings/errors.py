@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class BookingNotFound(NotFound):
-    """No such booking, or it is another's."""
+    """No such booking, or it belongs to somebody else."""
 
     code = "booking_not_found"
 
@@ -23,7 +23,7 @@ class BookingIsOver(Conflict):
 
 
 class BookingIsCancelled(Conflict):
-    """A cancelled booking can't be moved."""
+    """A cancelled booking can't be rescheduled."""
 
     code = "booking_is_cancelled"
 
@@ -32,7 +32,7 @@ class BookingIsCancelled(Conflict):
 
 
 class PaymentUnavailable(Unavailable):
-    """The event type costs money, and this installation takes none."""
+    """The event type has a price, and this installation has no payment provider."""
 
     code = "payment_unavailable"
 

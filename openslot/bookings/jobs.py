@@ -11,7 +11,7 @@ MIGRATION = "0022_found_in_clear.sql"
 
 
 async def remove_links(work: Work) -> str:
-    """Remove manage links and private tokens from facts of bookings, once nobody needs them there."""
+    """Remove manage links and private tokens that 0.1.0 stored in events, starting a day after the upgrade."""
     if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
         return "waiting for the end of the rollout"
     facts = await repeat(lambda limit: store.remove_links(work.db, limit=limit))

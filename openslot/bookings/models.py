@@ -107,7 +107,7 @@ class BookingDetails(Struct, frozen=True):
 
 
 class BookingEntry(Struct, frozen=True, gc=False):
-    """A booking as a list tells it; the database writes its times, which is half as dear as to do it here."""
+    """A booking in a list; the database formats its times, which takes half as long as doing it here."""
 
     id: UUID
     host_id: UUID

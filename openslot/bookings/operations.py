@@ -171,7 +171,7 @@ async def cancel_upcoming(work: Work, host: User, *, reason: str) -> list[UUID]:
 
 
 async def cancel_some_upcoming(work: Work, host: User, *, reason: str, limit: int) -> int:
-    """Cancel some of a host's upcoming bookings, and tell how many; none if there are none left."""
+    """Cancel some of a host's upcoming bookings, and return how many; none if there are none left."""
     upcoming = await store.list_upcoming(work.db, host.id, now=work.now)
     for booking_id in upcoming[:limit]:
         await cancel_booking(work, BookingRef(booking_id, host.id), reason=reason)
@@ -219,5 +219,5 @@ def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
 
 
 async def erase_some(work: Work, host_id: UUID, limit: int) -> int:
-    """Delete some bookings of a host whose account is deleted, and tell how many; nobody is notified."""
+    """Delete some bookings of a host whose account is deleted, and return how many; nobody is notified."""
     return await store.delete_some(work.db, host_id, limit)

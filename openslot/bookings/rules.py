@@ -61,7 +61,7 @@ def draft(claimed: Claimed, contact: Contact, wanted: BookingWanted, *, actor: A
 
 
 def is_host(actor: Actor) -> bool:
-    """Tell whether someone books on the host's side and need neither pay nor answer questions."""
+    """Return whether someone books on the host's side and need neither pay nor answer questions."""
     return actor.kind is not ActorKind.PUBLIC
 
 
@@ -76,12 +76,12 @@ def name_canceller(actor: Actor, *, host_id: UUID) -> str:
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:
-    """Tell whether a meeting has taken place."""
+    """Return whether a meeting has taken place."""
     return booking.ends_at <= now
 
 
 def can_change(booking: Booking, *, now: datetime) -> bool:
-    """Tell whether a booking may still be moved or cancelled."""
+    """Return whether a booking may still be moved or cancelled."""
     return booking.status is Status.CONFIRMED and not is_over(booking, now=now)
 
 

@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class CallNotFound(NotFound):
-    """No such call, or it is another's."""
+    """No such call, or it belongs to somebody else."""
 
     code = "call_not_found"
 

@@ -37,7 +37,7 @@ class ShownCall(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_filter(wanted: CallFilter) -> CallStatus | None:
-    """Tell which status is asked for; None is any."""
+    """Return which status is asked for; None is any."""
     return None if wanted is CallFilter.ALL else CallStatus(wanted.lower())
 
 

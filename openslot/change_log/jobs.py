@@ -9,7 +9,7 @@ from openslot.jobs.batches import repeat
 
 
 async def tidy_change_log(work: Work) -> str:
-    """Remove lines that are older than they are kept."""
+    """Remove lines of the change log past their retention."""
     before = work.now - timedelta(days=work.runtime.settings.keep_changes_days)
     removed = await repeat(lambda limit: store.delete_old_changes(work.db, before=before, limit=limit))
     return f"{removed} changes removed"

@@ -73,9 +73,9 @@ def set_scopes(
     default: Annotated[bool, typer.Option("--default", help="The scopes of a new installation")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Change which tools an agent may call, also with the keys that it has."""
+    """Change which tools an agent may call, including with its existing keys."""
     if bool(scopes) == default:
-        raise Invalid("Name the scopes, or use --default")
+        raise Invalid("Specify scopes or --default")
 
     async def do(work: Work) -> AgentSetup:
         agent = await operations.get_agent(work, slug)

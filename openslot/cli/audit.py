@@ -27,7 +27,7 @@ def list_records(
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List what agents have called, newest first."""
+    """List agents' calls, newest first."""
 
     async def do(work: Work) -> list[CallRecord]:
         wanted = AuditFilter(agent=agent, tool=tool, status=status)
@@ -49,7 +49,7 @@ def verify_chain(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that no record was changed, deleted, exchanged or cut off; exits with 1 if one was."""
+    """Check that no record was changed, deleted, reordered or truncated; exits with 1 if one was."""
     wanted = _read_noted(noted) if noted is not None else None
 
     async def do(runtime: Runtime) -> Verified:
@@ -76,7 +76,7 @@ def _print(found: Verified, *, as_json: bool) -> None:
         console.print("There are no records yet.")
     elif not found.faults:
         console.print(f"{found.records} records, none changed.")
-        console.print(f"Note this in another place for the next check: --noted {found.records}:{found.end}")
+        console.print(f"Save this elsewhere for the next check: --noted {found.records}:{found.end}")
 
 
 def _read_noted(text: str) -> tuple[int, str]:

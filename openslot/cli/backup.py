@@ -58,5 +58,5 @@ def list_backups(as_json: AsJson = False) -> None:
         print_json({"backups": found})
         return
     rows = [(b.file, b.created_at, f"{b.size / 1e6:.1f} MB", b.version, b.rows, b.fault or "ok") for b in found]
-    columns = ("File", "Made", "Size", "Version", "Rows", "State")
+    columns = ("File", "Created", "Size", "Version", "Rows", "State")
     print_table(columns, rows, nothing="No backups yet. Create one: openslot backup create")

@@ -47,7 +47,7 @@ def set_brand(
     logo: Annotated[str | None, typer.Option(help="An https:// link to an image; empty: the name instead")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Change a brand; what is not given stays as it is."""
+    """Change a brand. Omitted fields stay unchanged."""
 
     async def do(work: Work) -> ChosenBrand:
         owner = await _get_owner(work, user, organization)
@@ -64,7 +64,7 @@ def set_brand(
 
 async def _get_owner(work: Work, user: str | None, organization: str | None) -> User | Organization:
     if (user is None) == (organization is None):
-        raise Invalid("Name --user or --organization")
+        raise Invalid("Specify --user or --organization")
     if user is not None:
         return await accounts.get_user_by_email(work, user)
     return await accounts.get_organization(work, organization or "")

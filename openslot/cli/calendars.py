@@ -35,8 +35,8 @@ AT_ONCE = 10
 
 app = typer.Typer(help="Calendars.", no_args_is_help=True, add_completion=False)
 
-ConnectionId = Annotated[str, typer.Argument(help="The connection's id, as `calendar list` shows it")]
-Whose = Annotated[str, typer.Option("--user", help="Whose, by email address")]
+ConnectionId = Annotated[str, typer.Argument(help="Id of the connection, from `calendar list`")]
+Whose = Annotated[str, typer.Option("--user", help="User's email address")]
 AnyoneIfNone = Annotated[str | None, typer.Option("--user", help="Only this user's, by email address")]
 
 
@@ -68,7 +68,7 @@ class ShownConnection(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ShownMissing(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A booking whose event has vanished as scripts see it."""
+    """A booking whose event has disappeared as scripts see it."""
 
     booking_id: UUID
     calendar: str
@@ -117,21 +117,22 @@ def set_connection(
     connection_id: ConnectionId,
     *,
     busy: Annotated[
-        list[str] | None, typer.Option("--busy", help="A calendar that counts as busy, repeatable; the others don't")
+        list[str] | None,
+        typer.Option("--busy", help="A calendar to treat as busy (can be repeated); all others count as free"),
     ] = None,
-    none_busy: Annotated[bool, typer.Option("--none-busy", help="No calendar of it counts as busy")] = False,
+    none_busy: Annotated[bool, typer.Option("--none-busy", help="Treat none of its calendars as busy")] = False,
     write_to: Annotated[
         str | None, typer.Option("--write-to", help="The calendar that receives bookings; empty: none")
     ] = None,
     when_unreadable: Annotated[
         str | None,
-        typer.Option("--when-unreadable", help="trust:HOURS to use the last known times for so long, or close"),
+        typer.Option("--when-unreadable", help="trust:HOURS to use the last known times for that many hours, or close"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Choose which calendars count as busy, which one receives bookings, and what happens when it can't be read."""
     if busy and none_busy:
-        raise Invalid("Give --busy or --none-busy")
+        raise Invalid("Specify --busy or --none-busy")
     chosen = tuple(busy) if busy else () if none_busy else None
     changes = ConnectionChanges(busy=chosen, write_to=write_to, when_unreadable=when_unreadable)
     ref = ConnectionRef(parse_id(connection_id))
@@ -192,7 +193,8 @@ def decide_missing(
     *,
     user: Whose,
     booking: Annotated[
-        list[str] | None, typer.Option("--booking", help="Only this booking, repeatable; none: all that are missing")
+        list[str] | None,
+        typer.Option("--booking", help="Only this booking; can be repeated [default: all that are missing]"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -216,7 +218,7 @@ def renew_feed(
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the link")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a secret link to a user's bookings for calendar programs and print it once; an older one stops working."""
+    """Create a secret link to a user's bookings for calendar programs and print it once; an older one stops working."""
 
     async def do(work: Work) -> str | None:
         owner = await accounts.get_user_by_email(work, user)
@@ -229,7 +231,7 @@ def renew_feed(
     if as_json:
         print_json({"url": url})
         return
-    console.print(url or "The link leads nowhere now.")
+    console.print(url or "The link was revoked.")
 
 
 async def _read_all(runtime: Runtime, found: list[CalendarConnection]) -> None:
@@ -250,14 +252,14 @@ def _read_wanted(
     caldav: str | None, username: str | None, ics: str | None, *, password_stdin: bool
 ) -> CalDavWanted | IcsWanted:
     if (caldav is None) == (ics is None):
-        raise Invalid("Give --caldav or --ics")
+        raise Invalid("Specify --caldav or --ics")
     if ics is not None:
         return IcsWanted(ics)
     if not password_stdin:
-        raise Invalid("Give the password on standard input, with --password-stdin")
+        raise Invalid("Specify --password-stdin and pass the password on standard input")
     name = username or (caldav if caldav and "@" in caldav and "://" not in caldav else None)
     if caldav is None or name is None:
-        raise Invalid("Give the user name at the server, with --username")
+        raise Invalid("Specify --username, the user name at the server")
     return CalDavWanted(address=caldav, username=name, password=sys.stdin.readline().rstrip("\r\n"))
 
 
@@ -305,7 +307,7 @@ def _print(found: list[CalendarConnection], *, as_json: bool) -> None:
         for each in found
         for calendar in each.calendars
     ]
-    columns = ("Id", "CalendarConnection", "Calendar", "Busy", "Receives bookings", "Last read", "Last error")
+    columns = ("Id", "Connection", "Calendar", "Busy", "Receives bookings", "Last read", "Last error")
     print_table(
         columns, rows, nothing="No calendars yet. Connect one: openslot calendar connect --user EMAIL --ics URL"
     )

@@ -32,7 +32,7 @@ def add_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
         print_json(_shown(made))
         return
     if made.verified_at is not None:
-        console.print(f"{made.domain} is verified already.")
+        console.print(f"{made.domain} is already verified.")
         return
     console.print(f"Add this TXT record, then run: openslot organization domain verify {slug} {made.domain}")
     console.print(f"  _openslot.{made.domain}  TXT  {made.proof}", soft_wrap=True)

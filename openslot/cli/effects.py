@@ -65,7 +65,7 @@ def retry_effects(
 ) -> None:
     """Retry dead effects, except those that a later effect has replaced."""
     if (effect_id is None) != every:
-        raise Invalid("Give an effect id or --all")
+        raise Invalid("Specify an effect id or --all")
     chosen = [parse_id(effect_id)] if effect_id else None
 
     async def do(runtime: Runtime) -> list[Revival]:

@@ -13,7 +13,7 @@ from openslot.flags.models import Flag, FlagForUser
 
 app = typer.Typer(help="Features that can be switched off.", no_args_is_help=True, add_completion=False)
 
-Key = Annotated[str, typer.Argument(help="The flag's key, as `flag list` shows it")]
+Key = Annotated[str, typer.Argument(help="Key of the flag, from `flag list`")]
 ForUser = Annotated[str | None, typer.Option("--user", help="Only for this user, by email address")]
 
 
@@ -39,7 +39,7 @@ def switch_off(key: Key, user: ForUser = None, as_json: AsJson = False) -> None:
 def reset_for_user(
     key: Key, user: Annotated[str, typer.Option("--user", help="By email address")], as_json: AsJson = False
 ) -> None:
-    """Remove a user's own setting, so that the flag is the same as for everyone."""
+    """Remove a user's own setting, so that the setting for everyone applies."""
 
     async def do(work: Work) -> FlagForUser:
         return await flags.remove_override(work, key, (await accounts.get_user_by_email(work, user)).id)

@@ -129,7 +129,7 @@ async def _find_owner(work: Work, user: str | None, organization: str | None, ag
 
 def _check_one_owner(*owners: str | None) -> None:
     if sum(owner is not None for owner in owners) != 1:
-        raise Invalid("Give one owner: --user, --organization or --agent")
+        raise Invalid("Specify one owner: --user, --organization or --agent")
 
 
 def _shown(credential: Credential) -> dict[str, object]:

@@ -78,8 +78,8 @@ def list_mail(
 
 @app.command("show")
 def show_mail(
-    mail_id: Annotated[str, typer.Argument(help="The email's id, as `mail list` shows it")],
-    raw: Annotated[bool, typer.Option("--raw", help="Write the message as it is, with headers and all parts")] = False,
+    mail_id: Annotated[str, typer.Argument(help="Id of the email, from `mail list`")],
+    raw: Annotated[bool, typer.Option("--raw", help="Print the raw message, with headers and all parts")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show one email of the embedded mailbox."""
@@ -112,17 +112,19 @@ def _status(found: KeptMail) -> str:
 
 @app.command("reminders")
 def choose_reminders(
-    user: Annotated[str, typer.Option("--user", help="Whose meetings, by email address")],
+    user: Annotated[str, typer.Option("--user", help="Email address of the host")],
     *,
     event_type: Annotated[str | None, typer.Option("--event-type", help="Only this event type's, by its slug")] = None,
-    minutes: Annotated[str | None, typer.Option(help="Minutes before the meeting, by commas, such as 1440,60")] = None,
+    minutes: Annotated[
+        str | None, typer.Option(help="Minutes before the meeting, comma-separated, such as 1440,60")
+    ] = None,
     none: Annotated[bool, typer.Option("--none", help="Send no reminders")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Go back to the host's choice, or to 1440,60")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show when people are reminded of their meetings, or choose it for bookings from now on."""
     if sum((minutes is not None, none, reset)) > 1:
-        raise Invalid("Choose one of --minutes, --none and --reset")
+        raise Invalid("Specify only one of --minutes, --none and --reset")
     chosen = () if none else read_minutes(minutes) if minutes is not None else None
 
     async def do(work: Work) -> tuple[int, ...]:
@@ -169,5 +171,5 @@ def read_minutes(text: str) -> tuple[int, ...]:
     """Read `1440,60`."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not all(part.isascii() and part.isdigit() and len(part) < 7 for part in parts):
-        raise Invalid(details={"minutes": "must be whole numbers by commas, such as 1440,60"})
+        raise Invalid(details={"minutes": "must be comma-separated whole numbers, such as 1440,60"})
     return tuple(int(part) for part in parts)

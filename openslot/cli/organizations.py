@@ -185,7 +185,7 @@ def set_role(
     role: Annotated[Role, typer.Argument(case_sensitive=False, help="owner, admin or member")],
     as_json: AsJson = False,
 ) -> None:
-    """Give a member another role, also where an organization has no owner left."""
+    """Change a member's role, also in an organization that has no owner left."""
 
     async def do(work: Work) -> Member:
         found = await organizations.get_organization(work, slug)
@@ -214,13 +214,13 @@ def set_role(
 
 @member_app.command("invite")
 def invite_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
-    """Make a new invitation and print its link; earlier ones stop working."""
+    """Create a new invitation and print its link. Earlier ones stop working."""
 
     async def do(work: Work) -> str:
         found = await organizations.get_organization(work, slug)
         member = await members.get_member_by_user(work, found, await accounts.get_user_by_email(work, email))
         if not member.pending and await accounts.has_password(work, member.user):
-            raise Invalid("This member has a password and has joined already")
+            raise Invalid("This member has a password and has already joined")
         invitation_id = await invitations.invite(work, found, member.user)
         return invitations.invitation_url(work.runtime, invitation_id)
 

@@ -23,7 +23,7 @@ app = typer.Typer(help="Provisioning by identity providers.", no_args_is_help=Tr
 
 Slug = Annotated[str, typer.Argument(help="The organization's slug")]
 Emails = Annotated[list[str] | None, typer.Argument(help="Email addresses of leavers")]
-All = Annotated[bool, typer.Option("--all", help="Everyone who waits")]
+All = Annotated[bool, typer.Option("--all", help="All held departures")]
 
 
 @app.command("log")
@@ -34,7 +34,7 @@ def show_log(
     limit: Annotated[int, typer.Option(min=1, max=1000)] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List what providers asked for in the last 30 days, newest first."""
+    """List providers' requests of the last 30 days, newest first."""
 
     async def do(work: Work) -> list[LoggedRequest]:
         found = await organizations.get_organization(work, slug)
@@ -129,7 +129,7 @@ def _decide(
     as_json: bool,
 ) -> None:
     if bool(emails) == everyone:
-        raise Invalid("Name leavers by email address, or use --all")
+        raise Invalid("Specify leavers by email address, or --all")
 
     async def do(work: Work) -> list[str]:
         organization = await organizations.get_organization(work, slug)

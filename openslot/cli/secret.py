@@ -34,7 +34,7 @@ def rotate(as_json: AsJson = False) -> None:
     chosen = settings()
     if chosen.secret_key is not None:
         raise StartupError(
-            "The secret key is set by OPENSLOT_SECRET_KEY: put a new one in front of it there, with a comma between."
+            "The secret key is set by OPENSLOT_SECRET_KEY: prepend the new key there, separated by a comma."
         )
     _check_file(chosen)
     path = chosen.data_dir / KEY_FILE
@@ -42,7 +42,7 @@ def rotate(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"file": path, "keys": keys})
         return
-    console.print(f"A new key was put in front of the others in {path}; there are {keys} now.")
+    console.print(f"A new key was added in {path}; there are now {keys}.")
     console.print("To encrypt everything with it and remove the older keys: openslot secret retire")
 
 

@@ -76,7 +76,7 @@ def add_user(
     *,
     email: Email,
     name: Annotated[str, typer.Option(help="The person's name")],
-    username: Annotated[str | None, typer.Option(help="[default: made from the name]")] = None,
+    username: Annotated[str | None, typer.Option(help="[default: derived from the name]")] = None,
     plan: Annotated[Plan, typer.Option(case_sensitive=False)] = Plan.FREE,
     timezone: Annotated[str, typer.Option()] = "UTC",
     admin: Annotated[bool, typer.Option("--admin", help="Make the user an administrator of the platform")] = False,
@@ -158,7 +158,7 @@ def enable_user(email: Email, as_json: AsJson = False) -> None:
 @app.command("delete")
 def delete_user(
     email: Email,
-    message: Annotated[str | None, typer.Option(help="What invitees of cancelled bookings are told")] = None,
+    message: Annotated[str | None, typer.Option(help="Message to invitees of cancelled bookings")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -175,7 +175,7 @@ def delete_user(
     if as_json:
         print_json({"userId": user_id, "state": "cancelling"})
         return
-    console.print("The account is closed and will be deleted. `openslot user deletions` shows how far it is.")
+    console.print("The account is closed and will be deleted. `openslot user deletions` shows the progress.")
 
 
 @app.command("deletions")

@@ -110,7 +110,7 @@ def change_endpoint(
 ) -> None:
     """Change an endpoint's URL, events or description."""
     if event and every:
-        raise Invalid("Give --event or --all-events")
+        raise Invalid("Specify --event or --all-events")
     changes = EndpointChanges(
         url=UNSET if url is None else url,
         events=tuple(event) if event else () if every else UNSET,
@@ -212,7 +212,7 @@ def replay(
         return await (webhooks.replay_all if every else webhooks.replay_missed)(work, ref, span)
 
     if (delivery_id is None) == (endpoint is None):
-        raise Invalid("Give a delivery id, or --endpoint with --from and --to")
+        raise Invalid("Specify a delivery id, or --endpoint with --from and --to")
     count = with_work(do)
     if as_json:
         print_json({"replayed": count})

@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class ContactNotFound(NotFound):
-    """No such contact, or it is another's."""
+    """No such contact, or it belongs to somebody else."""
 
     code = "contact_not_found"
 
@@ -14,7 +14,7 @@ class ContactNotFound(NotFound):
 
 
 class ContactEmailTaken(Conflict):
-    """The owner has another contact with this email address, in whatever letter case."""
+    """The owner has another contact with this email address, regardless of letter case."""
 
     code = "contact_email_taken"
 
@@ -23,7 +23,7 @@ class ContactEmailTaken(Conflict):
 
 
 class ImportNotFound(NotFound):
-    """No such import, or it is another's, or it was deleted after its time."""
+    """No such import of contacts, it belongs to somebody else, or it was deleted."""
 
     code = "import_not_found"
 
@@ -32,7 +32,7 @@ class ImportNotFound(NotFound):
 
 
 class ImportStarted(Conflict):
-    """The import has been started before, and can't be changed."""
+    """The import has already started and can't be changed."""
 
     code = "import_started"
 
@@ -41,7 +41,7 @@ class ImportStarted(Conflict):
 
 
 class TooManyImports(Conflict):
-    """The owner has as many unfinished imports as are allowed."""
+    """The owner has reached the limit of unfinished imports of contacts."""
 
     code = "too_many_imports"
 

@@ -11,7 +11,7 @@ BATCH = 5
 
 
 async def tidy_imports(work: Work) -> str:
-    """Remove imports of contacts 30 days after they were finished, and those that were left unfinished for a day."""
+    """Remove imports of contacts 30 days after they finished, and unfinished ones after a day."""
     done_before, idle_before = work.now - DONE_KEPT_FOR, work.now - IDLE_KEPT_FOR
     gone = await repeat(
         lambda limit: import_store.delete_old_imports(

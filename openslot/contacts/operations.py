@@ -126,5 +126,5 @@ async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
 
 
 async def erase_some(work: Work, owner_id: UUID, limit: int) -> int:
-    """Delete some contacts of an owner whose account is deleted, and tell how many; nobody is notified."""
+    """Delete some contacts of an owner whose account is deleted, and return how many; nobody is notified."""
     return await store.delete_some(work.db, owner_id, limit)

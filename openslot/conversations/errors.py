@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class ConversationNotFound(NotFound):
-    """No such thread, or it is another's."""
+    """No such conversation, or it belongs to somebody else."""
 
     code = "conversation_not_found"
 

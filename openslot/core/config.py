@@ -43,17 +43,21 @@ ENVIRONMENT_NAMES = {"database_url": "DATABASE_URL"}
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything an operator can choose; each field's description is its documentation."""
 
-    database_url: Annotated[str | None, Meta(description="A PostgreSQL 15 or newer; none: the embedded one")] = None
+    database_url: Annotated[
+        str | None, Meta(description="URL of a PostgreSQL 15 or newer; the embedded one if not set")
+    ] = None
     direct_database_url: Annotated[
-        str | None, Meta(description="The database without a pooler between, for workers and migrations")
+        str | None, Meta(description="Direct database URL, bypassing the pooler; for workers and migrations")
     ] = None
     database_pooler: Annotated[
-        bool, Meta(description="`DATABASE_URL` leads through a transaction pooler that keeps no prepared statements")
+        bool, Meta(description="`DATABASE_URL` is a transaction pooler that keeps no prepared statements")
     ] = False
-    database_connections: Annotated[int, Meta(ge=2, le=500, description="Connections of one process, at most")] = 10
+    database_connections: Annotated[
+        int, Meta(ge=2, le=500, description="Maximum number of connections per process")
+    ] = 10
     database_cache_mb: Annotated[
         Megabytes | None,
-        Meta(description="Memory for pages of the embedded database, in MB; none: an eighth of all memory, 64 to 128"),
+        Meta(description="Cache of the embedded database, in MB; if not set, an eighth of all memory, 64 to 128"),
     ] = None
     database_wait_seconds: Annotated[
         int,
@@ -67,78 +71,90 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int,
         Meta(ge=1, le=3600, description="Seconds that one statement of a request may take before it is answered 503"),
     ] = 10
-    data_dir: Annotated[Path, Meta(description="Holds the embedded database, the secret key and backups")] = Path(
-        "data"
+    data_dir: Annotated[Path, Meta(description="Directory of the embedded database, the secret key and backups")] = (
+        Path("data")
     )
-    host: Annotated[str, Meta(description="The address to listen on")] = "127.0.0.1"
-    port: Annotated[int, Meta(ge=0, le=65535, description="The port to listen on")] = 8000
-    base_url: Annotated[str | None, Meta(description="How the world reaches the service; none: host and port")] = None
+    host: Annotated[str, Meta(description="Address to listen on")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port to listen on; 0 for any free one")] = 8000
+    base_url: Annotated[str | None, Meta(description="Public URL; defaults to host and port")] = None
     secret_key: Annotated[
         str | None,
-        Meta(
-            description="Seals secrets at rest; several by commas, the newest first; none: made in the data directory"
-        ),
+        Meta(description="Encrypts stored secrets; comma-separated, newest first; generated if not set"),
     ] = None
     trusted_proxies: Annotated[
-        Networks, Meta(description="Networks whose `X-Forwarded-For` is believed, by commas")
+        Networks, Meta(description="Networks whose `X-Forwarded-For` is trusted, comma-separated")
     ] = Networks()
     outbound_allow: Annotated[
-        Networks, Meta(description="Private networks that outgoing calls may reach, by commas")
+        Networks, Meta(description="Private networks that outgoing requests may reach, comma-separated")
     ] = Networks()
     smtp_url: Annotated[
-        SmtpUrl | None, Meta(description="The SMTP server that sends mail; none: mail stays in the embedded mailbox")
+        SmtpUrl | None,
+        Meta(description="SMTP server, such as `smtp://USER:PASSWORD@HOST:587`; the embedded mailbox if not set"),
     ] = None
     mail_from: Annotated[
-        MailFrom | None, Meta(description="Who mail comes from, such as `Openslot <bookings@example.com>`")
+        MailFrom | None,
+        Meta(
+            description="Sender of emails, such as `Openslot <bookings@example.com>`; required with `OPENSLOT_SMTP_URL`"
+        ),
     ] = None
-    postal_address: Annotated[str | None, Meta(description="The operator's address, at the foot of every mail")] = None
+    postal_address: Annotated[
+        str | None, Meta(description="Operator's postal address, shown at the end of every email")
+    ] = None
     limit_mail_recipient: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Mails to one address in 24 hours that the public sets off")
+        int, Meta(ge=1, le=1_000_000, description="Emails to one address in 24 hours triggered by the public")
     ] = 30
     limit_mail_host: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Mails for one host in 24 hours that the public sets off")
+        int, Meta(ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public")
     ] = 1000
-    keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that mail and the log of mail are kept")] = (
+    keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that emails and the email log are kept")] = (
         90
     )
     sign_up: Annotated[
-        Literal["open", "invitation"], Meta(description="Who may make an account: `open`, anyone; `invitation`, nobody")
+        Literal["open", "invitation"],
+        Meta(description="Who can sign up: `open` for anyone, `invitation` for invited people only"),
     ] = "invitation"
-    limit_key: Annotated[PerMinute, Meta(description="Requests a minute for one API key")] = 60
-    limit_public: Annotated[PerMinute, Meta(description="Public bookings a minute from one address")] = 10
-    limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications a minute from one address")] = 5
-    limit_scim: Annotated[PerMinute, Meta(description="Requests a minute for one SCIM token")] = 600
-    limit_agent: Annotated[PerMinute, Meta(description="Requests a minute for one agent key")] = 120
-    agent_budget: Annotated[Dollars, Meta(description="Dollars that an agent may spend on one UTC day")] = Dollars(
+    limit_key: Annotated[PerMinute, Meta(description="Requests per minute for one API key")] = 60
+    limit_public: Annotated[PerMinute, Meta(description="Public bookings per minute from one address")] = 10
+    limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications per minute from one address")] = 5
+    limit_scim: Annotated[PerMinute, Meta(description="Requests per minute for one SCIM token")] = 600
+    limit_agent: Annotated[PerMinute, Meta(description="Requests per minute for one agent key")] = 120
+    agent_budget: Annotated[Dollars, Meta(description="US dollars that an agent may spend per UTC day")] = Dollars(
         5_000_000
     )
     agent_budgets: Annotated[
-        DollarsByName, Meta(description="The same for agents by name, such as `support=0.20, growth=1.50`, by commas")
+        DollarsByName,
+        Meta(description="The same for agents by name, comma-separated, such as `support=0.20, growth=1.50`"),
     ] = DollarsByName((("support", Dollars(200_000)),))
     agent_budget_global: Annotated[
-        Dollars, Meta(description="Dollars that all agents together may spend on one UTC day")
+        Dollars, Meta(description="US dollars that all agents together may spend per UTC day")
     ] = Dollars(50_000_000)
-    agent_email_cost: Annotated[Dollars, Meta(description="Dollars that an agent's email costs")] = Dollars(1_000)
-    agent_image_cost: Annotated[Dollars, Meta(description="Dollars that an agent's image costs")] = Dollars(40_000)
+    agent_email_cost: Annotated[Dollars, Meta(description="Price of an agent's email, in US dollars")] = Dollars(1_000)
+    agent_image_cost: Annotated[Dollars, Meta(description="Price of an agent's image, in US dollars")] = Dollars(40_000)
     agent_approval_by_person: Annotated[
         bool, Meta(description="Only a person may approve agents' calls of tier T3; the Orchestrator may only reject")
     ] = False
     chat_webhook: Annotated[
-        str | None, Meta(description="The team chat's incoming webhook (Slack, Mattermost); none: nothing is posted")
+        str | None,
+        Meta(
+            description="Incoming webhook of the team chat (Slack, Mattermost), a secret; if not set, nothing is posted"
+        ),
     ] = None
     oidc_issuer: Annotated[
-        str | None, Meta(description="The OpenID Connect provider through which people may sign in; none: no button")
+        str | None,
+        Meta(description="OpenID Connect provider for sign-in, such as `https://example.okta.com`"),
     ] = None
-    oidc_client_id: Annotated[str | None, Meta(description="What the provider calls this installation")] = None
-    oidc_client_secret: Annotated[str | None, Meta(description="The secret that the provider has given with it")] = None
-    oidc_name: Annotated[
-        str, Meta(max_length=40, description="What people call the provider: “Continue with Okta”")
-    ] = "SSO"
+    oidc_client_id: Annotated[str | None, Meta(description="Client ID; required with `OPENSLOT_OIDC_ISSUER`")] = None
+    oidc_client_secret: Annotated[
+        str | None, Meta(description="Client secret; required with `OPENSLOT_OIDC_ISSUER`")
+    ] = None
+    oidc_name: Annotated[str, Meta(max_length=40, description="Name on the sign-in button: “Continue with Okta”")] = (
+        "SSO"
+    )
     oidc_creates_accounts: Annotated[
-        bool, Meta(description="Whoever signs in through the provider and has no account gets one")
+        bool, Meta(description="Create an account for people who sign in through the provider and have none")
     ] = False
     oidc_skips_two_factor: Annotated[
-        bool, Meta(description="Who signs in through the provider is not asked for a second factor here")
+        bool, Meta(description="Skip the second factor for people who sign in through the provider")
     ] = False
     limit_connections: Annotated[
         int, Meta(ge=1, le=65_536, description="Open connections from one address to one web process")
@@ -146,28 +162,30 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     head_timeout: Annotated[Seconds, Meta(description="Seconds that a request's head may take to arrive")] = 10
     body_timeout: Annotated[
         Seconds,
-        Meta(description="Seconds that a request's body may take to arrive; one more for each 4 KiB that are there"),
+        Meta(description="Seconds that a request's body may take to arrive, plus one for each 4 KiB received"),
     ] = 30
     metrics_token: Annotated[
         Token | None,
-        Meta(description="Opens `/metrics` from elsewhere, as a bearer token of 32 or more; none: this machine alone"),
+        Meta(description="Bearer token for `/metrics`, at least 32 characters; local access only if not set"),
     ] = None
     hang_timeout: Annotated[
         Seconds,
-        Meta(description="Seconds without a sign of life after which `serve` replaces a web process or a worker"),
+        Meta(description="Seconds without a heartbeat after which `serve` replaces a web process or a worker"),
     ] = 15
     worker_concurrency: Annotated[int, Meta(ge=2, le=500, description="Effects that one worker runs at a time")] = 100
     keep_events_days: Annotated[
-        int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept")
+        int, Meta(ge=30, le=36_500, description="Days that events, their effects and the feed are kept; at least 30")
     ] = 90
     keep_changes_days: Annotated[
-        int, Meta(ge=30, le=36_500, description="Days that the log of administrators' changes is kept")
+        int, Meta(ge=30, le=36_500, description="Days that the log of administrators' changes is kept; at least 30")
     ] = 730
-    log_level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="What is worth a line")] = (
-        "info"
-    )
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        Meta(description="Minimum level that is logged: `debug`, `info`, `warning` or `error`"),
+    ] = "info"
     log_format: Annotated[
-        Literal["auto", "json", "console"], Meta(description="`auto`: for people on a terminal, JSON elsewhere")
+        Literal["auto", "json", "console"],
+        Meta(description="`json`, `console`, or `auto`: `console` on a terminal, JSON elsewhere"),
     ] = "auto"
 
     @property
@@ -219,7 +237,7 @@ def _checked(values: dict[str, object]) -> Settings:
         raise StartupError("OPENSLOT_CHAT_WEBHOOK is wrong: it must begin with http:// or https://.")
     _check_oidc(settings)
     if settings.smtp_url is not None and settings.mail_from is None:
-        raise StartupError("OPENSLOT_MAIL_FROM is missing: with OPENSLOT_SMTP_URL, mail needs an address to come from.")
+        raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
     return settings
 
 
@@ -236,7 +254,7 @@ def _check_oidc(settings: Settings) -> None:
     if not issuer.hostname or not (issuer.scheme == "https" or is_local):
         raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must begin with https://.")
     if issuer.query or issuer.fragment:
-        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must be the issuer's address, without ? and #.")
+        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must be the issuer's URL, without ? and #.")
 
 
 def _decode(kind: type, value: object) -> object:

@@ -12,8 +12,8 @@ SELECT = "select sealed from data_keys order by no"
 LOCK = "lock table data_keys in share row exclusive mode"
 INSERT = "insert into data_keys (no, sealed, sealed_by, created_at) values ($1, $2, $3, $4)"
 CLOSED = (
-    "The secret key does not open this database: use the one that the database was last used with "
-    "(secret.key in the data directory, or OPENSLOT_SECRET_KEY). If that is lost: openslot secret reset"
+    "The secret key does not match this database: use the key that the database was last used with "
+    "(secret.key in the data directory, or OPENSLOT_SECRET_KEY). If it is lost: openslot secret reset"
 )
 
 

@@ -69,7 +69,7 @@ class Pool(Db, Protocol):
     """Connections to one database, shared by everything in a process."""
 
     def acquire(self) -> Any:
-        """Lend a connection for the length of an `async with`."""
+        """Acquire a connection for the duration of an `async with`."""
 
     def opening(self, *, waits: bool) -> str | None:
         """Return the statement that a transaction starts with; it decides whether to wait for a turn or be refused."""
@@ -111,7 +111,7 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
 
 @asynccontextmanager
 async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
-    """Lend a connection with an open transaction; commit at the end, or roll back on any exception.
+    """Acquire a connection with an open transaction; commit at the end, or roll back on any exception.
 
     With `waits=False`, a transaction that would have to wait for its turn is refused instead; this is for callers that
     can run the whole transaction again.
@@ -133,7 +133,7 @@ async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
 
 @asynccontextmanager
 async def planned_anew(pool: Pool) -> AsyncIterator[Db]:
-    """Lend a connection that plans each statement for its arguments, for analytics and optional filters."""
+    """Acquire a connection that plans each statement for its arguments, for analytics and optional filters."""
     async with transaction(pool) as db:
         await db.execute(_set_local(NEW_PLANS) or "")
         yield db

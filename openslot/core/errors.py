@@ -81,7 +81,7 @@ class NotFound(Refusal):
 
 
 class Conflict(Refusal):
-    """The request contradicts the present state; nothing was changed."""
+    """The request conflicts with the current state; nothing was changed."""
 
     code = "conflict"
     kind = RefusalKind.CONFLICT

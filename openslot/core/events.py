@@ -145,7 +145,7 @@ class TryLater(Exception):  # noqa: N818 - a plan, not a fault of the program
 
 
 class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
-    """It failed in a way that no further try can mend; `answered` as in `TryLater`."""
+    """It failed in a way that no further try can fix; `answered` as in `TryLater`."""
 
     def __init__(self, message: str, *, answered: bool = False) -> None:
         super().__init__(message)

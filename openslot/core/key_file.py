@@ -71,7 +71,9 @@ def _locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StartupError(f"Another command is changing {path} right now; try again when it has ended.") from None
+            raise StartupError(
+                f"Another command is changing {path} right now; try again when it has finished."
+            ) from None
         yield
 
 

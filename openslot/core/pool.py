@@ -63,7 +63,7 @@ class ConnectionPool:
         self._sparing: asyncio.TimerHandle | None = None
 
     def acquire(self) -> "PooledConnection":
-        """Lend a connection for the length of an `async with`."""
+        """Acquire a connection for the duration of an `async with`."""
         return PooledConnection(self)
 
     def opening(self, *, waits: bool) -> str | None:

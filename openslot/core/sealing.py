@@ -35,7 +35,7 @@ class SealedColumn(Struct, frozen=True):
 
 
 class OldSecretKey(Unavailable):
-    """This process does not have the key that seals by now; a restart with the present keys mends it."""
+    """This process does not have the key that is now used for sealing; a restart with the current keys fixes it."""
 
 
 async def seal(work: Work, secret: str) -> bytes:

@@ -30,7 +30,7 @@ class Seeded(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def seed(work: Work) -> Seeded:
-    """Make demo data and tell how to use it."""
+    """Create demo data, and return how to use it."""
     work = work.acting_as(DEMO)
     people = await make_people(work)
     host, host_sign_in = people[HOST.username]

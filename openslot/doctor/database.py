@@ -30,7 +30,7 @@ async def look_at_database(chosen: Settings, wiring: Wiring, *, is_asleep: bool)
     """Check everything in the database, without changing anything."""
     connection = await connect(direct_url(chosen))
     try:
-        findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} answers.")]
+        findings = [ok("database", f"PostgreSQL {connection.get_server_version().major} responds.")]
         findings += await _look_through_pooler(chosen)
         findings.append(await _look_at_clock(connection))
         shape = await _look_at_shape(connection)
@@ -50,7 +50,7 @@ async def _look_through_pooler(chosen: Settings) -> list[Finding]:
         await (await connect(chosen.database_url)).close()
     except StartupError as fault:
         return [problem("pooler", str(fault), "Correct DATABASE_URL, or start the pooler")]
-    return [ok("pooler", "The database answers through DATABASE_URL as well.")]
+    return [ok("pooler", "The database also responds through DATABASE_URL.")]
 
 
 async def _look_at_clock(connection: asyncpg.Connection) -> Finding:
@@ -74,16 +74,16 @@ async def _look_at_shape(connection: asyncpg.Connection) -> Finding:
     except StartupError as fault:
         return problem("migrations", str(fault), "Install the version of Openslot that the database was last used with")
     if missing:
-        meaning = f"Not applied yet, so this version does not work on the database: {', '.join(missing)}."
+        meaning = f"Not applied yet, so this version does not work with the database: {', '.join(missing)}."
         return problem("migrations", meaning, "openslot migrate")
     if ahead := await ahead_migrations(connection):
-        meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This one works on it."
-        return warning("migrations", meaning, "Install the newer version here, too")
+        meaning = f"A newer version of Openslot has used the database: {', '.join(ahead)}. This version works with it."
+        return warning("migrations", meaning, "Install the newer version here too")
     return ok("migrations", "The database is up to date.")
 
 
 async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> list[Finding]:
-    """Check whether the secret key fits the database; a missing or wrong key has a finding of its own."""
+    """Check whether the secret key matches the database; a missing or wrong key has a finding of its own."""
     if chosen.secret_key is None and not (chosen.data_dir / KEY_FILE).exists():
         return []
     try:
@@ -91,7 +91,7 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
     except (StartupError, OSError, UnicodeDecodeError):
         return []
     if await opens_all(connection, secrets):
-        return [ok("seals", "The secret key fits the database.")]
+        return [ok("seals", "The secret key matches the database.")]
     meaning = "The secret key is not the one that the database was used with: Openslot can't start."
     is_file = chosen.secret_key is None
     mend = f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}" if is_file else "Set OPENSLOT_SECRET_KEY to the former key"
@@ -108,7 +108,7 @@ async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_as
     else:
         yield problem(
             "worker",
-            "No worker has reported for 30 seconds: no mail, calendar entry or webhook is sent.",
+            "No worker has reported for 30 seconds: no emails, calendar entries or webhooks are sent.",
             "openslot worker",
         )
     for finding in await _look_at_effects(connection, wiring, now):
@@ -123,13 +123,11 @@ async def _look_at_effects(connection: asyncpg.Connection, wiring: Wiring, now: 
     dead = (await count_effects(connection, now=now)).dead
     found = await _look_at_unknown(connection, wiring)
     if late:
-        meaning = (
-            f"{late} mails, calendar entries, webhooks or the like are more than 5 minutes late: too few workers run."
-        )
+        meaning = f"{late} emails, calendar entries, webhooks or similar are over 5 minutes late: too few workers run."
         found.append(warning("effects", meaning, "openslot worker"))
     if dead:
         meaning = (
-            f"{dead} mails, calendar entries, webhooks or the like have failed at every try and are not tried again; "
+            f"{dead} emails, calendar entries, webhooks or similar have failed at every attempt and are not retried; "
             "openslot effect list --state dead shows why."
         )
         found.append(warning("effects", meaning, "openslot effect retry --all"))
@@ -141,7 +139,7 @@ async def _look_at_unknown(connection: asyncpg.Connection, wiring: Wiring) -> li
     if not unknown:
         return []
     told = ", ".join(f"{waiting} for {reaction}" for reaction, waiting in unknown.items())
-    meaning = f"Some are known only to a newer version of Openslot and wait for a worker of it: {told}."
+    meaning = f"Some are known only to a newer version of Openslot and wait for its workers: {told}."
     return [warning("effects", meaning, "Start openslot worker with the newer version")]
 
 
@@ -153,8 +151,10 @@ async def _look_at_periodic(
     failed = [f"{run.name} at {iso(run.started_at)}: {run.result}" for run in runs if run.status == "failed"]
     late = [run.name for run in runs if is_running and now - _next(run, wanted[run.name]) > LATE_AFTER]
     if failed:
-        meaning = f"Failed: {'; '.join(failed)}. What they clean up or renew waits until they succeed."
-        return problem("periodic jobs", meaning, "Find the error in the worker's log; each job runs again by itself")
+        meaning = f"Failed: {'; '.join(failed)}. Their cleanup waits until they succeed."
+        return problem(
+            "periodic jobs", meaning, "Find the error in the worker's log; each job runs again automatically"
+        )
     if late:
         meaning = f"More than 5 minutes late, so the workers are overloaded or stuck: {', '.join(late)}."
         return warning("periodic jobs", meaning, "openslot worker")
@@ -182,6 +182,6 @@ async def _look_at_people(connection: asyncpg.Connection) -> Finding:
     if admins:
         return ok("administrator", f"Administrators of the platform: {admins} of {users} accounts.")
     if users:
-        meaning = "There is no administrator of the platform, so that nobody can open /admin."
+        meaning = "There is no administrator of the platform, so nobody can open /admin."
         return problem("administrator", meaning, "openslot user admin EMAIL")
     return warning("administrator", "There is no account yet.", "openslot user add EMAIL --name NAME --admin")

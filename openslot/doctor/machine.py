@@ -64,7 +64,7 @@ def look_at_directory(data_dir: Path) -> Finding:
     if not data_dir.exists():
         return warning("data directory", f"{data_dir} does not exist; the first start creates it.", "openslot serve")
     if not data_dir.is_dir() or not os.access(data_dir, os.W_OK | os.X_OK):
-        meaning = f"{data_dir} can't be written, so that neither the database nor a backup can be stored there."
+        meaning = f"{data_dir} can't be written, so neither the database nor a backup can be stored there."
         return problem("data directory", meaning, f"chown -R $(whoami) {data_dir}")
     if data_dir.stat().st_mode & stat.S_IWOTH:
         meaning = f"Everyone on this machine can write to {data_dir}, and so replace the database or the secret key."
@@ -79,15 +79,15 @@ def look_at_key(chosen: Settings) -> Finding:
     if is_file and not path.exists():
         if chosen.database_url is None and not has_cluster(chosen.data_dir):
             return ok("secret key", "The first start creates one.")
-        meaning = f"{path} is missing. A new key can't open what the former one sealed, so a used database won't start."
+        meaning = f"{path} is missing. A new key can't decrypt existing secrets, so an existing database won't start."
         return warning("secret key", meaning, f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}")
     if is_file and path.stat().st_mode & 0o077:
-        meaning = f"Other users of this machine can read {path}, and with it all sealed secrets."
+        meaning = f"Other users of this machine can read {path}, and with it all encrypted secrets."
         return problem("secret key", meaning, f"chmod 600 {path}")
     try:
         Secrets(tuple((chosen.secret_key or path.read_text("utf-8")).replace(",", "\n").split()))
     except (StartupError, OSError, UnicodeDecodeError) as fault:
-        mend = "Bring back the former key; only for a new installation: openssl rand -base64 48"
+        mend = "Restore the former key; only for a new installation: openssl rand -base64 48"
         return problem("secret key", f"The key can't be used, so Openslot does not start: {fault}", mend)
     return ok("secret key", f"{path} is private." if is_file else "Set by OPENSLOT_SECRET_KEY.")
 
@@ -96,7 +96,7 @@ def look_at_space(data_dir: Path) -> Finding:
     """Check how much space is left on the data directory's disk."""
     place = next(path for path in (data_dir.absolute(), *data_dir.absolute().parents) if path.exists())
     free = shutil.disk_usage(place).free
-    words = f"{free / 1e9:.1f} GB are free at {place}."
+    words = f"{free / 1e9:.1f} GB is free at {place}."
     if free >= LITTLE_SPACE:
         return ok("disk space", words)
     meaning = f"{words} The database stops when the disk is full."
@@ -111,7 +111,7 @@ def look_at_address(chosen: Settings) -> Finding:
         return ok("address", f"The service is at {chosen.public_url}.")
     if chosen.base_url is None and not _is_loopback(chosen.host):
         meaning = (
-            f"The service listens on {chosen.host}, but OPENSLOT_BASE_URL is not set: links in mail begin with "
+            f"The service listens on {chosen.host}, but OPENSLOT_BASE_URL is not set: links in emails begin with "
             f"{chosen.public_url}, and passwords and keys can be read in transit."
         )
         return warning("address", meaning, "Set OPENSLOT_BASE_URL=https://… and put a proxy with TLS in front")
@@ -141,7 +141,7 @@ def look_at_proxies(chosen: Settings) -> Finding:
             "The public address is https, but no proxy is trusted: all visitors who come through a proxy count as one "
             "address and share its limits."
         )
-        return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES, for instance to 127.0.0.1")
+        return warning("proxies", meaning, "Set OPENSLOT_TRUSTED_PROXIES, for example to 127.0.0.1")
     return ok("proxies", f"X-Forwarded-For is trusted from {believed}." if believed else "No proxy is trusted.")
 
 
@@ -157,7 +157,7 @@ def look_at_backups(chosen: Settings, *, now: datetime) -> Finding:
     words = f"The newest backup in the data directory is {age.days} day{'' if age.days == 1 else 's'} old."
     if age <= BACKUP_EVERY:
         return ok("backups", words)
-    return warning("backups", f"{words} What was changed since would be lost.", "openslot backup create")
+    return warning("backups", f"{words} Later changes would be lost.", "openslot backup create")
 
 
 def _is_loopback(host: str) -> bool:

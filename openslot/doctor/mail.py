@@ -14,13 +14,13 @@ PATIENCE = timedelta(seconds=10)
 def look_at_mail(chosen: Settings) -> Finding:
     """Check whether mail can be sent: connect to the server and log in, without sending anything."""
     if chosen.smtp_url is None and chosen.sign_up == "open":
-        meaning = "Anyone may sign up (OPENSLOT_SIGN_UP=open), but mail is not sent, so that nobody gets the link."
+        meaning = "Anyone can sign up (OPENSLOT_SIGN_UP=open), but emails are not sent, so nobody gets the link."
         return problem("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
     if chosen.smtp_url is None:
-        return ok("mail", "OPENSLOT_SMTP_URL is not set: mail stays in the embedded mailbox (openslot mail list).")
+        return ok("mail", "OPENSLOT_SMTP_URL is not set: emails stay in the embedded mailbox (openslot mail list).")
     try:
         asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=PATIENCE).check())
     except MailDeferred as fault:
-        meaning = f"{chosen.smtp_url!r}: {fault}. Mails are tried again for about 24 hours, then they fail."
+        meaning = f"{chosen.smtp_url!r}: {fault}. Emails are retried for about 24 hours, then they fail."
         return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
-    return ok("mail", f"{chosen.smtp_url!r} answers and accepts the login.")
+    return ok("mail", f"{chosen.smtp_url!r} responds and accepts the login.")

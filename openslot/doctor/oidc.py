@@ -10,7 +10,7 @@ from openslot.integrations.oidc.provider import find_provider, get_provider, rea
 
 
 def look_at_oidc(chosen: Settings) -> Finding:
-    """Check whether the provider describes itself as it should; nobody is signed in."""
+    """Check the provider's description, without signing anyone in."""
     provider = find_provider(chosen)
     if provider is None:
         return ok("oidc", "OPENSLOT_OIDC_ISSUER is not set: people sign in with their passwords.")
@@ -20,7 +20,7 @@ def look_at_oidc(chosen: Settings) -> Finding:
         mend = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
         return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", mend)
     return ok(
-        "oidc", f"{provider.issuer} answers. The redirect URI that is registered there must be {provider.redirect_uri}"
+        "oidc", f"{provider.issuer} responds. The redirect URI that is registered there must be {provider.redirect_uri}"
     )
 
 

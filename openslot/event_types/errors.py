@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class EventTypeNotFound(NotFound):
-    """No such event type, or it is another's, or it can't be booked."""
+    """No such event type, it belongs to somebody else, or it can't be booked."""
 
     code = "event_type_not_found"
 
@@ -23,7 +23,7 @@ class EventTypeSlugTaken(Conflict):
 
 
 class EventTypeChanged(Conflict):
-    """Someone else has changed the event type since it was read."""
+    """Somebody else has changed the event type since it was read."""
 
     code = "event_type_changed"
 
@@ -32,7 +32,7 @@ class EventTypeChanged(Conflict):
 
 
 class EventTypeInUse(Conflict):
-    """An event type that was booked is part of somebody's history."""
+    """The event type has bookings and can't be deleted; it can be switched off."""
 
     code = "event_type_in_use"
 
@@ -41,7 +41,7 @@ class EventTypeInUse(Conflict):
 
 
 class PrivateLinkLost(Conflict):
-    """The key that the event type's private link was sealed with is lost; the link still works."""
+    """The key that encrypted the event type's private link is lost; the link still works."""
 
     code = "private_link_lost"
 

@@ -7,7 +7,7 @@ from openslot.core.events import Event
 
 
 class EventTypeAdded(Event, frozen=True, kw_only=True):
-    """An event type was added to the one that an account begins with."""
+    """An event type was created, in addition to the first one that every account has."""
 
     type: ClassVar[str] = "event_type.added"
     event_type_id: UUID

@@ -12,7 +12,7 @@ MIGRATION = "0022_found_in_clear.sql"
 
 
 async def seal_tokens(work: Work) -> str:
-    """Seal what is still kept in the clear, once nobody needs it so."""
+    """Encrypt private tokens that 0.1.0 stored in the clear, starting a day after the upgrade."""
     if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
         return "waiting for the end of the rollout"
 

@@ -115,7 +115,7 @@ class EventType(Struct, frozen=True, kw_only=True):
 
     limits: Limits = Limits()
     seats: int = 1
-    """How many may sit in one meeting; 1 is not a group."""
+    """Seats in one meeting; 1 is not a group."""
 
     questions: tuple[Question, ...] = ()
     price: Money | None = None

@@ -50,7 +50,7 @@ def suggest_slug(name: str) -> str:
 
 
 def is_told_when_booked(location: Location) -> bool:
-    """Tell whether only invitees who have booked may see a place: a link, a phone number, or text with a link."""
+    """Return whether only invitees who have booked may see a place: a link, a phone number, or text with a link."""
     if location.kind in (LocationKind.VIDEO_LINK, LocationKind.PHONE):
         return bool(location.value)
     return _LINK.search(location.value) is not None

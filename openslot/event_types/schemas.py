@@ -107,14 +107,12 @@ class DetailedEventType(ListedEventType, frozen=True, kw_only=True, rename="came
 
 
 class OfferedLocation(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the meeting takes place, as far as everyone may know."""
+    """Where the meeting takes place, as shown before booking."""
 
     kind: LocationKind
-    value: Annotated[
-        str, Meta(description="An address or other words; empty for a link or a phone number", examples=[""])
-    ]
+    value: Annotated[str, Meta(description="Address or free text; empty for a link or a phone number", examples=[""])]
     told_when_booked: Annotated[
-        bool, Meta(description="Whether those who have booked are told a link or a phone number", examples=[True])
+        bool, Meta(description="Whether a link or phone number is revealed after booking", examples=[True])
     ]
 
 

@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class ExportNotFound(NotFound):
-    """No such export, or it is another's, not ready, or deleted already."""
+    """No such export, it belongs to somebody else, it is not ready, or it was deleted."""
 
     code = "export_not_found"
 
@@ -14,7 +14,7 @@ class ExportNotFound(NotFound):
 
 
 class ExportUnderWay(Conflict):
-    """The user's last export is not finished."""
+    """The user's last export is still being created."""
 
     code = "export_under_way"
 
@@ -23,7 +23,7 @@ class ExportUnderWay(Conflict):
 
 
 class TooManyExports(TooMany):
-    """The user has asked for as many exports as one may in a day."""
+    """The user has reached the limit of exports for a day."""
 
     code = "too_many_exports"
 

@@ -14,7 +14,7 @@ ABANDONED_AFTER = timedelta(days=1)
 
 
 async def delete_expired(work: Work) -> str:
-    """Delete the files of exports that have expired, and give up those that nobody works on."""
+    """Delete the files of expired exports, and give up exports that nobody works on."""
     db = work.db
     given_up = await store.fail_abandoned(db, before=work.now - ABANDONED_AFTER, now=work.now)
     pieces = await repeat(lambda size: store.delete_pieces(db, now=work.now, limit=size), size=PIECES)

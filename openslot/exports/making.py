@@ -66,7 +66,7 @@ class PieceWriter:
 
 
 async def make_export(runtime: Runtime, export_id: UUID) -> None:
-    """Make an export from the start, whatever an earlier attempt has left, and tell its user."""
+    """Make an export from the start, whatever an earlier attempt has left, and notify its user."""
     attempt = new_id()
     async with runtime.transaction(SYSTEM) as work:
         if not await store.begin_attempt(work.db, export_id, attempt):

@@ -36,7 +36,7 @@ class DataExport(Struct, frozen=True, kw_only=True):
 
     @property
     def is_under_way(self) -> bool:
-        """Tell whether it is waiting or being made."""
+        """Return whether it is waiting or being made."""
         return self.state in {ExportState.QUEUED, ExportState.RUNNING}
 
 

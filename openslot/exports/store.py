@@ -121,7 +121,7 @@ async def fail_export(db: Db, export_id: UUID, *, now: datetime) -> None:
 
 
 async def count_since(db: Db, user_id: UUID, *, since: datetime) -> tuple[int, datetime | None]:
-    """Count the exports that a user has asked for and that did not fail, and tell when the first of them was."""
+    """Count the exports that a user has asked for and that did not fail, and return when the first of them was."""
     row = await db.fetchrow(
         """select count(*) as exports, min(requested_at) as first from data_exports
         where user_id = $1 and requested_at > $2 and state <> 'failed'""",

@@ -14,7 +14,7 @@ class FlagNotFound(NotFound):
 
 
 class FeatureDisabled(Forbidden):
-    """An operator has switched this part of the product off."""
+    """An operator has switched this feature off."""
 
     code = "feature_disabled"
 

@@ -39,7 +39,7 @@ class FlagOverrideSet(FlagOverrideEvent, frozen=True, kw_only=True):
 
 
 class FlagOverrideRemoved(FlagOverrideEvent, frozen=True, kw_only=True):
-    """A feature flag of one user is again what it is for everyone."""
+    """A user's override of a feature flag was removed."""
 
     type: ClassVar[str] = "flag.override_removed"
 

@@ -15,7 +15,7 @@ MOST_OVERRIDES = 100
 
 
 async def is_enabled(work: Work, key: FlagKey, *, user_id: UUID | None = None) -> bool:
-    """Tell whether a flag is on, for a user if one is given; answered from memory, at most about a second old."""
+    """Return whether a flag is on, for a user if one is given; answered from memory, at most about a second old."""
     return await work.runtime.one(FlagCache).is_enabled(work.db, key, user_id=user_id)
 
 

@@ -45,7 +45,7 @@ class UnsupportedMedia(HttpRefusal):
 
 
 class HeadTooLarge(HttpRefusal):
-    """The request line and the header fields are larger than the service reads."""
+    """The request line and the header fields are too large."""
 
     code = "head_too_large"
     status = 431

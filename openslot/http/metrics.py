@@ -61,11 +61,9 @@ async def _from_database(db: Db, now: datetime) -> CollectorRegistry:
     for state in ("waiting", "queued", "running", "dead"):
         effects.add_metric((state,), getattr(counts, state))
     late = GaugeMetricFamily(
-        "openslot_effects_late_seconds", "How long the oldest due effect waits.", value=counts.late_seconds
+        "openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", value=counts.late_seconds
     )
-    workers = GaugeMetricFamily(
-        "openslot_workers", "Workers whose heart beats.", value=await count_workers(db, now=now)
-    )
+    workers = GaugeMetricFamily("openslot_workers", "Live workers.", value=await count_workers(db, now=now))
     registry = CollectorRegistry()
     registry.register(_Read(effects, late, workers))
     return registry

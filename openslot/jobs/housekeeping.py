@@ -21,7 +21,7 @@ EVENTS = 50
 
 
 async def sweep_effects(work: Work) -> str:
-    """Let held effects go, and give a job to every effect that is due soon and has none."""
+    """Release held effects, and queue a job for every effect that is due soon and has none."""
 
     async def release(_: bool) -> Batch[bool]:
         async with work.runtime.transaction(SYSTEM) as batch:
@@ -37,7 +37,7 @@ async def sweep_effects(work: Work) -> str:
 
 
 async def tidy_queue(work: Work) -> str:
-    """Remove traces of finished jobs, empty lanes, and workers and periodic jobs that are long gone."""
+    """Remove records of finished jobs, empty lanes, and workers and periodic jobs that no longer exist."""
     logs = await repeat(lambda limit: store.delete_logs(work.db, work.now - LOG_KEPT_FOR, limit=limit), size=SLIM)
     lanes = await repeat(lambda limit: store.delete_empty_lanes(work.db, limit=limit), size=SLIM)
     await store.delete_absent(work.db, beats_before=work.now - BEATS_KEPT_FOR, runs_before=work.now - RUNS_KEPT_FOR)
@@ -45,7 +45,7 @@ async def tidy_queue(work: Work) -> str:
 
 
 async def tidy_events(work: Work) -> str:
-    """Remove events that are older than they are kept, with their effects and their places in the feed."""
+    """Remove events past their retention, with their effects and their places in the feed."""
     before, uses = kept_since(work.runtime.settings, now=work.now), work.runtime.wiring.event_uses
 
     async def delete(behind: int) -> Batch[int]:
@@ -59,7 +59,7 @@ async def tidy_events(work: Work) -> str:
 
 
 async def tidy_planned(work: Work) -> str:
-    """Remove planned effects that were finished longer ago than events are kept."""
+    """Remove planned effects that finished longer ago than events are kept."""
     before = kept_since(work.runtime.settings, now=work.now)
     effects = await repeat(lambda limit: delete_finished(work.db, before=before, limit=limit), size=SLIM)
     return f"{effects} planned effects removed"

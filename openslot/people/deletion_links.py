@@ -29,14 +29,14 @@ async def request_link(work: Work, user: User) -> None:
 
 
 def write_link(runtime: Runtime, user: User, *, expires_at: datetime) -> str:
-    """Write the address of the page that deletes the account; whoever opens it must be signed in as well."""
+    """Write the address of the page that deletes the account; the user who opens it must be signed in as well."""
     time = int(expires_at.timestamp()).to_bytes(TIME_BYTES)
     signed = time + runtime.signer.sign(PURPOSE, _message(user, time))
     return f"{runtime.settings.public_url}{PATH}/{base64.urlsafe_b64encode(signed).decode().rstrip('=')}"
 
 
 def is_proof(runtime: Runtime, user: User, token: str, *, now: datetime) -> bool:
-    """Tell whether a token was sent to the address that the user has, not long ago."""
+    """Return whether a token was sent to the address that the user has, not long ago."""
     try:
         signed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except ValueError:

@@ -86,7 +86,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
 
 
 async def preview_deletion(work: Work, user: User) -> DeletionPreview:
-    """Tell what the deletion of an account would cancel and delete."""
+    """Return what the deletion of an account would cancel and delete."""
     upcoming = await preview_store.list_upcoming(work.db, user.id, now=work.now, limit=MOST_SHOWN)
     counts = await preview_store.count_belongings(work.db, user.id, now=work.now)
     return DeletionPreview(upcoming=upcoming, counts=counts)

@@ -36,7 +36,7 @@ Step = Callable[[Work, AccountDeletion, User], Awaitable[bool]]
 
 
 async def advance_deletions(work: Work) -> str:
-    """Carry on with every account that is being deleted, as far as it can go now."""
+    """Continue the deletion of every account that is being deleted, as far as possible now."""
     under_way = await store.list_under_way(work.db, limit=AT_ONCE)
     for deletion in under_way:
         try:
@@ -66,7 +66,7 @@ async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
 
 
 async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
-    """Cancel some upcoming bookings on behalf of whoever deletes the account."""
+    """Cancel some upcoming bookings on behalf of the user who deletes the account."""
     acting = work.acting_as(deletion.requested_by or SYSTEM)
     reason = deletion.message or f"{user.name} is not available any more"
     cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)

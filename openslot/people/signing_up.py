@@ -25,7 +25,7 @@ async def sign_up(work: Work, wanted: UserWanted, *, password: str, browser: str
 
 
 def is_same_browser(sign_up: SignUp, browser: str) -> bool:
-    """Tell whether this browser has sent the form."""
+    """Return whether this browser has sent the form."""
     return bool(browser) and fingerprint(browser) == sign_up.browser_hash
 
 

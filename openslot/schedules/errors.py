@@ -7,7 +7,7 @@ from openslot.i18n import Text
 
 
 class ScheduleNotFound(NotFound):
-    """No such schedule, or it is another's."""
+    """No such schedule, or it belongs to somebody else."""
 
     code = "schedule_not_found"
 
@@ -25,7 +25,7 @@ class ScheduleInUse(Conflict):
 
 
 class LastSchedule(Conflict):
-    """A host keeps at least one schedule."""
+    """The host's only schedule can't be deleted."""
 
     code = "last_schedule"
 
@@ -34,7 +34,7 @@ class LastSchedule(Conflict):
 
 
 class TooManySchedules(Conflict):
-    """The host has as many schedules as one may have."""
+    """The host has reached the limit of schedules."""
 
     code = "too_many_schedules"
 
@@ -43,7 +43,7 @@ class TooManySchedules(Conflict):
 
 
 class ScheduleChanged(Conflict):
-    """What is saved was changed since it was read."""
+    """Somebody else has changed the schedule since it was read."""
 
     code = "schedule_changed"
 
@@ -52,7 +52,7 @@ class ScheduleChanged(Conflict):
 
 
 class OverrideExists(Conflict):
-    """Some of the dates have hours of their own already."""
+    """Some of the dates already have their own hours."""
 
     code = "override_exists"
 
@@ -61,7 +61,7 @@ class OverrideExists(Conflict):
 
 
 class OverrideNotFound(NotFound):
-    """The date has no hours of its own."""
+    """No hours are set for this date."""
 
     code = "override_not_found"
 
@@ -70,7 +70,7 @@ class OverrideNotFound(NotFound):
 
 
 class OutOfOfficeNotFound(NotFound):
-    """No such time away, or it is another's."""
+    """No such out-of-office period, or it belongs to somebody else."""
 
     code = "out_of_office_not_found"
 

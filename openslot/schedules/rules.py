@@ -29,7 +29,7 @@ def write_minute(minute: int) -> str:
 
 
 def version_of(part: object) -> str:
-    """Name the present state of a part of a schedule; another state has another name."""
+    """Name the current state of a part of a schedule; another state has another name."""
     return sha256(msgspec.json.encode(part)).hexdigest()[:16]
 
 
@@ -39,7 +39,7 @@ def find_override(schedule: Schedule, on: date) -> DateOverride | None:
 
 
 def hours_on(schedule: Schedule, on: date) -> Hours:
-    """Tell the hours of a date: its override's, else its weekday's."""
+    """Return the hours of a date: its override's, else its weekday's."""
     override = find_override(schedule, on)
     return schedule.weekly_hours[on.weekday()] if override is None else override.hours
 
@@ -80,7 +80,7 @@ def find_schedule_faults(schedule: Schedule) -> dict[str, str]:
 
 
 def find_holiday_faults(calendar: HolidayCalendar | None) -> dict[str, str]:
-    """Tell what is wrong with the country or region of a holiday calendar."""
+    """Return what is wrong with the country or region of a holiday calendar."""
     if calendar is None:
         return {}
     if not _COUNTRY.fullmatch(calendar.country) or not _has_holidays(HolidayCalendar(calendar.country)):
@@ -158,7 +158,7 @@ def _out_of_office_faults(spans: tuple[OutOfOffice, ...]) -> Iterator[tuple[str,
 
 
 def find_out_of_office_faults(away: OutOfOffice) -> dict[str, str]:
-    """Tell what is wrong with a single time away."""
+    """Return what is wrong with a single time away."""
     faults = {path.rpartition(".")[2]: words for path, words in _out_of_office_faults((away,))}
     if len(away.reason) > 200 or not is_line(away.reason):
         faults["reason"] = Text("must be at most 200 characters on one line")

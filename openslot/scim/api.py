@@ -53,7 +53,7 @@ async def search_users(work: Work, data: SearchBody) -> Response:
 
 @post("/.search", transaction="none")
 async def search_all(work: Work, data: SearchBody) -> Response:
-    """Search everything: users are all there is."""
+    """Search all resources (users only)."""
     return await search_users(work, data)
 
 
@@ -68,7 +68,7 @@ async def create_user(work: Work, data: Body, attributes: Attributes = None, exc
 async def get_user(
     work: Work, request: Request, user_id: UUID, attributes: Attributes = None, excluded: Excluded = None
 ) -> Response:
-    """Read one user, or nothing where the provider has this version already."""
+    """Get a user; 304 if unchanged."""
     projection = read_projection(attributes, excluded)
     row = await operations.get_user(work, user_id)
     known = request.headers.get("if-none-match")

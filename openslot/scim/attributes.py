@@ -48,7 +48,7 @@ def _parts_of_values(what: str, *types: str, required: bool) -> tuple[Attribute,
 
 ID = Attribute(
     name="id",
-    description="Made by the service, and the same for as long as the user is a member",
+    description="Assigned by the service; stays the same as long as the user is a member",
     case_exact=True,
     mutability="readOnly",
     returned="always",
@@ -66,7 +66,7 @@ SCHEMAS = Attribute(
 )
 META = Attribute(
     name="meta",
-    description="When the user was made and changed",
+    description="When the user was created and last modified",
     kind="complex",
     mutability="readOnly",
     parts=tuple(

@@ -40,7 +40,7 @@ async def plan_deletion_mails(
 
 
 async def tell_deleted(work: Work, effect: Effect) -> Outcome:
-    """Tell one owner or administrator that the organization was deleted."""
+    """Notify one owner or administrator that the organization was deleted."""
     notice = effect.plan(DeletionNotice)
     administrator = await mail.find_host(work, notice.administrator_id)
     if administrator is None:

@@ -28,7 +28,7 @@ class OrganizationDeletionPreview(Struct, frozen=True, kw_only=True):
 
 
 async def preview_deletion(work: Work, organization: Organization) -> OrganizationDeletionPreview:
-    """Tell what the deletion of an organization would end, delete and cancel."""
+    """Return what the deletion of an organization would end, delete and cancel."""
     held = await departures.list_held(work, organization)
     return OrganizationDeletionPreview(
         belongings=await organization_deletions.count_belongings(work, organization),
@@ -38,7 +38,7 @@ async def preview_deletion(work: Work, organization: Organization) -> Organizati
 
 
 async def delete_as_owner(work: Work, organization: Organization, user: User) -> OrganizationDeleted:
-    """Delete an organization as its owner decides, and tell what was deleted."""
+    """Delete an organization as its owner decides, and return what was deleted."""
     await _lock(work, organization)
     # The role may have been taken away while the password was checked.
     role = await find_role(work.db, organization.id, user.id)
@@ -50,7 +50,7 @@ async def delete_as_owner(work: Work, organization: Organization, user: User) ->
 
 
 async def delete_as_operator(work: Work, organization: Organization) -> OrganizationDeleted:
-    """Delete an organization as someone decides who runs the platform, and tell what was deleted."""
+    """Delete an organization as someone decides who runs the platform, and return what was deleted."""
     await _lock(work, organization)
     return await _delete(work, organization, by=None)
 

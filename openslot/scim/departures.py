@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
-    """Tell whether so many departures within an hour are more than five and more than the organization's share."""
+    """Return whether so many departures within an hour are more than five and more than the organization's share."""
     return departed > ALWAYS_PASS and departed * 100 > share * members_before
 
 
@@ -183,7 +183,7 @@ async def _decide(work: Work, organization: Organization, held: HeldDeparture, *
 
 
 async def preview(work: Work, organization: Organization, emails: list[str]) -> list[Preview]:
-    """Tell what would be cancelled if these members, or all, were suspended or removed now, one after the other."""
+    """Return what would be cancelled if these members, or all, were suspended or removed now, one after the other."""
     wanted = {email.lower() for email in emails}
     chosen = [
         member

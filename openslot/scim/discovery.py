@@ -15,7 +15,7 @@ Document = dict[str, Any]
 
 
 def describe_service(base: str) -> Document:
-    """Tell which parts of SCIM are offered."""
+    """Return which parts of SCIM are supported."""
     return {
         "schemas": [_CONFIG],
         "documentationUri": "https://datatracker.ietf.org/doc/html/rfc7644",

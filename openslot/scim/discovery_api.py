@@ -16,7 +16,7 @@ from openslot.scim.errors import NotSupported
 
 @get("/ServiceProviderConfig")
 async def get_config(work: Work) -> Document:
-    """Tell which parts of SCIM are offered."""
+    """Get the service provider configuration: which parts of SCIM are supported."""
     return describe_service(base_of(work))
 
 
@@ -46,13 +46,13 @@ async def get_resource_type(work: Work, name: str) -> Document:
 
 @get("/Groups")
 async def list_groups() -> Document:
-    """List no groups: an organization has none."""
+    """List groups: always empty."""
     return list_all([])
 
 
 @get("/Me")
 async def get_me() -> None:
-    """Refuse: a token is an organization's, and nobody's in it."""
+    """Refuse: a token belongs to an organization, not to a user."""
     raise NotSupported("/Me is not supported: a SCIM token belongs to an organization, not to a user")
 
 
@@ -82,7 +82,7 @@ async def delete_me() -> None:
 
 @post("/Bulk")
 async def run_bulk() -> None:
-    """Refuse: each change is a request of its own."""
+    """Refuse: bulk operations are not supported."""
     raise NotSupported("/Bulk is not supported")
 
 

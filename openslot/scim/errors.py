@@ -12,14 +12,14 @@ class ScimType:
 
 
 class InvalidFilter(ScimType, Invalid):
-    """The filter can't be read, or uses what is not supported."""
+    """The filter can't be parsed, or uses something that is not supported."""
 
     code = "scim_invalid_filter"
     scim_type = "invalidFilter"
 
 
 class InvalidPath(ScimType, Invalid):
-    """The path of a PATCH operation can't be read."""
+    """The path of a PATCH operation can't be parsed."""
 
     code = "scim_invalid_path"
     scim_type = "invalidPath"
@@ -47,7 +47,7 @@ class NotMutable(ScimType, Invalid):
 
 
 class NoTarget(ScimType, Invalid):
-    """The operation names nothing that it could change."""
+    """The operation matches nothing that it could change."""
 
     code = "scim_no_target"
     scim_type = "noTarget"
@@ -71,14 +71,14 @@ class VersionMismatch(Refusal):
 
 
 class NotSupported(Refusal):
-    """An optional part of SCIM that is not offered here."""
+    """This optional part of SCIM is not supported."""
 
     code = "scim_not_supported"
     kind = RefusalKind.UNSUPPORTED
 
 
 class HeldDepartureNotFound(NotFound):
-    """Nobody's departure waits under this address."""
+    """No departure of a member with this email address waits for a decision."""
 
     code = "held_departure_not_found"
 

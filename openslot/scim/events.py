@@ -7,7 +7,7 @@ from openslot.core.events import Event
 
 
 class DepartureHeld(Event, frozen=True, kw_only=True):
-    """So many members left within an hour that the bookings of this one wait for an administrator."""
+    """Too many members left within an hour; this one's bookings wait for an administrator, who will be notified."""
 
     type: ClassVar[str] = "departure.held"
     organization_id: UUID
@@ -26,7 +26,7 @@ class DepartureHeld(Event, frozen=True, kw_only=True):
 
 
 class DepartureDecided(Event, frozen=True, kw_only=True):
-    """An administrator has decided about a departure that waited."""
+    """An administrator has approved or rejected a departure that was held."""
 
     type: ClassVar[str] = "departure.decided"
     organization_id: UUID

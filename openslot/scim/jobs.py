@@ -14,7 +14,7 @@ INVITATIONS_KEPT = timedelta(days=30)
 
 
 async def tidy_scim(work: Work) -> str:
-    """Remove what is older than it is kept."""
+    """Remove logged requests after 30 days, departures that no longer count, and old invitations."""
     requests = await repeat(lambda limit: store.delete_old_requests(work.db, before=work.now - KEPT, limit=limit))
     await repeat(lambda limit: store.delete_old_departures(work.db, before=work.now - WITHIN, limit=limit))
     before = work.now - INVITATIONS_KEPT

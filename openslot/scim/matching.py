@@ -23,7 +23,7 @@ _COMPARES: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def is_match(element: Element, term: Filter, attribute: Attribute) -> bool:
-    """Tell whether a filter is true for one element of a multi-valued attribute."""
+    """Return whether a filter is true for one element of a multi-valued attribute."""
     match term:
         case And(terms):
             return all(is_match(element, each, attribute) for each in terms)

@@ -62,7 +62,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
             work, organization, user, profile=wanted, said_active=said_active, pending=pending
         )
     except AlreadyMember:
-        raise NotUnique(f"{email} is a user of this organization already") from None
+        raise NotUnique(f"{email} is already a user of this organization") from None
     await _begin(work, organization, member_id, is_active=said_active)
     return await get_user(work, member_id)
 

@@ -23,7 +23,7 @@ class PathTarget(Struct, frozen=True, kw_only=True):
 
     @property
     def is_read_only(self) -> bool:
-        """Tell whether no provider may change it."""
+        """Return whether no provider may change it."""
         return self.attribute is not None and self.attribute.mutability == "readOnly"
 
 

@@ -23,7 +23,7 @@ class Projection(Struct, frozen=True):
 
     @property
     def shows_all(self) -> bool:
-        """Tell whether nothing is left out."""
+        """Return whether nothing is left out."""
         return self.only is None and not self.without
 
     def apply(self, user: Shown) -> Shown:

@@ -44,7 +44,7 @@ async def plan_report(work: Work, organization: Organization) -> None:
 
 
 async def report_held(work: Work, effect: Effect) -> Outcome:
-    """Tell one administrator which departures wait, unless they were decided meanwhile."""
+    """Notify one administrator which departures wait, unless they were decided meanwhile."""
     report = effect.plan(HeldReport)
     held = await store.list_held(work.db, report.organization_id, now=work.now)
     administrator = await mail.find_host(work, report.administrator_id)

@@ -86,7 +86,7 @@ def _read_complex(attribute: Attribute, value: object) -> Resource:
 
 
 def is_empty(value: object) -> bool:
-    """Tell whether a value is empty."""
+    """Return whether a value is empty."""
     return value is None or value in ([], {})
 
 

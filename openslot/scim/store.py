@@ -83,7 +83,7 @@ async def list_shown(
 
 
 async def has_user_name(db: Db, organization_id: UUID, user_name: str, *, besides: UUID | None) -> bool:
-    """Tell whether another member of the organization is shown with this userName."""
+    """Return whether another member of the organization is shown with this userName."""
     return bool(
         await db.fetchval(
             """select exists (

@@ -11,5 +11,5 @@ def etag(version: int) -> str:
 
 
 def is_named(version: int, header: str) -> bool:
-    """Tell whether a header names this version, compared weakly; `*` names every one."""
+    """Return whether a header names this version, compared weakly; `*` names every one."""
     return header.strip() == "*" or str(version) in _TAG.findall(header)

@@ -62,7 +62,7 @@ def web_doors(settings: Settings) -> tuple[Door, ...]:
             headers=headers,
             check=check_form,
         ),
-        # Whoever is not an administrator of the platform sees what is at an address where nothing is.
+        # To everyone but administrators of the platform, the page does not exist.
         Door(
             name="administration",
             prefixes=("/admin",),

@@ -154,7 +154,7 @@ SHORTCUTS = (
 
 
 def may_create_organization(user: User) -> bool:
-    """Tell whether a user's plan includes organizations."""
+    """Return whether a user's plan includes organizations."""
     return user.effective_plan in PLANS_WITH_ORGANIZATIONS
 
 

@@ -23,7 +23,7 @@ async def favicon(request: Request) -> Response:
 
 @get("/robots.txt")
 async def robots(request: Request) -> Response:
-    """Tell crawlers which paths to skip."""
+    """List for crawlers the paths to skip."""
     return send_asset(request, "robots.txt")
 
 

@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class WebhookNotFound(NotFound):
-    """No such webhook endpoint, or it is another's."""
+    """No such webhook endpoint, or it belongs to somebody else."""
 
     code = "webhook_not_found"
 
@@ -14,7 +14,7 @@ class WebhookNotFound(NotFound):
 
 
 class SecretJustRotated(Conflict):
-    """The secret was rotated within the last minute; again would end the one that receivers still have."""
+    """The secret was rotated within the last minute; rotating again would end the one that receivers still use."""
 
     code = "secret_just_rotated"
 
@@ -23,7 +23,7 @@ class SecretJustRotated(Conflict):
 
 
 class DeliveryNotFound(NotFound):
-    """No such delivery, it is another's, or it is no longer kept."""
+    """No such delivery, it belongs to somebody else, or it is no longer stored."""
 
     code = "delivery_not_found"
 
@@ -32,7 +32,7 @@ class DeliveryNotFound(NotFound):
 
 
 class EventExpired(Invalid):
-    """The event to go on from is no longer in the feed, and others behind it may be gone too."""
+    """The event to continue after is no longer in the feed, and later ones may be gone too."""
 
     code = "event_expired"
 
@@ -49,7 +49,7 @@ class EventExpired(Invalid):
 
 
 class TooManyWebhooks(Conflict):
-    """The user has as many webhook endpoints as one may have."""
+    """The user has reached the limit of webhook endpoints."""
 
     code = "too_many_webhooks"
 
@@ -58,7 +58,7 @@ class TooManyWebhooks(Conflict):
 
 
 class WebhookNotActive(Conflict):
-    """A paused or switched-off webhook endpoint is sent nothing but tests."""
+    """The webhook endpoint is paused or switched off; only tests are sent to it."""
 
     code = "webhook_not_active"
 

@@ -24,13 +24,13 @@ class WebhookEvent(Event, frozen=True, kw_only=True):
 
 
 class WebhookTested(WebhookEvent, frozen=True, kw_only=True):
-    """A test was sent to one webhook endpoint; other endpoints and the feed don't hear of it."""
+    """A test was sent to one webhook endpoint; it is not sent to other endpoints and is not in the feed."""
 
     type: ClassVar[str] = "webhook.test"
 
 
 class WebhookDisabled(WebhookEvent, frozen=True, kw_only=True):
-    """A webhook endpoint was switched off because it is gone or fails for too long; its owner is to be told."""
+    """A webhook endpoint was switched off because it is gone or has failed for too long; its owner will be notified."""
 
     type: ClassVar[str] = "webhook.disabled"
     url: str

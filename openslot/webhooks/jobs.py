@@ -13,7 +13,7 @@ MIGRATION = "0022_found_in_clear.sql"
 
 
 async def tidy_webhooks(work: Work) -> str:
-    """Remove what is older than 30 days, and replaced secrets whose day is over."""
+    """Remove deliveries and bodies after 30 days, and replaced secrets after 24 hours."""
     before = work.now - LOG_KEPT_FOR
     tries = await repeat(lambda limit: store.delete_attempts(work.db, before, limit=limit))
     bodies = await repeat(lambda limit: store.delete_messages(work.db, before, limit=limit))
@@ -22,7 +22,7 @@ async def tidy_webhooks(work: Work) -> str:
 
 
 async def seal_webhooks(work: Work) -> str:
-    """Seal bodies and answers that are still kept in the clear, once nobody needs them so."""
+    """Encrypt bodies and responses that 0.1.0 stored in the clear, starting a day after the upgrade."""
     if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
         return "waiting for the end of the rollout"
 

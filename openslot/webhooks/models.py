@@ -169,7 +169,7 @@ class LastTest(Struct, frozen=True, kw_only=True):
 
     @property
     def is_under_way(self) -> bool:
-        """Tell whether the first try is still to come."""
+        """Return whether the first try is still to come."""
         return self.attempt is None and self.state not in {DeliveryState.DEAD, DeliveryState.SKIPPED}
 
 

@@ -53,7 +53,7 @@ def check_description(text: str | None) -> str | None:
 
 
 def is_taken(status: int) -> bool:
-    """Tell whether an answer means that the message was accepted."""
+    """Return whether an answer means that the message was accepted."""
     return 200 <= status < 300
 
 
@@ -79,5 +79,5 @@ def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
 
 
 def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
-    """Tell whether every try at an endpoint has failed for too long."""
+    """Return whether every try at an endpoint has failed for too long."""
     return now - failing_since >= FAILS_AT_MOST

@@ -11,7 +11,7 @@ from tests.agents.table import TABLE
 PAGE = Path(__file__).parents[2] / "docs" / "agent-tools.md"
 HEAD = """# The agents' tools
 
-These are the tools that agents call at `POST /api/admin/agent-mcp`; [agents](agents.md#for-authors-of-agents) shows
+These are the tools that agents call at `POST /api/admin/agent-mcp`; [agents](agents.md#for-developers-of-agents) shows
 how. `tools/list` returns the same list with complete JSON Schemas, limited to the scopes of the agent's key. This page
 is generated from the code (`python -m tests.agents.documenting`): do not edit it by hand.
 
@@ -20,7 +20,7 @@ is generated from the code (`python -m tests.agents.documenting`): do not edit i
 - Arguments with `?` are optional. Unknown arguments are refused. An error names every wrong argument; an unknown id is
   refused with `does not exist`.
 - Results have the same JSON as in the REST API, and `userId`, the user to whom they belong. A booking has no
-  `manageUrl`: whoever has that link can cancel without an approval.
+  `manageUrl`, because anyone who has that link can cancel without an approval.
 - Lists have `page`, `limit` (at most 100) and the `total`. Lists over all users are ordered by what is newest: bookings
   by their start, everything else by when it was added. A search over all users' contacts needs at least 3 characters.
 """

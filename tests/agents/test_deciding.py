@@ -159,7 +159,7 @@ def test_the_terminal_lists_and_approves(cli: Cli, waiting: str) -> None:
     assert done["outcome"] == "approved"
     assert done["result"]["userId"] == "7"
     assert cli("agent", "approvals", "list") == "No call waits for an approval.\n"
-    with pytest.raises(ApprovalRefused, match="approved already"):
+    with pytest.raises(ApprovalRefused, match="already approved"):
         cli("agent", "approvals", "reject", waiting)
 
 

@@ -127,7 +127,7 @@ async def test_a_backup_is_private_and_never_overwrites(lived_in: Settings, tmp_
     assert (path, path.stat().st_mode & 0o777) == (target, 0o600)
     assert "rate_log" not in manifest.rows
     assert [file.name for file in target.parent.iterdir()] == ["mine.tar"]
-    with pytest.raises(StartupError, match="exists already"):
+    with pytest.raises(StartupError, match="already exists"):
         await create_backup(lived_in, target)
 
 
@@ -138,7 +138,7 @@ async def test_an_unused_start_makes_room(backup: Backup, elsewhere: Settings, p
 
 
 async def test_a_place_where_somebody_lives_is_refused(lived_in: Settings, backup: Backup) -> None:
-    with pytest.raises(StartupError, match="The database has 1 account already"):
+    with pytest.raises(StartupError, match="The database already has 1 account"):
         await restored(lived_in, backup)
 
 
@@ -269,5 +269,5 @@ def test_an_operator_moves_to_another_machine_with_two_commands(home: Installati
         assert (new.data_dir / KEY_FILE).read_text() == (home.data_dir / KEY_FILE).read_text()
         code, _, err = new.run("backup", "restore", made["file"])
         assert code == 1
-        assert err.startswith("openslot: The database has 3 accounts already.")
+        assert err.startswith("openslot: The database already has 3 accounts.")
         new.wait_until_gone(within=0.5)

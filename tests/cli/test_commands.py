@@ -126,5 +126,5 @@ def test_a_new_key_is_put_in_front_and_the_old_one_stays(cli: Any, settings: Set
 
 def test_a_key_in_the_environment_is_not_rotated_here(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENSLOT_SECRET_KEY", "x" * 40)
-    with pytest.raises(StartupError, match="put a new one in front of it there"):
+    with pytest.raises(StartupError, match="prepend the new key there"):
         cli("secret", "rotate")

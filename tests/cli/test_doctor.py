@@ -203,7 +203,7 @@ async def test_a_database_that_is_ahead_is_looked_through_with_a_warning(setting
     found = await inside(settings)
     assert found["migrations"].state is FindingState.WARNING
     assert found["migrations"].meaning == (
-        "A newer version of Openslot has used the database: 9999_future.sql. This one works on it."
+        "A newer version of Openslot has used the database: 9999_future.sql. This version works with it."
     )
     assert "administrator" in found
 
@@ -221,7 +221,7 @@ async def test_effects_that_wait_for_a_newer_worker_are_named(settings: Settings
             ) s(reaction, state)""",
     )
     assert (await inside(settings))["effects"].meaning == (
-        "Some are known only to a newer version of Openslot and wait for a worker of it: 2 for crm.push."
+        "Some are known only to a newer version of Openslot and wait for its workers: 2 for crm.push."
     )
 
 

@@ -85,7 +85,7 @@ async def test_a_path_too_long_for_a_socket_and_full_of_odd_signs_works(home: In
 
 def test_a_cluster_of_another_version_is_refused(home: Installation) -> None:
     (home.data_dir / "postgres" / "PG_VERSION").write_text("15\n")
-    with pytest.raises(StartupError, match="was made by PostgreSQL 15; this version of Openslot brings 18"):
+    with pytest.raises(StartupError, match="was created by PostgreSQL 15; this version of Openslot includes 18"):
         start_server(home.data_dir)
 
 
@@ -151,7 +151,9 @@ async def test_without_namespaces_root_uses_a_system_user_and_can_go_back(
 @pytest.mark.usefixtures("without_namespaces")
 def test_without_namespaces_root_is_refused_a_private_place(home: Installation) -> None:
     (home.data_dir.parent).chmod(0o700)
-    with pytest.raises(StartupError, match=r"its own user can't pass through .*run Openslot as an ordinary user"):
+    with pytest.raises(
+        StartupError, match=r"the user openslot-postgres has no access to .*run Openslot as an ordinary user"
+    ):
         start_server(home.data_dir)
     assert (home.data_dir / "postgres").stat().st_uid == 0
 

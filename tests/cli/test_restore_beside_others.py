@@ -105,7 +105,9 @@ async def check_refused(settings: Settings, backup: Backup, words: str) -> None:
 async def test_another_application_is_left_alone(elsewhere: Settings, backup: Backup, postgres: str) -> None:
     for script, found in BESIDE_NOTHING.items():
         await execute(elsewhere, script)
-        await check_refused(elsewhere, backup, f"The database holds what is not known to be Openslot's ({found}).")
+        await check_refused(
+            elsewhere, backup, f"The database contains objects that Openslot does not recognize ({found})."
+        )
         await begin_anew(elsewhere, postgres)
 
 
@@ -115,7 +117,9 @@ async def test_another_application_beside_an_unused_start_is_left_alone(
     for script, found in BESIDE_OURS.items():
         await begin_anew(elsewhere, postgres, template=TEMPLATE)
         await execute(elsewhere, script)
-        await check_refused(elsewhere, backup, f"The database holds what is not known to be Openslot's ({found}).")
+        await check_refused(
+            elsewhere, backup, f"The database contains objects that Openslot does not recognize ({found})."
+        )
 
 
 async def test_what_a_host_or_an_extension_has_brought_is_no_hindrance_and_stays(
@@ -164,17 +168,17 @@ async def test_what_another_program_has_restored_by_half_is_left_alone(
     await execute(
         elsewhere, "insert into organizations values (gen_random_uuid(), 'A', 'a', 'FREE', null, now(), now())"
     )
-    await check_refused(elsewhere, backup, "The database has 1 row in organizations already.")
+    await check_refused(elsewhere, backup, "The database already has 1 row in organizations.")
     await execute(elsewhere, "drop table users cascade")
-    await check_refused(elsewhere, backup, "The database has 1 row in organizations already.")
+    await check_refused(elsewhere, backup, "The database already has 1 row in organizations.")
     await execute(elsewhere, "delete from migrations")
-    with pytest.raises(StartupError, match=r"not known to be Openslot's \(table account_deletions, .* and \d+ more\)"):
+    with pytest.raises(StartupError, match=r"Openslot does not recognize \(table account_deletions, .* and \d+ more\)"):
         await restored(elsewhere, backup)
 
 
 async def test_a_database_where_somebody_lives_is_left_alone(lived_in: Settings, backup: Backup) -> None:
     before = await find_state(lived_in)
-    with pytest.raises(StartupError, match=r"^The database has 1 account already\. .* Nothing was changed\.$"):
+    with pytest.raises(StartupError, match=r"^The database already has 1 account\. .* Nothing was changed\.$"):
         await restored(lived_in, backup)
     assert await find_state(lived_in) == before
 
@@ -201,6 +205,6 @@ async def test_an_operator_is_told_in_one_sentence(elsewhere: Settings, backup: 
         code, out, err = await asyncio.to_thread(installation.run, "backup", "restore", str(backup.path))
     assert (code, out) == (1, "")
     found = "(table migrations, table sessions, table users)"
-    assert err.startswith(f"openslot: The database holds what is not known to be Openslot's {found}. ")
+    assert err.startswith(f"openslot: The database contains objects that Openslot does not recognize {found}. ")
     assert err.count("\n") == 1
     assert await find_state(elsewhere) == before

@@ -147,7 +147,7 @@ def test_keys_in_the_setting_are_retired_by_hand(home: Installation) -> None:
     home.environment["OPENSLOT_SECRET_KEY"] = NEW
     assert home.told("secret", "retire") == {"resealed": 0, "retired": 0}
     home.environment["OPENSLOT_SECRET_KEY"] = old
-    assert sentence(home, "user", "list").startswith("The secret key does not open this database: use the one")
+    assert sentence(home, "user", "list").startswith("The secret key does not match this database: use the key")
 
 
 def test_a_key_that_is_lost_stops_every_start_until_it_is_given_up(home: Installation) -> None:

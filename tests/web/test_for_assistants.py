@@ -18,6 +18,9 @@ from openslot.event_types.models import EventType, Money, Question, QuestionKind
 from openslot.routing import Request
 from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.markdown import plain, quote
+from tests.clocks import clock
+
+__all__ = ["clock"]
 
 MARKDOWN, JSON, HTML = "text/markdown; charset=utf-8", "application/json", "text/html; charset=utf-8"
 

@@ -20,7 +20,7 @@ ContactId = Annotated[UUID, Meta(description="The contact's id")]
 EventTypeId = Annotated[UUID, Meta(description="The event type's id")]
 Search = Annotated[str, Meta(pattern=LINE, max_length=254)]
 RequiredReason = Annotated[
-    str, Meta(pattern=PROSE, min_length=1, max_length=500, description="Why; it is kept with the change")
+    str, Meta(pattern=PROSE, min_length=1, max_length=500, description="Reason, stored with the change")
 ]
 
 _WORDS = "a date or a date-time, in UTC unless it has an offset"

@@ -43,7 +43,7 @@ class AuditSearch(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
     from_: Annotated[Moment | None, Meta(description="Earliest time")] = field(default=None, name="from")
     to: Annotated[Moment | None, Meta(description="Latest time, inclusive; a date includes the whole day")] = None
     page: Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1")] = 1
-    limit: Annotated[int, Meta(ge=1, le=100, description="Calls, and events, on a page")] = 20
+    limit: Annotated[int, Meta(ge=1, le=100, description="Calls, and events, per page")] = 20
 
 
 class WaitingCall(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -63,12 +63,14 @@ class AuditRecord(Struct, frozen=True, kw_only=True, rename="camel"):
     at: Instant
     agent: str
     key_id: UUID
-    tool: Annotated[str | None, Meta(description="Null if the call was refused unread, over the key's limit")]
+    tool: Annotated[
+        str | None, Meta(description="Null if the call was over the key's limit and rejected before it was parsed")
+    ]
     scope: str | None
     tier: str | None
     input_hash: Annotated[str | None, Meta(description="SHA-256 of the arguments")]
     status: AuditStatus
-    error_code: Annotated[int | None, Meta(description="Code of the JSON-RPC error that was answered")]
+    error_code: Annotated[int | None, Meta(description="Code of the JSON-RPC error that was returned")]
     latency_ms: int
     cost_micros: Annotated[int, Meta(description="Cost in millionths of a US dollar")]
     approval_id: UUID | None
@@ -111,7 +113,7 @@ class AuditFindings(Struct, frozen=True, kw_only=True, rename="camel"):
 
 @tool(scope="audit:read")
 async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -> AuditFindings:
-    """Search what agents have called (`data`) and what has happened on the platform (`events`), newest first.
+    """Search agents' calls (`data`) and events on the platform (`events`), newest first.
 
     Use it to find out who did what, or with status pending_approval to find calls that wait for a decision: `approval`
     shows what such a call would do. Refused calls are recorded too. Costs nothing and changes nothing.

@@ -38,7 +38,9 @@ class BookingArguments(ToolArguments, frozen=True, kw_only=True, rename="camel",
 class CancelBooking(BookingArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Which booking."""
 
-    reason: Annotated[Reason | None, Meta(description="Told to the host and the invitee")] = None
+    reason: Annotated[Reason | None, Meta(description="Included in the notification to the host and the invitee")] = (
+        None
+    )
 
 
 class RescheduleBooking(CancelBooking, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -139,9 +141,9 @@ async def get_booking(work: Work, call: ToolCall, arguments: BookingArguments) -
 async def cancel_booking(work: Work, call: ToolCall, arguments: CancelBooking) -> CancelledBooking:
     """Cancel a booking for its host: the time is free again, and it can't be undone.
 
-    Host, invitee and guests are told by email, calendars and webhooks follow. A booking that is cancelled already
-    stays as it is; one that is over is refused. It needs confirm: true and an approval by the Orchestrator. It costs
-    nothing.
+    Host, invitee and guests are notified by email, and calendars and webhooks are updated. A booking that is already
+    cancelled stays as it is; one that is over is refused. It needs confirm: true and an approval by the Orchestrator.
+    It costs nothing.
     """
     del call
     ref = BookingRef(arguments.booking_id, None)
@@ -153,11 +155,11 @@ async def cancel_booking(work: Work, call: ToolCall, arguments: CancelBooking) -
 
 @tool(scope="bookings:write", tier=Tier.T2, target=_target, reaches_outside=True)
 async def reschedule_booking(work: Work, call: ToolCall, arguments: RescheduleBooking) -> PlatformBooking:
-    """Move a booking to another available start of the same event type; it keeps its id and calendar entry.
+    """Reschedule a booking to another available start of its event type; it keeps its id and calendar entry.
 
-    Ask check_availability for the starts first; any other start is refused. Host, invitee and guests are told by
-    email, calendars and webhooks follow. The same start again changes nothing. It needs confirm: true and costs
-    nothing.
+    Get the starts from check_availability first; any other start is refused. Host, invitee and guests are notified by
+    email, and calendars and webhooks are updated. The same start again changes nothing. It needs confirm: true and
+    costs nothing.
     """
     del call
     ref = BookingRef(arguments.booking_id, None)

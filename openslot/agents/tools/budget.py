@@ -43,7 +43,7 @@ class GlobalBudgetStatus(BudgetStatus, frozen=True, kw_only=True, rename="camel"
 
 @tool(scope="budget:read")
 async def check_budget(work: Work, call: ToolCall, arguments: NoArguments) -> BudgetStatus:
-    """Tell what you have spent today and what you may still spend.
+    """Get what you have spent today and what you may still spend.
 
     Call it before anything that costs money: model calls, send_email, generate_image. A call that costs more than
     `remainingUsd` is refused with budget_exceeded (-32014). Costs nothing and changes nothing.
@@ -54,7 +54,7 @@ async def check_budget(work: Work, call: ToolCall, arguments: NoArguments) -> Bu
 
 @tool(scope="budget:read")
 async def check_global_budget(work: Work, call: ToolCall, arguments: NoArguments) -> GlobalBudgetStatus:
-    """Tell what all agents together have spent today, the global cap, and the budget of each agent.
+    """Get what all agents together have spent today, the global cap, and the budget of each agent.
 
     Use it to see who spends what; your own calls are refused if either your budget or the global one is used up.
     Costs nothing and changes nothing.

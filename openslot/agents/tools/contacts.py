@@ -94,7 +94,7 @@ def _list_target(arguments: ListContacts) -> CallTarget | None:
 async def list_contacts(work: Work, call: ToolCall, arguments: ListContacts) -> ContactList:
     """List the contacts of all users, or of one user, newest first.
 
-    Use it to find a person who books by part of the name, email address or company: someone who books with two users
+    Use it to find an invitee by part of the name, email address or company: someone who books with two users
     is a contact of each. It costs nothing and changes nothing.
     """
     del call
@@ -113,7 +113,7 @@ async def list_contacts(work: Work, call: ToolCall, arguments: ListContacts) -> 
 async def get_contact(work: Work, call: ToolCall, arguments: ContactArguments) -> DetailedPlatformContact:
     """Get one contact with the next and the last 100 meetings.
 
-    Use it to see whom you deal with before you answer or change something. It costs nothing and changes nothing.
+    Use it to see who the person is before you answer or change something. It costs nothing and changes nothing.
     """
     del call
     with naming("contactId"):
@@ -125,7 +125,7 @@ async def get_contact(work: Work, call: ToolCall, arguments: ContactArguments) -
 async def update_contact_metadata(
     work: Work, call: ToolCall, arguments: UpdateContactMetadata
 ) -> DetailedPlatformContact:
-    """Change a contact's company, phone number, notes or tags; fields that are not given stay, null clears a field.
+    """Change a contact's company, phone number, notes or tags; omitted fields stay unchanged, null clears a field.
 
     Tags are replaced as a whole. Name and email address can't be changed here. It can be undone by writing the old
     values again. It needs confirm: true and costs nothing.

@@ -70,7 +70,7 @@ class QueuedEmail(Struct, frozen=True, kw_only=True, rename="camel"):
 
     id: UUID
     message_id: str
-    status: Annotated[str, Meta(description="queued: it is sent within moments, and tried again for a day")]
+    status: Annotated[str, Meta(description="queued: it is sent within moments, and retried for a day")]
     category: EmailCategory
     to: str
     subject: str
@@ -99,9 +99,9 @@ async def send_email(work: Work, call: ToolCall, arguments: EmailArguments) -> Q
 
     Each agent may send in its own categories only; at autonomy level L0 only internal email, which goes to
     administrators of this installation. Refused with email_not_allowed (-32016) if the category, the level or the
-    recipient does not fit, and with rate_limited (-32015) if the agent has sent its number of emails for the UTC day
-    or for the last 60 minutes. Marketing email gets a link to unsubscribe. Costs 0.001 USD unless the operator has set
-    another price: call check_budget first. Every call sends another email; it can't be taken back.
+    recipient is not allowed, and with rate_limited (-32015) if the agent has reached its number of emails for the UTC
+    day or for the last 60 minutes. Marketing email gets a link to unsubscribe. Costs 0.001 USD unless the operator has
+    set another price: call check_budget first. Every call sends another email; it can't be taken back.
     """
     email = await emails.send_email(work, call, _wanted(arguments))
     return QueuedEmail(

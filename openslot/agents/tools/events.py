@@ -108,7 +108,7 @@ async def get_event_type(work: Work, call: ToolCall, arguments: EventTypeArgumen
 
 @tool(scope="events:read", target=_target)
 async def check_availability(work: Work, call: ToolCall, arguments: CheckAvailability) -> ShownSlots:
-    """List the starts of an event type that can be booked now, on some days of a time zone's calendar.
+    """List the starts of an event type that can be booked now, on some days in a time zone.
 
     Use it before reschedule_booking, or to tell someone when there is time. At most 62 days are listed; without dates,
     a week from today. An event type that is not active is refused. It costs nothing and changes nothing.

@@ -116,7 +116,7 @@ async def get_flag(work: Work, call: ToolCall, arguments: GetFlag) -> DetailedFl
 
 @tool(scope="flags:read", target=_target)
 async def check_flag(work: Work, call: ToolCall, arguments: CheckFlag) -> ShownFlagForUser:
-    """Check whether a feature is on for one user, and whether that is an override or what holds for everyone.
+    """Check whether a feature is on for one user, and whether by an override or by the setting for everyone.
 
     Use it when a user says that something is missing or not working. It costs nothing and changes nothing.
     """
@@ -131,8 +131,9 @@ async def check_flag(work: Work, call: ToolCall, arguments: CheckFlag) -> ShownF
 async def toggle_flag(work: Work, call: ToolCall, arguments: ToggleFlag) -> DetailedFlag:
     """Switch a feature on or off for everyone who has no override.
 
-    Every process follows within about a second. Use it to stop a feature that causes trouble, or to open it again; for
-    one user alone, use set_flag_override. It can be undone by switching back. It needs confirm: true and costs nothing.
+    The change takes effect everywhere within about a second. Use it to stop a feature that causes trouble, or to switch
+    it on again; for one user alone, use set_flag_override. It can be undone by switching back. It needs confirm: true
+    and costs nothing.
     """
     del call
     with naming("key"):
@@ -141,10 +142,10 @@ async def toggle_flag(work: Work, call: ToolCall, arguments: ToggleFlag) -> Deta
 
 @tool(scope="flags:write", tier=Tier.T2, target=_target)
 async def set_flag_override(work: Work, call: ToolCall, arguments: SetFlagOverride) -> ShownFlagForUser:
-    """Switch a feature on or off for one user, whatever it is for everyone.
+    """Switch a feature on or off for one user, regardless of the setting for everyone.
 
-    Use it to try a feature with one user, or to take it from one user. It replaces an earlier override of that user and
-    holds until remove_flag_override. It needs confirm: true and costs nothing.
+    Use it to try a feature with one user, or to switch it off for one user. It replaces an earlier override of that
+    user and holds until remove_flag_override. It needs confirm: true and costs nothing.
     """
     del call
     with naming("userId"):
@@ -156,7 +157,7 @@ async def set_flag_override(work: Work, call: ToolCall, arguments: SetFlagOverri
 
 @tool(scope="flags:write", tier=Tier.T2, target=_target)
 async def remove_flag_override(work: Work, call: ToolCall, arguments: CheckFlag) -> ShownFlagForUser:
-    """Remove a user's override of a feature flag, so that the flag is again what it is for everyone.
+    """Remove a user's override of a feature flag, so that the setting for everyone applies again.
 
     If the user has no override, nothing changes. It needs confirm: true and costs nothing.
     """

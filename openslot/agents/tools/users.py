@@ -88,7 +88,7 @@ class PlatformUser(Me, frozen=True, kw_only=True, rename="camel"):
     locale: Annotated[str, Meta(examples=["en"])]
     status: UserStatus
     disabled_at: Instant | None
-    is_admin: Annotated[bool, Meta(description="Whether this is an administrator of the platform")]
+    is_admin: Annotated[bool, Meta(description="Whether the user is an administrator of the platform")]
 
 
 class UserList(Struct, frozen=True, kw_only=True):
@@ -158,7 +158,7 @@ def _looked_up(arguments: GetUser) -> CallTarget | None:
 
 @tool(scope="users:read")
 async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserList:
-    """List the users of the platform, newest first, with their plan and whether the account is open.
+    """List the users of the platform, newest first, with their plan and whether the account is enabled.
 
     Use it to find a user by part of the name or email address, or to go through all users of a plan. It costs nothing
     and changes nothing.
@@ -173,18 +173,18 @@ async def list_users(work: Work, call: ToolCall, arguments: ListUsers) -> UserLi
 
 @tool(scope="users:read", target=_looked_up)
 async def get_user(work: Work, call: ToolCall, arguments: GetUser) -> PlatformUser:
-    """Get one user by id or by email address; give exactly one of the two.
+    """Get one user by id or by email address; specify exactly one of the two.
 
     Use it before you act on a user, to be sure that it is the right one. It costs nothing and changes nothing.
     """
     del call
     if arguments.user_id is not None and arguments.email is not None:
-        raise Invalid(details={"email": "must not be given together with userId"})
+        raise Invalid(details={"email": "must not be combined with userId"})
     if arguments.user_id is not None:
         with naming("userId"):
             return show_user(await accounts.get_user(work, arguments.user_id))
     if arguments.email is None:
-        raise Invalid(details={"userId": "is required unless email is given"})
+        raise Invalid(details={"userId": "is required without email"})
     with naming("email"):
         return show_user(await accounts.get_user_by_email(work, arguments.email))
 
@@ -218,7 +218,7 @@ async def get_user_settings(work: Work, call: ToolCall, arguments: UserArguments
 
 @tool(scope="users:write", tier=Tier.T3, target=user_target, is_destructive=True)
 async def change_user_plan(work: Work, call: ToolCall, arguments: ChangeUserPlan) -> ChangedPlan:
-    """Give a user another plan of their own, at once and without an end.
+    """Change a user's own plan, at once and without an end.
 
     A lower plan closes what it does not include: without PRO or BUSINESS the user's API keys stop working, unless a
     trial or an organization gives the plan. It needs confirm: true and an approval by the Orchestrator. It costs
@@ -233,7 +233,7 @@ async def change_user_plan(work: Work, call: ToolCall, arguments: ChangeUserPlan
 
 @tool(scope="users:write", tier=Tier.T2, target=user_target)
 async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUserSettings) -> ShownSettings:
-    """Change a user's name, username, time zone or language; settings that are not given stay.
+    """Change a user's name, username, time zone or language; omitted settings stay unchanged.
 
     A new username changes the address of the booking page, and links to the old one stop working. The time zone is that
     of the account; the working hours of existing schedules stay as they are. It can be undone by changing back. It
@@ -251,10 +251,10 @@ async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUser
 
 @tool(scope="users:write", tier=Tier.T3, target=user_target, is_destructive=True, reaches_outside=True)
 async def disable_user(work: Work, call: ToolCall, arguments: DisableUser) -> DisabledUser:
-    """Close a user's account: sign-in, API keys and booking page stop working, and sessions end.
+    """Disable a user's account: sign-in, API keys and booking page stop working, and sessions end.
 
-    All upcoming bookings of the user are cancelled, and the invitees are told by email; they do not come back if an
-    administrator opens the account again. The last administrator of the platform can't be disabled. It needs confirm:
+    All upcoming bookings of the user are cancelled, and the invitees are notified by email; they do not come back if an
+    administrator enables the account again. The last administrator of the platform can't be disabled. It needs confirm:
     true and an approval by the Orchestrator. It costs nothing.
     """
     del call

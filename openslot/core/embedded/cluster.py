@@ -39,8 +39,8 @@ def prepare(data_dir: Path) -> Path:
     version = directory / "PG_VERSION"
     if version.exists() and version.read_text().strip() != str(VERSION):
         raise StartupError(
-            f"The data directory {data_dir} was made by PostgreSQL {version.read_text().strip()}; "
-            f"this version of Openslot brings {VERSION}. Restore a backup into an empty one."
+            f"The data directory {data_dir} was created by PostgreSQL {version.read_text().strip()}; "
+            f"this version of Openslot includes {VERSION}. Restore a backup into an empty directory."
         )
     return directory
 
@@ -81,5 +81,5 @@ def socket_directory(directory: Path) -> Path:
         os.chown(short, owner, -1)
     except FileExistsError:
         if short.is_symlink() or short.stat().st_uid != owner:
-            raise StartupError(f"The socket directory {short} belongs to somebody else.") from None
+            raise StartupError(f"The socket directory {short} belongs to another user.") from None
     return short

@@ -152,7 +152,7 @@ def _forget_dead_server(directory: Path) -> None:
     # Removing the files also removes PostgreSQL's protection against surviving children, so wait for those here.
     while is_dead and _has_survivors(directory):
         if time.monotonic() > deadline:
-            raise StartupError(f"Processes of a killed database still work in {directory}; end them first.")
+            raise StartupError(f"Processes of a killed database still run in {directory}; stop them first.")
         time.sleep(0.05)
     if is_dead:
         (directory / "postmaster.pid").unlink(missing_ok=True)

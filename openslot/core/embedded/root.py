@@ -26,7 +26,7 @@ def find_binaries() -> Path:
     # Look the package up without importing it: the import creates directories and warns.
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
-        raise StartupError(f"The package {WHEEL} is missing, and DATABASE_URL names no database.")
+        raise StartupError(f"The package {WHEEL} is missing, and DATABASE_URL is not set.")
     return Path(spec.origin).parent / f"pginstall{VERSION}" / "bin"
 
 
@@ -51,8 +51,8 @@ def _check_passable(path: Path) -> None:
     for parent in path.parents:
         if not parent.stat().st_mode & stat.S_IXOTH:
             raise StartupError(
-                f"PostgreSQL refuses to run as root, and its own user can't pass through {parent}: "
-                "run Openslot as an ordinary user, or from a place that is not private."
+                f"PostgreSQL refuses to run as root, and the user {SYSTEM_USER} has no access to {parent}: "
+                "run Openslot as an ordinary user, or in a directory that other users can enter."
             )
 
 
@@ -77,7 +77,7 @@ def _system_user() -> pwd.struct_passwd:
     except (OSError, subprocess.CalledProcessError, KeyError):
         raise StartupError(
             f"PostgreSQL refuses to run as root, and the user {SYSTEM_USER} can't be created: "
-            "run Openslot as an ordinary user, or name a database with DATABASE_URL."
+            "run Openslot as an ordinary user, or set DATABASE_URL."
         ) from None
 
 

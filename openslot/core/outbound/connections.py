@@ -81,7 +81,7 @@ async def _connect(
             return await _connect(target, tuple(others), connector, connect_by=connect_by)
         if isinstance(fault, httpcore2.ConnectTimeout):
             raise
-        raise OutboundFailed(Kind.CONNECT, f"{target.host_header} could not be connected to.") from fault
+        raise OutboundFailed(Kind.CONNECT, f"Can't connect to {target.host_header}.") from fault
 
 
 async def _start_tls(

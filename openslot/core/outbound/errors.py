@@ -42,7 +42,7 @@ SENTENCES = {
 
 
 class OutboundRefused(Refusal):
-    """The call breaks a rule and no connection was made."""
+    """The URL may not be called, for example because its address is private; no connection was made."""
 
     code = "outbound_refused"
     kind = RefusalKind.INVALID

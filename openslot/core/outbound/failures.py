@@ -19,6 +19,6 @@ def told_as_failures(host: str) -> Iterator[None]:
     except ResponseTooLong as fault:
         raise OutboundFailed(Kind.PROTOCOL, f"{host} sent too many headers.") from fault
     except httpcore2.ProtocolError as fault:
-        raise OutboundFailed(Kind.PROTOCOL, f"{host} did not answer in HTTP.") from fault
+        raise OutboundFailed(Kind.PROTOCOL, f"{host} did not send a valid HTTP response.") from fault
     except httpcore2.NetworkError as fault:
-        raise OutboundFailed(Kind.PROTOCOL, f"{host} broke the connection off.") from fault
+        raise OutboundFailed(Kind.PROTOCOL, f"{host} closed the connection.") from fault

@@ -83,7 +83,7 @@ class BoundedStream(httpx2.AsyncByteStream):
                     raise self._too_large() from None
         if chunk and self._is_refused:
             # A few compressed bytes could expand to more than memory holds.
-            raise OutboundFailed(Kind.PROTOCOL, f"{self._host} packed its answer though it was asked not to.")
+            raise OutboundFailed(Kind.PROTOCOL, f"{self._host} sent a compressed response, which was not requested.")
         return chunk
 
     def _too_large(self) -> OutboundFailed:

@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
             self._take(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the app that the client is gone."""
+        """Notify the app that the client is gone."""
         self._phase = Phase.END
         self._state.connections.discard(cast("Any", self))
         self._connections.remove(self)

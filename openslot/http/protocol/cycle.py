@@ -88,7 +88,7 @@ class Cycle:
         return len(self._body)
 
     def leave(self) -> None:
-        """Tell the app that the client is gone."""
+        """Notify the app that the client is gone."""
         self.is_gone = True
         self._wake()
 

@@ -105,7 +105,7 @@ class RequestReader:
         self._framing += len(data)
         self._feed(data)
         if self._framing > self._limits.framing_bytes + FRAMING_A_BYTE * self.received and not self.is_whole:
-            raise Invalid("The chunked body has too much around its data")
+            raise Invalid("The chunked body has too much overhead")
         return b""
 
     def _feed(self, data: bytes) -> None:

@@ -99,7 +99,7 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
     except BadRule as found:
         fault = f"its rule {found}"
     except OverflowError:
-        fault = "reaches beyond the years that there are"
+        fault = "is outside the supported years"
     only = versions[0] if len(versions) == 1 and not _repeats(versions[0].component) else None
     return BusyEvent(
         uid=uid,
@@ -159,7 +159,7 @@ def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Span]
 
 
 def _farthest(later: list[Version]) -> timedelta:
-    """Tell the most by which a change of "this and all following" moves repetitions to a later time."""
+    """Return the most by which a change of "this and all following" moves repetitions to a later time."""
     return max((version.start.instant - _replaced_at(version) for version in later), default=timedelta())
 
 

@@ -28,7 +28,7 @@ PARAMETER = re.compile(r';\s*([A-Za-z0-9-]+)\s*=\s*("[^"]*"|[^;:"]*)')
 
 
 class TooManyEvents(Refusal):
-    """The calendar has more events than are read."""
+    """The calendar has too many events."""
 
     code = "calendar_too_large"
     kind = RefusalKind.INVALID
@@ -65,7 +65,7 @@ class Component(Struct):
         return (line for line in self.lines if line.name == name)
 
     def value(self, name: str) -> str:
-        """Tell the first value of a name, in capitals; empty where there is none."""
+        """Return the first value of a name, in capitals; empty where there is none."""
         line = self.find(name)
         return line.value.strip().upper() if line else ""
 

@@ -52,7 +52,7 @@ class DavClient:
         return True
 
     async def propfind(self, url: str, body: str, *, depth: int) -> tuple[str, MultiStatus]:
-        """Ask for properties, and tell where the answer came from."""
+        """Ask for properties, and return where the answer came from."""
         return await self._ask("PROPFIND", url, body, depth=depth)
 
     async def report(self, url: str, body: str, *, depth: int) -> MultiStatus:
@@ -71,9 +71,9 @@ class DavClient:
                 break
             url = str(response.url.join(location))
         else:
-            raise CalendarUnreachable("The calendar's server redirects without end")
+            raise CalendarUnreachable("The calendar's server sent too many redirects")
         if method == "REPORT" and response.status_code in REPORT_REFUSED:
-            raise ReportRefused(f"The calendar's server answers {response.status_code}")
+            raise ReportRefused(f"The calendar's server returned {response.status_code}")
         _check(response)
         return response
 
@@ -85,7 +85,7 @@ class DavClient:
         headers = {"Depth": str(depth), "Content-Type": "application/xml; charset=utf-8"}
         response = await self.request(method, url, body=body, headers=headers)
         if response.status_code != 207:
-            raise CalendarUnreadable("The calendar's server does not answer as CalDAV does")
+            raise CalendarUnreadable("The calendar's server did not return a valid CalDAV response")
         return str(response.url), await asyncio.to_thread(read_multistatus, response.content)
 
     async def _send(
@@ -99,7 +99,7 @@ class DavClient:
         except (OutboundFailed, OutboundRefused) as fault:
             raise told(fault) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
-            raise CalendarUnreachable("The calendar's server named an address that is none") from None
+            raise CalendarUnreachable("The calendar's server returned an invalid URL") from None
 
 
 def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
@@ -110,11 +110,11 @@ def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
 
 
 def origin_of(url: str) -> str:
-    """Tell scheme, host and port of a URL."""
+    """Return scheme, host and port of a URL."""
     try:
         read = httpx2.URL(url)
     except (httpx2.InvalidURL, UnicodeError):
-        raise CalendarUnreachable("The calendar's server named an address that is none") from None
+        raise CalendarUnreachable("The calendar's server returned an invalid URL") from None
     port = read.port or {"https": 443, "http": 80}.get(read.scheme)
     return f"{read.scheme}://{read.host}:{port}"
 
@@ -138,4 +138,4 @@ def _check(response: httpx2.Response) -> None:
         raise CalendarGone
     if status == 412:
         raise CalendarChanged
-    raise CalendarUnreachable(f"The calendar's server answers {status}")
+    raise CalendarUnreachable(f"The calendar's server returned {status}")

@@ -26,7 +26,7 @@ class Answer(Struct, frozen=True):
     """Those that the server has, by their full name."""
 
     def text(self, name: str) -> str:
-        """Tell the text of a property; empty where there is none."""
+        """Return the text of a property; empty where there is none."""
         found = self.properties.get(name)
         return (found.text or "").strip() if found is not None else ""
 
@@ -71,7 +71,7 @@ def read_multistatus(body: bytes) -> MultiStatus:
     except (ParseError, DefusedXmlException, ValueError, LookupError, RecursionError):
         raise CalendarUnreadable("The calendar's server sent XML that can't be read") from None
     if root.tag != f"{DAV}multistatus":
-        raise CalendarUnreadable("The calendar's server does not answer as CalDAV does")
+        raise CalendarUnreadable("The calendar's server did not return a valid CalDAV response")
     token = root.find(f"{DAV}sync-token")
     return MultiStatus(list(_read_answers(root)), token.text.strip() if token is not None and token.text else None)
 

@@ -4,7 +4,7 @@ from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKi
 
 
 class ConnectionNotFound(NotFound):
-    """No such calendar connection, or it is another's."""
+    """No such calendar connection, or it belongs to somebody else."""
 
     code = "calendar_connection_not_found"
 
@@ -13,7 +13,7 @@ class ConnectionNotFound(NotFound):
 
 
 class TooManyConnections(Conflict):
-    """The user has as many calendar connections as one may have."""
+    """The user has reached the limit of calendar connections."""
 
     code = "too_many_calendars"
 
@@ -40,7 +40,7 @@ class ReadOnlyCalendar(Conflict):
 
 
 class CalendarFault(Refusal):
-    """A calendar's server did not do what it was asked."""
+    """The calendar's server can't be reached, or fails."""
 
     code = "calendar_unreachable"
     kind = RefusalKind.INVALID
@@ -62,7 +62,7 @@ class CalendarSignInFailed(CalendarFault):
 
 
 class CalendarForbidden(CalendarFault):
-    """The calendar's server does not allow this account to do so."""
+    """The calendar's server does not allow this account to do this."""
 
     code = "calendar_forbidden"
 
@@ -71,7 +71,7 @@ class CalendarForbidden(CalendarFault):
 
 
 class CalendarUnreadable(CalendarFault):
-    """What the server sent is no calendar, or more than is read."""
+    """What the server sent is not a calendar, or is too large."""
 
     code = "calendar_unreadable"
 

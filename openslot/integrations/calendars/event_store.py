@@ -124,7 +124,7 @@ async def keep_read(db: Db, calendar_id: UUID, *, state: str, unread: int, expan
 
 
 async def find_own(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> set[UUID]:
-    """Tell which of these are bookings of the owner."""
+    """Return which of these are bookings of the owner."""
     rows = await db.fetch(
         "select id from bookings where id = any($1::uuid[]) and host_id = $2", list(booking_ids), owner_id
     )
@@ -156,7 +156,7 @@ async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarge
 
 
 async def find_place(db: Db, calendar_id: UUID, uid: str) -> tuple[str, str] | None:
-    """Find the place and ETag of a calendar's event by its UID, whoever has written it."""
+    """Find the place and ETag of a calendar's event by its UID, no matter who has written it."""
     row = await db.fetchrow(
         "select href, etag from calendar_objects where calendar_id = $1 and uid = $2 limit 1", calendar_id, uid
     )
@@ -226,7 +226,7 @@ async def adopt_written(db: Db, booking_id: UUID, calendar_id: UUID, uid: str) -
 
 
 async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID], *, now: datetime) -> None:
-    """Record that some bookings' events have vanished."""
+    """Record that some bookings' events have disappeared."""
     await db.execute(
         """update calendar_events set missing_since = $3 where calendar_id = $1 and booking_id = any($2::uuid[])
         and missing_since is null""",
@@ -237,7 +237,7 @@ async def mark_missing(db: Db, calendar_id: UUID, booking_ids: Collection[UUID],
 
 
 async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> list[tuple[UUID, UUID, UUID]]:
-    """Name booking, calendar and connection of each event that has vanished."""
+    """Name booking, calendar and connection of each event that has disappeared."""
     rows = await db.fetch(
         """select w.booking_id, w.calendar_id, k.connection_id
         from calendar_events w join calendars k on k.id = w.calendar_id
@@ -249,12 +249,12 @@ async def list_missing_places(db: Db, owner_id: UUID, booking_ids: Collection[UU
 
 
 async def list_missing(db: Db, owner_id: UUID, *, now: datetime) -> list[MissingEvent]:
-    """List the upcoming bookings whose events have vanished, soonest first."""
+    """List the upcoming bookings whose events have disappeared, soonest first."""
     return [MissingEvent(**row) for row in await db.fetch(MISSING, owner_id, now)]
 
 
 async def is_on_its_way(db: Db, lanes: Sequence[str]) -> bool:
-    """Tell whether something is still to be done in one of these lanes."""
+    """Return whether something is still to be done in one of these lanes."""
     return bool(
         await db.fetchval("select exists (select from lanes where lane = any($1::text[]) and unfinished > 0)", lanes)
     )

@@ -24,7 +24,7 @@ class DefinedZone(tzinfo):
         self._offsets = [before, *(offset for _, offset in changes)]
 
     def utcoffset(self, dt: datetime | None, /) -> timedelta:
-        """Tell the offset of a wall time."""
+        """Return the offset of a wall time."""
         if dt is None:
             return self._offsets[-1]
         return self._offsets[bisect_right(self._starts, dt.replace(tzinfo=None))]

@@ -32,13 +32,13 @@ class CalendarConnected(CalendarEvent, frozen=True, kw_only=True):
 
 
 class CalendarDisconnected(CalendarEvent, frozen=True, kw_only=True):
-    """A calendar was disconnected, and what it said is forgotten."""
+    """A calendar was disconnected, and what was read from it was deleted."""
 
     type: ClassVar[str] = "calendar.disconnected"
 
 
 class CalendarBroken(CalendarEvent, frozen=True, kw_only=True):
-    """A calendar could not be read for some time; its owner is to be told."""
+    """A calendar could not be read for some time; its owner will be notified."""
 
     type: ClassVar[str] = "calendar.broken"
     reason: str
@@ -54,7 +54,7 @@ class CalendarRecovered(CalendarEvent, frozen=True, kw_only=True):
 
 
 class CalendarChangeRefused(CalendarEvent, frozen=True, kw_only=True):
-    """The host has moved or deleted a booking's event in a way that is not allowed; the host is to be told."""
+    """The host has moved or deleted a booking's event in a way that is not allowed; the host will be notified."""
 
     type: ClassVar[str] = "calendar.change_refused"
     booking_id: UUID
@@ -64,14 +64,14 @@ class CalendarChangeRefused(CalendarEvent, frozen=True, kw_only=True):
 
 
 class CalendarEventsMissing(CalendarEvent, frozen=True, kw_only=True):
-    """Several events of bookings have vanished at once: nothing was cancelled, and the host is to be asked."""
+    """Events of several bookings disappeared at once: nothing was cancelled, and the host will be asked."""
 
     type: ClassVar[str] = "calendar.events_missing"
     booking_ids: tuple[UUID, ...]
 
 
 class CalendarRestoreWanted(CalendarEvent, frozen=True, kw_only=True):
-    """The host wants the event of a booking back that has vanished from the calendar."""
+    """The host has asked to restore a booking's event that disappeared from the calendar."""
 
     type: ClassVar[str] = "calendar.restore_wanted"
     booking_id: UUID

@@ -25,7 +25,7 @@ class FakeServer:
         self._number = 0
 
     def add_calendar(self, name: str) -> str:
-        """Make a calendar and tell its URL."""
+        """Create a calendar and return its URL."""
         url = f"fake://calendars/{name.lower()}/"
         self.calendars[url] = FakeCalendar(objects={}, log=[])
         self.names[url] = name

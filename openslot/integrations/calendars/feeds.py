@@ -26,7 +26,7 @@ async def renew_feed(work: Work, owner: User) -> str:
 
 
 async def find_feed(work: Work, owner: User) -> datetime | None:
-    """Tell when a user's secret link was made; None if there is none."""
+    """Return when a user's secret link was made; None if there is none."""
     return await store.find_feed(work.db, owner.id)
 
 

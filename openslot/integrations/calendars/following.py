@@ -168,7 +168,7 @@ async def _ask(
     runtime: Runtime, connection: CalendarConnection, calendar: Calendar, vanished: list[WrittenEvent]
 ) -> None:
     booking_ids = tuple(each.booking_id for each in vanished)
-    log.warning("events of bookings have vanished together", bookings=len(booking_ids))
+    log.warning("events of bookings have disappeared together", bookings=len(booking_ids))
     async with runtime.transaction(calendar_actor(connection)) as work:
         await event_store.mark_missing(work.db, calendar.id, booking_ids, now=work.now)
         await work.record(

@@ -102,7 +102,7 @@ class IcsFeed:
         except (OutboundFailed, OutboundRefused) as fault:
             raise told(fault) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError):
-            raise CalendarUnreachable("The feed's server named an address that is none") from None
+            raise CalendarUnreachable("The feed's server returned an invalid URL") from None
         if response.status_code in {401, 403}:
             raise CalendarSignInFailed
         if response.status_code in {404, 410}:
@@ -110,11 +110,11 @@ class IcsFeed:
         if response.status_code == 304:
             return response
         if response.status_code != 200:
-            raise CalendarUnreachable(f"The feed's server answers {response.status_code}")
+            raise CalendarUnreachable(f"The feed's server returned {response.status_code}")
         # A sign-in page or an incomplete feed must not look like an empty calendar.
         body = response.content.upper()
         if b"BEGIN:VCALENDAR" not in body[:65536] or b"END:VCALENDAR" not in body[-65536:]:
-            raise CalendarUnreadable("The feed's server sent no whole calendar")
+            raise CalendarUnreadable("The feed's server returned an incomplete calendar")
         return response
 
 

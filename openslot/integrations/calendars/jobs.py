@@ -8,7 +8,7 @@ MOST = 1_000
 
 
 async def plan_forgotten(work: Work) -> str:
-    """Plan the reading of connections that are due and that no effect stands for."""
+    """Plan the reading of calendar connections that are due and have no planned effect."""
     forgotten = await store.list_forgotten(work.db, operations.READ, now=work.now, limit=MOST)
     for connection_id in forgotten:
         await operations.plan_reading(work, connection_id)

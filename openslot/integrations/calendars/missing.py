@@ -1,4 +1,4 @@
-"""Bookings whose events vanished together: their host says whether they are cancelled or written again."""
+"""Bookings whose events disappeared together: their host says whether they are cancelled or written again."""
 
 from collections.abc import Collection
 from enum import StrEnum
@@ -17,25 +17,25 @@ from openslot.integrations.calendars.operations import get_connection
 
 
 class Decision(StrEnum):
-    """What is to be done with bookings whose events have vanished."""
+    """What is to be done with bookings whose events have disappeared."""
 
     CANCEL = "cancel"
     RESTORE = "restore"
 
 
 async def list_missing(work: Work, owner: User) -> list[MissingEvent]:
-    """List the upcoming bookings whose events have vanished and about which the host was asked."""
+    """List the upcoming bookings whose events have disappeared and about which the host was asked."""
     return await event_store.list_missing(work.db, owner.id, now=work.now)
 
 
 async def decide_missing(
     work: Work, owner: User, decision: Decision, booking_ids: Collection[UUID] | None = None
 ) -> int:
-    """Cancel these bookings, or all that are asked about, or write their events again; tell how many there were."""
+    """Cancel these bookings, or all that are asked about, or write their events again; return how many there were."""
     asked = {each.booking_id for each in await list_missing(work, owner)}
     chosen = asked if booking_ids is None else set(booking_ids)
     if not chosen <= asked:
-        raise Invalid(details={"booking": "is not among those whose events have vanished"})
+        raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})
     for booking_id in sorted(chosen):
         if decision is Decision.CANCEL:
             await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=REASON)

@@ -138,7 +138,7 @@ class WrittenEvent(Struct, frozen=True, kw_only=True):
 
 
 class MissingEvent(Struct, frozen=True, kw_only=True):
-    """A booking whose event has vanished together with others, so that its host is asked."""
+    """A booking whose event has disappeared together with others, so that its host is asked."""
 
     booking_id: UUID
     calendar_name: str

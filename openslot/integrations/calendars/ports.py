@@ -55,7 +55,7 @@ class CalendarServer(Protocol):
         ...
 
     async def put(self, href: str, text: str, *, replaces: str | None) -> str:
-        """Write an event where there is none, or in place of the one with this ETag, and tell its ETag."""
+        """Write an event where there is none, or in place of the one with this ETag, and return its ETag."""
         ...
 
     async def delete(self, href: str, *, replaces: str) -> None:

@@ -57,7 +57,7 @@ async def plan(work: Work, effect: Effect) -> Outcome:
 
 
 async def plan_restoring(work: Work, effect: Effect) -> Outcome:
-    """Name the calendar into which a vanished event is written again."""
+    """Name the calendar into which a missing event is written again."""
     wanted = effect.event(CalendarRestoreWanted)
     return Expanded((_target(wanted.booking_id, wanted.calendar_id),))
 

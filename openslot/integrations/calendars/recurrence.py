@@ -50,7 +50,7 @@ class CountedMonths(tuple[int, ...]):  # noqa: SLOT001 - a tuple has no slots fo
         return made
 
     def __bool__(self) -> bool:
-        """Tell whether there are any, unless it was asked too often."""
+        """Return whether there are any, unless it was asked too often."""
         self.left -= 1
         if self.left < 0:
             raise PastTheEndError
@@ -67,7 +67,7 @@ class Budget:
         """Take steps, or refuse where none are left."""
         # A rule that is refused takes none, so that it leaves the others theirs.
         if steps > self.left:
-            raise BadRule("takes too long to follow")
+            raise BadRule("takes too long to expand")
         self.left -= steps
 
 
@@ -105,9 +105,9 @@ def read_parts(rule: str) -> dict[str, str]:
         raise BadRule("is too long")
     parts = dict(PART.findall(rule.upper().replace(" ", "")))
     if parts.get("FREQ") not in STEPS or not all(parts.get(name, "1").isdecimal() for name in ("INTERVAL", "COUNT")):
-        raise BadRule("makes no sense")
+        raise BadRule("is invalid")
     if int(parts.get("INTERVAL", "1")) not in range(1, MOST_INTERVAL + 1):
-        raise BadRule("makes no sense")
+        raise BadRule("is invalid")
     times_of_day = 1
     for name in TIMES_OF_DAY:
         times_of_day *= parts.get(name, "").count(",") + 1
@@ -146,7 +146,7 @@ def _move_months(parts: dict[str, str], start: datetime, first: datetime) -> dat
 
 
 def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
-    """Tell at how many days dateutil looks, at most, before it is past the end."""
+    """Return at how many days dateutil looks, at most, before it is past the end."""
     step = STEPS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))
     periods = max((end - start) // step, 0) + 2
     if parts["FREQ"] in WITHIN_A_DAY:
@@ -156,7 +156,7 @@ def _count_looks(parts: dict[str, str], start: datetime, end: datetime) -> int:
 
 
 def _count_tries(parts: dict[str, str], start: datetime, end: datetime) -> int:
-    """Tell how many times of day dateutil tries, at most, where a rule wants only some of them."""
+    """Return how many times of day dateutil tries, at most, where a rule wants only some of them."""
     if parts["FREQ"] not in WITHIN_A_DAY or not any(name in parts for name in TIMES_OF_DAY):
         return 0
     return max((end - start) // (UNITS[parts["FREQ"]] * int(parts.get("INTERVAL", "1"))), 0)
@@ -169,7 +169,7 @@ def _follow(moments: Iterator[datetime]) -> Iterator[datetime]:
         return
     except (IndexError, OverflowError, TypeError, ValueError):
         # dateutil notices some impossible values only when it reaches them.
-        raise BadRule("makes no sense") from None
+        raise BadRule("is invalid") from None
 
 
 def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[datetime]:
@@ -179,7 +179,7 @@ def _make(parts: dict[str, str], start: datetime, looks: int) -> Iterator[dateti
     try:
         made = rrulestr(";".join(f"{name}={value}" for name, value in kept.items()), dtstart=start)
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
-        raise BadRule("makes no sense") from None
+        raise BadRule("is invalid") from None
     # dateutil asks for the months once for every day it checks, and has no other way to be stopped before the year
     # 9999.
     vars(made)["_bymonth"] = CountedMonths(vars(made)["_bymonth"] or (), looks)

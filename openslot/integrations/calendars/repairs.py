@@ -22,7 +22,7 @@ LONGEST_PASSWORD = 500
 
 
 async def check_connection(work: Work, ref: ConnectionRef) -> int:
-    """Sign in and list the calendars now, as the sync does, and tell how many there are; nothing is changed.
+    """Sign in and list the calendars now, as the sync does, and return how many there are; nothing is changed.
 
     The server is contacted here, so the work must begin without a transaction.
     """

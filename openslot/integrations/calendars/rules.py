@@ -27,14 +27,14 @@ POLICY = re.compile(r"trust:([0-9]{1,4})")
 
 
 def next_sync(failures: int, *, now: datetime) -> datetime:
-    """Tell when a connection is read again: every five minutes, less often the longer it fails."""
+    """Return when a connection is read again: every five minutes, less often the longer it fails."""
     return now + (PAUSES[min(failures, len(PAUSES)) - 1] if failures else EVERY)
 
 
 def closes_at(
     connection: CalendarConnection, *, synced_at: datetime | None, failed_at: datetime | None
 ) -> datetime | None:
-    """Tell when the last reading stops being trusted."""
+    """Return when the last reading stops being trusted."""
     if connection.trust is not None:
         return (synced_at or connection.created_at) + connection.trust
     if failed_at is not None:
@@ -43,7 +43,7 @@ def closes_at(
 
 
 def is_to_be_told(connection: CalendarConnection, *, now: datetime, is_final: bool) -> bool:
-    """Tell whether to notify the owner of a failing connection: once, and immediately if waiting does not help."""
+    """Return whether to notify the owner of a failing connection: once, and immediately if waiting does not help."""
     if connection.told_at is not None:
         return False
     return is_final or (connection.failing_since is not None and now - connection.failing_since >= TELL_AFTER)
@@ -71,7 +71,7 @@ def find_named(calendars: Collection[Calendar], name: str) -> list[Calendar]:
 
 
 def are_to_be_asked(gone: Collection[WrittenEvent], *, left: int, removed: int) -> bool:
-    """Tell whether events have vanished in such a way that the host is asked before a booking is cancelled.
+    """Return whether events have disappeared in such a way that the host is asked before a booking is cancelled.
 
     Several at once, or all that a calendar had, look more like an accident than like a decision.
     """

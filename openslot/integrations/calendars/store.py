@@ -95,7 +95,7 @@ async def update_secret(db: Db, connection_id: UUID, secret: bytes) -> None:
 
 
 async def find_feed(db: Db, user_id: UUID) -> datetime | None:
-    """Tell when a user's secret link was made; None where there is none."""
+    """Return when a user's secret link was made; None where there is none."""
     found: datetime | None = await db.fetchval("select created_at from calendar_feeds where user_id = $1", user_id)
     return found
 
@@ -127,7 +127,7 @@ async def update_receiving(db: Db, owner_id: UUID, calendar_id: UUID | None) -> 
 
 
 async def has_receiving(db: Db, owner_id: UUID) -> bool:
-    """Tell whether a calendar of the user receives bookings."""
+    """Return whether a calendar of the user receives bookings."""
     return bool(await db.fetchval("select exists (select from calendars where owner_id = $1 and receives)", owner_id))
 
 
@@ -224,7 +224,7 @@ async def delete_feed(db: Db, user_id: UUID) -> bool:
 
 
 async def find_feed_owner(db: Db, token_hash: bytes) -> UUID | None:
-    """Tell whose secret link it is, unless the account is closed."""
+    """Return whose secret link it is, unless the account is closed."""
     found: UUID | None = await db.fetchval(
         """select f.user_id from calendar_feeds f join users u on u.id = f.user_id
         where f.token_hash = $1 and u.disabled_at is null""",

@@ -56,12 +56,12 @@ class Length(Struct, frozen=True):
     elapsed: timedelta = timedelta()
 
     def end_of(self, start: EventTime) -> datetime:
-        """Tell the instant at which something ends that begins then."""
+        """Return the instant at which something ends that begins then."""
         return start.at(start.wall + timedelta(days=self.days)).instant + self.elapsed
 
 
 def between(start: EventTime | None, end: EventTime | None) -> Length | None:
-    """Tell how long something lasts from its start and its end."""
+    """Return how long something lasts from its start and its end."""
     if start is None or end is None:
         return None
     if start.is_day and end.is_day:

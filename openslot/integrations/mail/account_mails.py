@@ -37,7 +37,7 @@ async def send_reset(work: Work, effect: Effect) -> Outcome:
 
 
 async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
-    """Tell the owner of an account that its password was changed."""
+    """Notify the owner of an account that its password was changed."""
     event = effect.event(UserPasswordChanged)
     try:
         user = await accounts.get_user(work, event.user_id)
@@ -57,7 +57,7 @@ async def tell_password_changed(work: Work, effect: Effect) -> Outcome:
         button=Link(label=Text("I did not change it"), url=f"{work.runtime.settings.public_url}{FORGOT}"),
         footer=(Text("You received this email because the password of your account was changed."),),
     )
-    # To the address that the account had then: whoever took it over may have changed the address too.
+    # To the address that the account had then: an attacker may have changed the address too.
     to = to_account(event.email, user.name, user.locale)
     draft = write_account_mail(effect, letter, to, host_id=user.id)
     return await deliver(work, effect, draft, effect.actor)

@@ -34,7 +34,7 @@ async def send_confirmation_link(work: Work, effect: Effect) -> Outcome:
 
 
 async def tell_address_change_requested(work: Work, effect: Effect) -> Outcome:
-    """Tell the current address which one is wanted, so that its owner can stop it."""
+    """Notify the current address which one is wanted, so that its owner can stop it."""
     change = await address_changes.find_change(work, effect.event(AddressChangeRequested).change_id)
     if change is None:
         return await leave_unsent(work, effect, NOT_WAITING)

@@ -27,7 +27,7 @@ BY_OWNER = (
 
 
 async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
-    """Tell whoever reads the former address of an account that it has another one."""
+    """Notify the former address of an account that it has another one."""
     event = effect.event(UserChanged)
     if event.email.lower() == event.previous_email.lower():
         return Skipped("the address is the same")
@@ -51,7 +51,7 @@ async def tell_address_changed(work: Work, effect: Effect) -> Outcome:
 
 
 async def tell_address_kept(work: Work, effect: Effect) -> Outcome:
-    """Tell an owner that the provider has another address, and that the account keeps the current one."""
+    """Notify an owner that the provider has another address, and that the account keeps the current one."""
     kept = effect.plan(AddressKept)
     try:
         user = await accounts.get_user(work, kept.user_id)

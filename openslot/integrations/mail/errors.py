@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class MailNotFound(NotFound):
-    """No such mail, or it is no longer kept."""
+    """No such email, or it is no longer stored."""
 
     code = "mail_not_found"
 

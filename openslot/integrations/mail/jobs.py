@@ -11,7 +11,7 @@ LOOKED_AT = 1000
 
 
 async def tidy_mail(work: Work) -> str:
-    """Close the log's entries of mails that nobody tries any more, and remove mail that is older than it is kept."""
+    """Close log entries of emails that are no longer tried, and remove emails past their retention."""
     failed = await store.fail_abandoned(work.db, limit=LOOKED_AT)
     before = work.now - timedelta(days=work.runtime.settings.keep_mail_days)
     removed = await repeat(lambda limit: store.delete_old(work.db, before, limit=limit))

@@ -100,7 +100,7 @@ def _write_previous(meeting: MailedMeeting, recipient: Recipient, locale: Locale
 
 
 def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
-    """Tell who takes part; what an invitee has typed goes to the host alone, so that it can't be mailed to others."""
+    """Return who takes part; what an invitee has typed goes to the host alone, so that it can't be mailed to others."""
     booking = meeting.booking
     if recipient.role is not RecipientRole.HOST:
         return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]

@@ -70,7 +70,7 @@ def list_recipients(booking: Booking, host: MailHost) -> tuple[Recipient, ...]:
 
 
 def is_wanted(host: MailHost, recipient: Recipient, kind: MailKind) -> bool:
-    """Tell whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice."""
+    """Return whether a mail about a meeting is sent: always to invitees and guests, to the host by their choice."""
     return recipient.role is not RecipientRole.HOST or TOPICS_OF_MEETINGS[kind] in host.topics
 
 

@@ -67,7 +67,7 @@ def write_message_id(mail_id: UUID, sender: MailAddress) -> str:
 
 
 def needs_utf8(address: MailAddress) -> bool:
-    """Tell whether an address needs a server that supports non-ASCII characters."""
+    """Return whether an address needs a server that supports non-ASCII characters."""
     return not address.email.rpartition("@")[0].isascii()
 
 

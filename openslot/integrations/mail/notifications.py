@@ -7,7 +7,7 @@ from openslot.integrations.mail.topics import MailTopic, decide_topics, list_cho
 
 
 async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:
-    """Tell which mails a host gets."""
+    """Return which mails a host gets."""
     return decide_topics(await store.find_choices(work.db, host.id))
 
 

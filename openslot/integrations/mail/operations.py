@@ -88,7 +88,7 @@ def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
 
 
 async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
-    """Write a mail and write it down; tell which limit is reached where it must not go, None where it was sent before.
+    """Write an email and log it; return which limit is reached if it must not be sent, None if it was sent before.
 
     The work has its own transaction, so that concurrent counts see the mail.
     """
@@ -136,7 +136,7 @@ async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail |
 
 
 def name_message(runtime: Runtime, mail_id: UUID) -> str:
-    """Tell the Message-ID that a mail will have."""
+    """Return the Message-ID that a mail will have."""
     return write_message_id(mail_id, _sender(runtime, Brand(name="", colour=DEFAULT_COLOUR)))
 
 
@@ -167,7 +167,7 @@ async def get_mail(work: Work, mail_id: UUID) -> tuple[KeptMail, bytes | None]:
 
 
 async def get_reminders(work: Work, host_id: UUID, event_type_id: UUID | None = None) -> tuple[int, ...]:
-    """Tell how many minutes before a meeting people are reminded: the event type's choice, the host's, or ours."""
+    """Return how many minutes before a meeting people are reminded: the event type's choice, the host's, or ours."""
     chosen = await store.find_reminders(work.db, host_id, event_type_id)
     return rules.DEFAULT_REMINDERS if chosen is None else chosen
 

@@ -62,7 +62,7 @@ async def fan_out(work: Work, effect: Effect) -> Outcome:
 
 
 async def send(work: Work, effect: Effect) -> Outcome:
-    """Tell one person what happened to a meeting."""
+    """Notify one person of what happened to a meeting."""
     event = read_event(effect)
     if is_over(event.booking, now=work.now):
         return await leave_unsent(work, effect, OVER)
@@ -79,7 +79,7 @@ async def send(work: Work, effect: Effect) -> Outcome:
 
 
 async def notify(work: Work, effect: Effect) -> Outcome:
-    """Tell someone about their account."""
+    """Notify someone about their account."""
     notice = NOTICES[effect.event_type]
     host_id = notice.host_of(effect)
     host = await operations.find_host(work, host_id)

@@ -24,7 +24,7 @@ EARLIEST_REMINDER, LATEST_REMINDER = 28 * 24 * 60, 5
 
 
 def is_last_try(attempts: int) -> bool:
-    """Tell whether a mail that fails now has failed for good."""
+    """Return whether a mail that fails now has failed for good."""
     return attempts > len(DELAYS)
 
 
@@ -49,7 +49,7 @@ def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:
 
 
 def plan_reminders(starts_at: datetime, minutes: Sequence[int], *, now: datetime) -> dict[int, datetime]:
-    """Tell when each reminder is due; one whose time has passed is not sent."""
+    """Return when each reminder is due; one whose time has passed is not sent."""
     due = {each: starts_at - timedelta(minutes=each) for each in minutes}
     return {each: moment for each, moment in due.items() if moment > now}
 

@@ -71,7 +71,7 @@ class SmtpMailer:
             async with asyncio.timeout(self._answer_within.total_seconds()):
                 await self._connect(client)
         except TimeoutError as fault:
-            raise MailDeferred("The mail server does not answer.") from fault
+            raise MailDeferred("The mail server does not respond.") from fault
         else:
             await _leave(client)
         finally:
@@ -98,7 +98,7 @@ class SmtpMailer:
         except aiosmtplib.SMTPAuthenticationError as fault:
             raise MailDeferred(f"The mail server refused the login: {_words(fault)}") from fault
         except aiosmtplib.SMTPTimeoutError as fault:
-            raise MailDeferred("The mail server does not answer.") from fault
+            raise MailDeferred("The mail server does not respond.") from fault
         except aiosmtplib.SMTPException as fault:
             raise MailDeferred(f"The mail server can't be used: {_words(fault)}") from fault
         except (OSError, ValueError) as fault:
@@ -123,7 +123,7 @@ def _greeting(host: str) -> str:
 
 async def _transmit(client: SMTP, mail: OutgoingMail) -> None:
     if not is_line(mail.recipient) or set(mail.recipient) & set(" <>"):
-        raise MailRefused("This is not an address that can be written to.")
+        raise MailRefused("This is an invalid recipient address.")
     try:
         options = await _choose_options(client, mail)
         await client.sendmail(mail.sender, [mail.recipient], mail.content, mail_options=options)
@@ -132,7 +132,7 @@ async def _transmit(client: SMTP, mail: OutgoingMail) -> None:
     except aiosmtplib.SMTPResponseException as fault:
         raise _judge(fault) from fault
     except aiosmtplib.SMTPTimeoutError as fault:
-        raise MailDeferred("The mail server stopped answering.") from fault
+        raise MailDeferred("The mail server stopped responding.") from fault
     except aiosmtplib.SMTPException as fault:
         raise MailDeferred(f"The connection to the mail server was lost: {_words(fault)}") from fault
     except OSError as fault:
@@ -145,7 +145,7 @@ async def _choose_options(client: SMTP, mail: OutgoingMail) -> list[str]:
     if client.last_ehlo_response is None:
         await client.ehlo()
     if not client.supports_extension("smtputf8"):
-        raise MailRefused("The mail server takes no addresses with letters beyond ASCII.")
+        raise MailRefused("The mail server does not support non-ASCII addresses.")
     return ["SMTPUTF8", "BODY=8BITMIME"]
 
 

@@ -144,7 +144,7 @@ async def delete_old(db: Db, before: datetime, *, limit: int) -> int:
 
 
 async def find_reminders(db: Db, host_id: UUID, event_type_id: UUID | None) -> tuple[int, ...] | None:
-    """Tell how many minutes before a meeting people are reminded; None where nobody has chosen."""
+    """Return how many minutes before a meeting people are reminded; None where nobody has chosen."""
     found: list[int] | None = await db.fetchval(REMINDERS, host_id, event_type_id)
     return None if found is None else tuple(found)
 

@@ -29,7 +29,7 @@ UNWANTED = "the host has switched these mails off"
 
 
 def decide_topics(choices: Mapping[str, bool]) -> frozenset[MailTopic]:
-    """Tell which mails a host gets, from what they have chosen."""
+    """Return which mails a host gets, from what they have chosen."""
     return frozenset(topic for topic in MailTopic if choices.get(topic, topic in DEFAULT_TOPICS))
 
 

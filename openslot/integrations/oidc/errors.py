@@ -11,7 +11,7 @@ class OidcOff(NotFound):
 
 
 class OidcUnreachable(Unavailable):
-    """The identity provider can't be reached, or does not answer as it should; the log says why."""
+    """The identity provider can't be reached, or its response is invalid; the log says why."""
 
     code = "oidc_unreachable"
 
@@ -21,7 +21,7 @@ class OidcUnreachable(Unavailable):
 
 
 class OidcDeclined(Forbidden):
-    """The identity provider has answered with an error: the person has cancelled, or may not use this application."""
+    """The identity provider returned an error: the person has cancelled, or may not use this application."""
 
     code = "oidc_declined"
 
@@ -30,7 +30,7 @@ class OidcDeclined(Forbidden):
 
 
 class OidcMismatch(Forbidden):
-    """The answer is not for a sign-in that this browser has begun, or not from the provider; the log says why."""
+    """The response is not for a sign-in that this browser has started, or not from the provider; the log says why."""
 
     code = "oidc_mismatch"
 

@@ -7,7 +7,7 @@ from openslot.jobs.batches import repeat
 
 
 async def tidy_oidc(work: Work) -> str:
-    """Forget finished sign-ins that have expired."""
+    """Remove finished sign-ins that have expired."""
     gone = await repeat(lambda limit: delete_expired_finished(work.db, now=work.now, limit=limit))
     return f"{gone} finished sign-ins forgotten"
 

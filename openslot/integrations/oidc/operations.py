@@ -54,7 +54,7 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
 
 
 async def prove(work: Work, answer: ReturnedAnswer, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
-    """Tell who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
+    """Return who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
     provider = wire.get_provider(work.runtime.settings)
     try:
         attempt = open_attempt(work.runtime.cipher, cookie, state=answer.state, now=work.now)
@@ -110,7 +110,7 @@ async def disconnect(work: Work, user: User) -> None:
 
 
 async def find_connected_at(work: Work, user: User) -> datetime | None:
-    """Tell since when a user is connected to the provider; None if not, or if there is no provider."""
+    """Return since when a user is connected to the provider; None if not, or if there is no provider."""
     provider = wire.find_provider(work.runtime.settings)
     return await store.find_connected_at(work.db, provider.issuer, user.id) if provider else None
 

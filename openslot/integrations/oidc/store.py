@@ -38,7 +38,7 @@ async def insert_identity(db: Db, issuer: str, subject: str, user_id: UUID, *, n
 
 
 async def find_connected_at(db: Db, issuer: str, user_id: UUID) -> datetime | None:
-    """Tell since when a user is connected to the provider."""
+    """Return since when a user is connected to the provider."""
     found: datetime | None = await db.fetchval(
         "select created_at from identities where issuer = $1 and user_id = $2", issuer, user_id
     )

@@ -5,7 +5,7 @@ from openslot.i18n import Text
 
 
 class EffectNotFound(NotFound):
-    """No such effect has failed, or it is another's."""
+    """No such effect has failed, or it belongs to somebody else."""
 
     code = "effect_not_found"
 

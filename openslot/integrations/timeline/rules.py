@@ -19,7 +19,7 @@ HOST = "host"
 
 
 def kind_of(reaction: str) -> tuple[EffectKind, bool]:
-    """Tell what a reaction does, and whether it only plans others."""
+    """Return what a reaction does, and whether it only plans others."""
     if reaction in KINDS:
         return KINDS[reaction], False
     domain = f"{reaction.partition('.')[0]}."
@@ -27,11 +27,11 @@ def kind_of(reaction: str) -> tuple[EffectKind, bool]:
 
 
 def recipient_of(target: str | None) -> str | None:
-    """Tell who is written to; None if it is the host."""
+    """Return who is written to; None if it is the host."""
     role, _, email = (target or "").partition(":")
     return None if role == HOST else email or None
 
 
 def is_shown(effect: TimelineEffect) -> bool:
-    """Tell whether an effect says something to a host: a plan that was carried out is shown by what it planned."""
+    """Return whether an effect says something to a host: a plan that was carried out is shown by what it planned."""
     return not effect.plans_others or effect.state not in {EffectState.DONE, EffectState.SKIPPED}

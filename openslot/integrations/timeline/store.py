@@ -86,5 +86,5 @@ async def list_attention(db: Db, host_id: UUID, *, since: datetime, limit: int) 
 
 
 async def is_failed(db: Db, effect_id: UUID, host_id: UUID, booking_id: UUID | None) -> bool:
-    """Tell whether an effect has failed for good and belongs to this host, and to this booking if one is named."""
+    """Return whether an effect has failed for good and belongs to this host, and to this booking if one is named."""
     return bool(await db.fetchval(IS_FAILED, effect_id, host_id, booking_id))

@@ -47,7 +47,7 @@ async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outc
 
 
 async def list_closing(work: Work, reader: User, user: User) -> Outcome:
-    """Tell what closing an account cancels."""
+    """Return what closing an account cancels."""
     found = await agenda.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MOST_BOOKINGS)
     return Outcome(
         sentences=(

@@ -18,7 +18,7 @@ WEEKDAY, MONTH = re.compile("E+|c+"), re.compile("M{3,}")
 
 @lru_cache(maxsize=64)
 def usual_hours(formats: str) -> Hours:
-    """Tell whether a place counts 12 or 24 hours."""
+    """Return whether a place counts 12 or 24 hours."""
     return 12 if "a" in babel.Locale.parse(formats).time_formats["short"].pattern else 24
 
 

@@ -63,5 +63,5 @@ def _say_state(status: Status, *, is_on: bool) -> Text:
 
 
 def _is_true(done: str, status: Status) -> bool:
-    """Tell whether an address may say what was done: it can't call a cancelled meeting confirmed."""
+    """Return whether an address may say what was done: it can't call a cancelled meeting confirmed."""
     return (done == "cancelled") == (status is Status.CANCELLED) and done in HEADINGS

@@ -10,7 +10,7 @@ PLAIN = "text/plain; charset=utf-8"
 
 @get("/llms.txt")
 async def llms_text(work: Work) -> Response:
-    """Tell assistants what the service is, and how to book with it."""
+    """Explain to assistants what the service is, and how to book with it."""
     settings = work.runtime.settings
     text = write_markdown("llms.txt", base_url=settings.public_url, bookings_per_minute=booking_limit(settings).most)
     return Response(headers={"content-type": PLAIN, "cache-control": "public, max-age=3600"}, body=text.encode())

@@ -1,4 +1,4 @@
-"""The page of one booking, for whoever has its link: read it, move it, cancel it."""
+"""The page of one booking, for anyone who has its link: view it, reschedule it, cancel it."""
 
 from msgspec import Struct
 from msgspec.structs import replace

@@ -28,7 +28,7 @@ Show = Callable[..., Awaitable[Response]]
 
 
 def limit_views(handler: Show) -> Show:
-    """Count a handler's pages by their visitor's address, and show when to come back to whoever opens too many.
+    """Count a handler's pages by the visitor's address, and show visitors who open too many when to come back.
 
     Assistants share the limit of the public API instead; each page counts for one limit only.
     """

@@ -49,7 +49,7 @@ def show(
     shown = page(template, None, status=status, locale=options.locale, options=options, accent=accent, **values)
     headers = {**shown.headers, "content-security-policy": FRAMED, "vary": "accept, accept-language"}
     if not is_personal:
-        # The page may be kept for the way back, but is asked for anew by every visit.
+        # The page may be kept for the back button, but every visit requests it again.
         headers["cache-control"] = "private, no-cache"
     return replace(shown, headers=headers)
 

@@ -38,7 +38,7 @@ def list_own_hosts(work: Work, request: Request) -> set[str]:
 
 
 def is_visit(request: Request, own_hosts: set[str]) -> bool:
-    """Tell whether a person opened the page: no program, no prefetch, and no further step on the same page."""
+    """Return whether a person opened the page: no program, no prefetch, and no further step on the same page."""
     headers = request.headers
     return (
         request.method == "GET"

@@ -42,7 +42,7 @@ class Chapter(Struct, frozen=True, kw_only=True):
 def tell_history(
     booking: Booking, changes: Sequence[BookingChange], effects: Sequence[TimelineEffect], user: User, *, now: datetime
 ) -> list[Chapter]:
-    """Tell every change with its steps, and in the end what is planned."""
+    """List every change with its steps, followed by what is planned."""
     told = [_tell(booking, change, effects, user, now=now) for change in changes if change.type in YOURS]
     known = {change.event_id for change in changes if change.type in YOURS}
     others = tuple(describe_step(each, user, now=now) for each in effects if each.event_id not in known - {None})

@@ -56,7 +56,7 @@ def retry_in(wait: timedelta) -> Text:
 
 
 def is_elsewhere(zone: str, host_zone: str, *, at_time: datetime) -> bool:
-    """Tell whether the clock shows another time in a zone than in the host's."""
+    """Return whether the clock shows another time in a zone than in the host's."""
     return _offset(at_time, get_zone(zone)) != _offset(at_time, get_zone(host_zone))
 
 

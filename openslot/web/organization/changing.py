@@ -20,7 +20,7 @@ async def begin_change(request: Exchange, work: Work, user: User) -> Administrat
 
 
 def author_of(request: Request, user: User) -> ChangeAuthor:
-    """Tell who makes a change, and from where."""
+    """Return who makes a change, and from where."""
     return ChangeAuthor(name=user.name, email=user.email, address=request.address)
 
 

@@ -82,7 +82,7 @@ async def confirm_deletion(
 
 
 async def find_needs(work: Work, user: User) -> ConfirmationNeeds:
-    """Tell what a user has to be asked for."""
+    """Return what a user has to be asked for."""
     state = await two_factor.get_state(work, user)
     return ConfirmationNeeds(has_password=state.has_password, needs_code=state.on_since is not None)
 

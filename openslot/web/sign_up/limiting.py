@@ -26,5 +26,5 @@ async def count_form(work: Work, request: Request) -> None:
 
 
 def keep_address_private(shown: Response) -> Response:
-    """Tell no other site the address of a page, which contains a link's token."""
+    """Keep the address of a page, which contains a link's token, from other sites."""
     return replace(shown, headers={**shown.headers, "referrer-policy": "same-origin"})

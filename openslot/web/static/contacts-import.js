@@ -15,7 +15,9 @@ const look = async () => {
     if (fresh) {
       shown.querySelector("progress").value = fresh.querySelector("progress").value;
       for (const name of ["[role=status]", ".counts"]) {
-        shown.querySelector(name).replaceChildren(...fresh.querySelector(name).childNodes);
+        // A part that has not changed stays, so that it is not read aloud again.
+        const [part, next] = [shown, fresh].map((each) => each.querySelector(name));
+        if (part.innerHTML !== next.innerHTML) part.replaceChildren(...next.childNodes);
       }
     }
   } catch {

@@ -225,8 +225,8 @@ async def test_the_last_administrator_is_never_disabled(run: Run, runtime: Runti
 @pytest.mark.parametrize(
     ("name", "arguments", "details"),
     [
-        ("get_user", {}, {"userId": "is required unless email is given"}),
-        ("get_user", {"userId": NOBODY, "email": "a@b.example"}, {"email": "must not be given together with userId"}),
+        ("get_user", {}, {"userId": "is required without email"}),
+        ("get_user", {"userId": NOBODY, "email": "a@b.example"}, {"email": "must not be combined with userId"}),
         ("get_user", {"userId": NOBODY}, {"userId": "does not exist"}),
         ("get_user", {"email": "nobody@example.org"}, {"email": "does not exist"}),
         ("get_user", {"email": "nobody"}, {"email": "is not a valid email address"}),

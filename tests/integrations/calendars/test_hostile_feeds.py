@@ -99,7 +99,7 @@ def test_a_rule_that_searches_every_second_for_a_few_is_refused_and_takes_nothin
 
     events = read_events(calendar(*hostile, DAILY), asked, budget=budget)
 
-    assert [each.fault for each in events] == ["its rule takes too long to follow"] * 200 + [None]
+    assert [each.fault for each in events] == ["its rule takes too long to expand"] * 200 + [None]
     with pytest.raises(BadRule):
         list(unbounded(rule, ASKED.first.replace(tzinfo=None), budget))
 

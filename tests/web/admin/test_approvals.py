@@ -61,7 +61,7 @@ async def test_a_rejected_call_never_runs_and_the_agent_reads_why(
     assert answer.headers["location"] == "/admin/approvals?done=rejected"
     assert await status_of(runtime, booking) == Status.CONFIRMED
     answered = await support.call("cancel_booking", **arguments, confirm=True, approvalId=approval)
-    assert answered["error"]["message"] == "The call was rejected already: Call the invitee first"
+    assert answered["error"]["message"] == "The call was already rejected: Call the invitee first"
     assert "Call the invitee first" in (await admin.get("/admin/approvals")).text
     page = (await admin.get(f"/admin/approvals/{approval}")).text
     assert "an administrator" in page

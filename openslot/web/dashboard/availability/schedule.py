@@ -167,7 +167,7 @@ def _tell_clock_change(change: ClockChange) -> list[Text]:
 
 
 async def _warn_of_bookings(request: Request, work: Work, user: User) -> tuple[Text, str] | None:
-    """Tell how many bookings are on dates that were just changed, as the address names them."""
+    """Return how many bookings are on dates that were just changed, as the address names them."""
     first, last = (read_day(request.query.get(name, "")) for name in ("from", "to"))
     if first is None or last is None or last < first:
         return None

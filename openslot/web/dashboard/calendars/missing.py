@@ -1,4 +1,4 @@
-"""Pages: bookings whose events have vanished from a calendar together."""
+"""Pages: bookings whose events have disappeared from a calendar together."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ class MissingForm(Struct, frozen=True, kw_only=True):
 
 @get("/settings/calendars/missing")
 async def show_missing(work: Work, user: User) -> Response:
-    """Show the bookings whose events have vanished."""
+    """Show the bookings whose events have disappeared."""
     return await _show(work, user, Form())
 
 

@@ -38,7 +38,7 @@ TOGETHER = (
     ("price", "currency"),
 )
 TRIES = 5
-# Each computes a month of slots; whoever types fast asks for two in a second.
+# Each computes a month of slots; a fast typist requests two per second.
 PREVIEWS = RateLimit("previews", 120)
 NEW_NAME = Text("New event type")
 # Only pages of our own show it, in a frame in which no script runs and no form is sent.

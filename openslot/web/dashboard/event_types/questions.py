@@ -79,7 +79,7 @@ def put_questions(values: Mapping[str, str], typed: Sequence[TypedQuestion]) -> 
 
 
 def change_questions(values: Mapping[str, str], act: str) -> tuple[dict[str, str], str]:
-    """Add, remove or move a question of a form, and tell which field to continue with; leave any other act alone."""
+    """Add, remove or move a question of a form, and return which field to continue with; leave any other act alone."""
     typed, found = list_typed(values), ACT.fullmatch(act)
     if found is None or (found[1] != "add" and not (found[2] and int(found[2]) < len(typed))):
         return dict(values), ""

@@ -78,5 +78,5 @@ async def _show(
 
 
 def _is_simple(schedule: Schedule) -> bool:
-    """Tell whether no day has more than the one range that this step shows."""
+    """Return whether no day has more than the one range that this step shows."""
     return all(len(hours) <= 1 for hours in schedule.weekly_hours)

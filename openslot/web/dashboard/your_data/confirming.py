@@ -13,7 +13,7 @@ NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
 
 
 def needs_link(state: TwoFactorState) -> bool:
-    """Tell whether nothing but a link by mail can prove who it is."""
+    """Return whether nothing but a link by mail can prove who it is."""
     return not state.has_password and state.on_since is None
 
 

@@ -47,7 +47,7 @@ async def show_delete(request: Request, work: Work, entry: Entry, user: User) ->
 
 @get("/settings/data/delete/{token}")
 async def show_delete_by_link(work: Work, entry: Entry, user: User, token: str) -> Response:
-    """Show the same to whoever has opened the link in the mail."""
+    """Show the same to a user who has opened the link in the email."""
     if not deletion_links.is_proof(work.runtime, user, token, now=work.now):
         return await _show_or_refuse(entry, work, user, Form(faults={"form": NO_PROOF}))
     return await _show_or_refuse(entry, work, user, Form(values={"proof": token}))
