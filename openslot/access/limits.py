@@ -7,8 +7,8 @@ from math import ceil
 from msgspec import Struct
 
 from openslot.access import limit_store
+from openslot.access.errors import LimitReached
 from openslot.core.db import Db, Row
-from openslot.core.errors import TooMany
 from openslot.i18n import Text
 
 
@@ -20,18 +20,15 @@ class LimitVerdict(Struct, frozen=True, kw_only=True):
     used: int
     retry_after: int
 
-    def headers(self) -> dict[str, str]:
-        """Write the headers that tell a client with a key how much of its limit is left."""
-        return {
-            "RateLimit-Limit": str(self.limit),
-            "RateLimit-Remaining": str(max(0, self.limit - self.used)),
-            "RateLimit-Reset": str(self.retry_after),
-        }
+    @property
+    def left(self) -> int:
+        """How many more requests would be accepted now."""
+        return max(0, self.limit - self.used)
 
     def check(self, message: str = Text("Too many requests")) -> None:
         """Refuse the request if it got no place in the log."""
         if not self.taken:
-            raise TooMany(message, retry_after=self.retry_after, headers=self.headers())
+            raise LimitReached(message, limit=self.limit, retry_after=self.retry_after)
 
 
 def read_verdict(row: Row, limit: int, *, turn: int = 1) -> LimitVerdict:
