@@ -38,7 +38,7 @@ def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tu
     headers.append((b"x-request-id", exchange.request_id.encode()))
     headers += [header for header in door.headers if header[0] not in own]
     limit = exchange.entry.limit
-    if limit is not None:
+    if limit is not None and b"ratelimit-limit" not in own:
         told = limit_headers(limit.limit, limit.left, limit.retry_after)
         headers += [(name.encode(), value.encode()) for name, value in told.items()]
     if door.open_to_other_origins:
