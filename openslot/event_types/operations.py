@@ -20,7 +20,6 @@ from openslot.event_types.errors import (
     EventTypeNotFound,
     EventTypeSlugTaken,
     HostNotFound,
-    PrivateLinkLost,
 )
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, HostPage, SealedToken
@@ -182,14 +181,14 @@ async def make_public(work: Work, event_type: EventType) -> EventType:
     return public
 
 
-def open_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str:
-    """Turn a stored private token back into the one that links contain."""
+def find_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str | None:
+    """Turn a stored private token back into the one that links contain; None if the key that encrypted it is lost."""
     if isinstance(token, str):
         return token
     try:
         return work.runtime.cipher.open(TOKENS, token.sealed, owner=event_type_id.bytes).decode()
     except SealBroken:
-        raise PrivateLinkLost from None
+        return None
 
 
 async def seal_tokens_in_clear(work: Work, *, limit: int) -> int:
