@@ -36,7 +36,9 @@ from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.jobs import MAIL_JOBS
+from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
+from openslot.integrations.mail.smtp import open_mailer
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
@@ -113,6 +115,7 @@ PORTS: Mapping[type, OpenAdapter] = {
     Resolver: open_system_resolver,
     TxtResolver: open_dns_resolver,
     Chat: open_chat,
+    Mailer: open_mailer,
 }
 
 # Every column that the secret key seals, the data keys aside: a key is retired when none of them needs it any more.

@@ -29,7 +29,6 @@ async def enter_with_agent_key(runtime: Runtime, authorization: str, address: st
     verdict = limits.read_verdict(row, settings.limit_agent, turn=match.turn)
     return AgentEntry(
         actor=Actor(kind=ActorKind.AGENT, agent=row["slug"], credential_id=row["credential_id"]),
-        headers=verdict.headers(),
         agent=row["slug"],
         key_id=row["credential_id"],
         autonomy_level=row["autonomy_level"],

@@ -45,7 +45,7 @@ async def enter_with_key(runtime: Runtime, authorization: str, address: str) -> 
     verdict = limits.read_verdict(row, settings.limit_key, turn=matches.turn)
     verdict.check()
     actor = Actor(kind=ActorKind.KEY, user_id=user.id, credential_id=row["credential_id"])
-    return Entry(actor=actor, user=user, headers=verdict.headers())
+    return Entry(actor=actor, user=user, limit=verdict)
 
 
 async def _look_at_keys(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:

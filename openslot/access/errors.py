@@ -1,7 +1,15 @@
 """What access refuses."""
 
-from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, Unauthorized
+from openslot.core.errors import Conflict, Forbidden, Invalid, NotFound, TooMany, Unauthorized
 from openslot.i18n import Text
+
+
+class LimitReached(TooMany):
+    """All requests that a limit allows in a minute were made."""
+
+    def __init__(self, message: str, *, limit: int, retry_after: int) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.limit = limit
 
 
 class WrongSignIn(Unauthorized):

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 import msgspec
 from msgspec import Struct
 
+from openslot.access import idempotency_store as store
 from openslot.access.errors import AnswerLost, KeyReused, StillRunning
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db
 from openslot.core.errors import Invalid
 from openslot.core.secrets import SealBroken
 from openslot.core.text import is_line
@@ -56,15 +57,9 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
     The lock comes in a statement of its own: a look-up in the same one would see the time before the lock.
     """
     lock = int.from_bytes(hashlib.sha256(request.scope + request.key.encode()).digest()[:8], signed=True)
-    if not await work.db.fetchval("select pg_try_advisory_xact_lock($1)", lock):
+    if not await store.try_lock(work.db, lock):
         raise StillRunning
-    row = await work.db.fetchrow(
-        """select request_hash, sealed, status, headers, body from idempotency
-        where scope = $1 and key = $2 and created_at > $3""",
-        request.scope,
-        request.key,
-        work.now - KEPT_FOR,
-    )
+    row = await store.find_row(work.db, scope=request.scope, key=request.key, since=work.now - KEPT_FOR)
     if row is None:
         return None
     if row["request_hash"] == request.sealed_hash:
@@ -79,28 +74,14 @@ async def find_response(work: Work, request: RetriedRequest) -> StoredResponse |
 async def store_response(work: Work, request: RetriedRequest, answer: StoredResponse) -> None:
     """Keep an answer, sealed, in the same transaction as the change that it tells of."""
     sealed = work.runtime.cipher.seal(PURPOSE, msgspec.msgpack.encode(answer), owner=_owner(request))
-    await work.db.execute(
-        """insert into idempotency as i (scope, key, request_hash, sealed, created_at, status, headers, body)
-        values ($1, $2, $3, $4, $5, 0, '{}', '')
-        on conflict (scope, key) do update set request_hash = excluded.request_hash, sealed = excluded.sealed,
-            created_at = excluded.created_at, status = 0, headers = '{}', body = ''""",
-        request.scope,
-        request.key,
-        request.sealed_hash,
-        sealed,
-        work.now,
+    await store.save_row(
+        work.db, scope=request.scope, key=request.key, request_hash=request.sealed_hash, sealed=sealed, now=work.now
     )
 
 
 async def delete_old_responses(db: Db, *, now: datetime, limit: int) -> int:
     """Remove answers that have expired."""
-    tag = await db.execute(
-        """delete from idempotency where created_at <= $1 and ctid = any(array(
-            select ctid from idempotency where created_at <= $1 order by created_at limit $2))""",
-        now - KEPT_FOR,
-        limit,
-    )
-    return count_of(tag)
+    return await store.delete_rows(db, before=now - KEPT_FOR, limit=limit)
 
 
 def _open(work: Work, request: RetriedRequest, sealed: bytes) -> StoredResponse:

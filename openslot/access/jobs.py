@@ -6,7 +6,7 @@ from functools import partial
 from openslot.access.address_change_store import delete_old_changes
 from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
-from openslot.access.limits import forget_old_logs
+from openslot.access.limit_store import forget_old_logs
 from openslot.access.password_store import delete_old_failures
 from openslot.access.reset_store import delete_old_resets
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses

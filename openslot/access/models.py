@@ -79,13 +79,14 @@ class TwoFactorState(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """The result of an authentication: who it is, and what the answer says about the limit."""
+    """The result of an authentication: who it is, and how much of a limit is left."""
 
     actor: Actor
     user: User | None = None
     memberships: tuple[OwnMembership, ...] = ()
     """The user's active memberships, if there is a session."""
-    headers: dict[str, str] = {}
+    limit: LimitVerdict | None = None
+    """Of the credential, if it has one."""
 
 
 class AgentEntry(Entry, frozen=True, kw_only=True):

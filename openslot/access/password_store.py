@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from openslot.access.limits import NOW, decide, verdict_columns
+from openslot.access.limit_store import NOW, decide, verdict_columns
 from openslot.core.db import Db, Row, count_of
 
 FREE_TRIES = 5
@@ -14,7 +14,7 @@ FORGOTTEN_AFTER = timedelta(days=1)
 SUBJECT = "sha256(convert_to(lower($1), 'UTF8'))"
 PAUSE = f"""make_interval(secs => case when p.failures < {FREE_TRIES} then 0
     else least({FIRST_PAUSE_SECONDS} * 2 ^ least(p.failures - {FREE_TRIES}, 20), {LONGEST_PAUSE_SECONDS}) end)"""
-# The clock is read after the row is locked, as in `limits.decide`. A try that has to wait changes nothing.
+# The clock is read after the row is locked, as in `limit_store.decide`. A try that has to wait changes nothing.
 COUNT = f"""
 (failures, taken, free_at, failed_at) = (
     select p.failures, p.is_free,

@@ -31,7 +31,7 @@ async def enter_with_token(runtime: Runtime, authorization: str, address: str) -
     if running(Plan(row["plan"]), row["plan_until"], now=runtime.clock()) not in PLANS_WITH_SCIM:
         raise PlanWithoutScim
     actor = Actor(kind=ActorKind.SCIM, organization_id=row["organization_id"], credential_id=row["credential_id"])
-    return Entry(actor=actor, headers=verdict.headers())
+    return Entry(actor=actor, limit=verdict)
 
 
 async def _look_at_tokens(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:

@@ -9,6 +9,7 @@ from openslot.accounts.models import Activity
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 
 FILTERS = ("v.at >=", "v.at <")
 MATCHING = "events v where v.tenant_id = $1"
@@ -21,6 +22,7 @@ select t.total, p.* from (select count(*) as total from {matching}) t left join 
 _actor = msgspec.json.Decoder(Actor)
 
 
+@custom_plans
 async def list_activity(db: Db, user_id: UUID, *, span: Span, limit: int, offset: int) -> tuple[list[Activity], int]:
     """List what happened to a user's account and all that belongs to it, newest first, with how many there are."""
     wished = dict(zip(FILTERS, (span.starts_at, span.ends_before), strict=True))

@@ -6,10 +6,11 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.host_lock import LOCK_HOST
+from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
 from openslot.accounts.store import ACCOUNT_COLUMNS, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
+from openslot.core.query_plans import custom_plans
 
 Profile = dict[str, Any]
 
@@ -149,6 +150,7 @@ async def find_listed(db: Db, organization_id: UUID, member_id: UUID, *, now: da
     return to_listed(row, now=now) if row else None
 
 
+@custom_plans
 async def search_members(
     db: Db, organization_id: UUID, wanted: MemberFilter, *, now: datetime, limit: int, offset: int
 ) -> tuple[list[ListedMember], int]:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from openslot.accounts.models import Domain, Organization
 from openslot.accounts.plans import Plan
 from openslot.core.db import Db, Row
+from openslot.core.query_plans import custom_plans
 
 COLUMNS = """o.id, o.name, o.slug, o.plan, o.plan_until, o.created_at, o.updated_at,
 coalesce(s.keeps_bookings, false) as keeps_bookings, coalesce(s.departure_share, 20) as departure_share"""
@@ -64,6 +65,7 @@ async def find_organization_by_id(db: Db, organization_id: UUID) -> Organization
     return to_organization(row) if row else None
 
 
+@custom_plans
 async def list_organizations(db: Db) -> list[CountedOrganization]:
     """List every organization by its slug."""
     rows = await db.fetch(

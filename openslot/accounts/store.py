@@ -8,6 +8,7 @@ from openslot.accounts.models import User, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
+from openslot.core.query_plans import custom_plans
 
 ACCOUNT_COLUMNS = """
 u.id, u.no, u.email, u.name, u.username, u.plan, u.plan_until, u.trial_plan, u.trial_until, u.zone, u.locale,
@@ -99,6 +100,7 @@ async def list_plan_grants(db: Db, user_id: UUID) -> list[PlanGrant]:
     ]
 
 
+@custom_plans
 async def list_users(
     db: Db,
     *,

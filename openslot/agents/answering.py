@@ -28,6 +28,7 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON
 from openslot.http.faults import translate
+from openslot.http.refusals import headers_of, status_of
 from openslot.routing import Response
 
 LARGEST_BATCH = 20
@@ -108,8 +109,8 @@ def _to_error(message_id: str | int | None, fault: Exception) -> Written:
     if isinstance(fault, GateRefusal):
         return Written(200, write_error(message_id, fault.rpc_code, fault.message, fault.data), {})
     refusal = translate(fault)
-    code = CODES.get(refusal.status, INTERNAL_ERROR)
-    return Written(refusal.status, write_error(message_id, code, refusal.message, error_data(refusal)), refusal.headers)
+    body = write_error(message_id, CODES.get(refusal.kind, INTERNAL_ERROR), refusal.message, error_data(refusal))
+    return Written(status_of(refusal), body, headers_of(refusal))
 
 
 def _respond(written: Written) -> Response:

@@ -9,6 +9,7 @@ import msgspec
 
 from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall
 from openslot.core.db import Db, Row, count_of
+from openslot.core.query_plans import custom_plans
 
 COLUMNS = """id, tool, requester, key_id, arguments_hash, arguments, status, approver, reason, created_at, expires_at,
 decided_at"""
@@ -102,6 +103,7 @@ async def lock_expired(db: Db, *, now: datetime, limit: int) -> list[Approval]:
     return [to_approval(row) for row in rows]
 
 
+@custom_plans
 async def list_pending(db: Db, ids: Sequence[UUID] | None, *, now: datetime, limit: int) -> list[Approval]:
     """List approvals that wait, or those of them with these ids, oldest first."""
     rows = await db.fetch(

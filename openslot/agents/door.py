@@ -5,16 +5,22 @@ from openslot.access.models import Entry
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
 from openslot.agents.origins import check_origin
 from openslot.core.config import Settings
-from openslot.core.errors import Refusal, TooMany
+from openslot.core.errors import Refusal, RefusalKind, TooMany
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Door, Exchange, Headers
 from openslot.http.receiving import check_declared_size
+from openslot.http.refusals import headers_of, status_of
 from openslot.http.security import api_headers
 from openslot.routing import Response
 
 PATH = "/api/admin/agent-mcp"
 MOST_BYTES = 256 * 1024
-CODES = {401: UNAUTHORIZED, 429: RATE_LIMITED, 500: INTERNAL_ERROR, 503: INTERNAL_ERROR}
+CODES = {
+    RefusalKind.UNAUTHENTICATED: UNAUTHORIZED,
+    RefusalKind.RATE_LIMITED: RATE_LIMITED,
+    RefusalKind.INTERNAL: INTERNAL_ERROR,
+    RefusalKind.UNAVAILABLE: INTERNAL_ERROR,
+}
 
 
 def agent_door(settings: Settings) -> Door:
@@ -33,9 +39,9 @@ def agent_door(settings: Settings) -> Door:
 
 def refuse_with_rpc(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse with an error of JSON-RPC; the message is not read yet, so it has no id."""
-    body = write_error(None, CODES.get(refusal.status, INVALID_REQUEST), refusal.message, error_data(refusal))
-    headers = {"content-type": JSON, "x-error-code": refusal.code, **refusal.headers}
-    return Response(status=refusal.status, headers=headers, body=body)
+    body = write_error(None, CODES.get(refusal.kind, INVALID_REQUEST), refusal.message, error_data(refusal))
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
+    return Response(status=status_of(refusal), headers=headers, body=body)
 
 
 def error_data(refusal: Refusal) -> dict[str, object]:

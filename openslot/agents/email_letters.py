@@ -5,8 +5,7 @@ from html import escape
 import nh3
 from msgspec import Struct
 
-from openslot.agents.email_store import AgentEmail
-from openslot.agents.models import EmailCategory
+from openslot.agents.models import AgentEmail, EmailCategory
 from openslot.i18n import Text
 from openslot.integrations.mail.models import Brand, Letter, LetterBody, Link
 from openslot.integrations.mail.operations import DEFAULT_COLOUR

@@ -4,11 +4,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from msgspec import Struct
-
-from openslot.agents.models import EmailCategory
+from openslot.agents.models import AgentEmail, EmailCategory
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
+from openslot.core.query_plans import custom_plans
 
 # The first of the two numbers of an advisory lock.
 SENDERS = 24
@@ -28,24 +27,6 @@ update agent_emails m set status = 'failed', error = coalesce(e.last_error, 'it 
 from effects e where m.id = any(array(
     select id from agent_emails where status = 'queued' order by at limit $1))
   and m.status = 'queued' and e.id = m.effect_id and e.state = 'dead'"""
-
-
-class AgentEmail(Struct, frozen=True, kw_only=True):
-    """An email of an agent as the log has it."""
-
-    id: UUID
-    at: datetime
-    agent: str
-    category: EmailCategory
-    recipient: str
-    subject: str
-    opt_out_checked: bool
-    cost_micros: int
-    audit_id: UUID
-    marketing_recipient_id: UUID | None = None
-    message_id: str | None = None
-    status: str = "queued"
-    error: str | None = None
 
 
 async def lock_sender(db: Db, agent: str) -> None:
@@ -166,6 +147,7 @@ async def fail_abandoned(db: Db, *, limit: int) -> int:
     return count_of(await db.execute(ABANDONED, limit))
 
 
+@custom_plans
 async def list_emails(db: Db, *, agent: str | None, limit: int) -> list[AgentEmail]:
     """List emails, newest first."""
     rows = await db.fetch(

@@ -8,9 +8,8 @@ from msgspec import Struct
 from openslot.agents import email_rules as rules
 from openslot.agents import email_store as store
 from openslot.agents.email_letters import EmailContent
-from openslot.agents.email_store import AgentEmail
 from openslot.agents.events import AgentEmailQueued
-from openslot.agents.models import EmailCategory, ToolCall
+from openslot.agents.models import AgentEmail, EmailCategory, ToolCall
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.integrations.mail import operations as mail

@@ -5,14 +5,14 @@ from typing import ClassVar
 
 from openslot.access.keys import AGENTS
 from openslot.agents.models import AuditStatus
-from openslot.core.errors import Forbidden, NotFound, Refusal
+from openslot.core.errors import Forbidden, NotFound, Refusal, RefusalKind
 from openslot.i18n import Text
 
 
 class GateRefusal(Refusal):
     """A call that a gate has refused; `data` goes out beside the reason."""
 
-    status = 200
+    kind = RefusalKind.FORBIDDEN
     rpc_code: ClassVar[int]
     recorded_as: AuditStatus
     """What the audit record of the call says."""

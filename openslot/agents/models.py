@@ -1,10 +1,13 @@
-"""The nouns of the tool server: agents, their levels and categories, and one call of a tool."""
+"""The nouns of the tool server: agents, their levels and categories, calls of tools, emails, and audit searches."""
 
 from datetime import datetime
 from enum import IntEnum, StrEnum
 from uuid import UUID
 
 from msgspec import Struct
+
+from openslot.core.actor import Actor
+from openslot.core.moments import Span
 
 
 class Tier(StrEnum):
@@ -121,3 +124,43 @@ class CallRecord(Struct, frozen=True, kw_only=True):
     request_id: str
     target_type: str | None = None
     target_id: str | None = None
+
+
+class RecordedEvent(Struct, frozen=True, kw_only=True):
+    """One of the product's own events: who did what to what."""
+
+    id: UUID
+    type: str
+    at: datetime
+    actor: Actor
+    tenant_id: UUID | None
+    subject_kind: str
+    subject_id: UUID | None
+
+
+class AuditFilter(Struct, frozen=True, kw_only=True):
+    """What an audit search looks for."""
+
+    agent: str | None = None
+    user_id: UUID | None = None
+    tool: str | None = None
+    status: str | None = None
+    span: Span = Span()
+
+
+class AgentEmail(Struct, frozen=True, kw_only=True):
+    """An email of an agent as the log has it."""
+
+    id: UUID
+    at: datetime
+    agent: str
+    category: EmailCategory
+    recipient: str
+    subject: str
+    opt_out_checked: bool
+    cost_micros: int
+    audit_id: UUID
+    marketing_recipient_id: UUID | None = None
+    message_id: str | None = None
+    status: str = "queued"
+    error: str | None = None

@@ -3,9 +3,9 @@
 from openslot.agents import email_store, emails
 from openslot.agents.chat import TELL_CHAT
 from openslot.agents.email_letters import EmailContent, product_brand, write_letter
-from openslot.agents.email_store import AgentEmail
 from openslot.agents.emails import SEND_EMAIL
 from openslot.agents.events import AgentEmailQueued
+from openslot.agents.models import AgentEmail
 from openslot.agents.unsubscribing import unsubscribe_url
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Skipped, TryLater

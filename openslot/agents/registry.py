@@ -9,6 +9,7 @@ from msgspec import Struct
 from openslot.agents.models import Tier, ToolCall
 from openslot.core.config import Settings
 from openslot.core.work import Work
+from openslot.routing.descriptions import described_type
 
 Run = Callable[[Work, ToolCall, Any], Awaitable[object]]
 
@@ -60,7 +61,7 @@ def tool(
     """
 
     def declare(run: Run) -> Tool:
-        hints = get_type_hints(run)
+        hints = get_type_hints(run, include_extras=True)
         if not hints["arguments"].__struct_config__.forbid_unknown_fields:
             raise TypeError(f"{run.__name__} must refuse arguments that it does not have: forbid_unknown_fields=True")
         return Tool(
@@ -69,7 +70,7 @@ def tool(
             tier=tier,
             description=_describe(run),
             arguments=hints["arguments"],
-            result=hints["return"],
+            result=described_type(hints["return"]),
             run=run,
             target=target,
             cost=cost,

@@ -4,13 +4,13 @@ from datetime import datetime
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
 from openslot.agents.audit_store import COLUMNS, to_record
-from openslot.agents.models import AuditStatus, CallCounts, CallRecord
+from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, RecordedEvent
 from openslot.core.actor import Actor
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 
 EVENT_COLUMNS = "e.id, e.no, e.type, e.at, e.actor, e.tenant_id, e.subject_kind, e.subject_id"
 
@@ -18,28 +18,7 @@ EVENT_COLUMNS = "e.id, e.no, e.type, e.at, e.actor, e.tenant_id, e.subject_kind,
 GOOD = [AuditStatus.OK, AuditStatus.APPROVED, AuditStatus.PENDING_APPROVAL]
 
 
-class RecordedEvent(Struct, frozen=True, kw_only=True):
-    """One of the product's own events: who did what to what."""
-
-    id: UUID
-    type: str
-    at: datetime
-    actor: Actor
-    tenant_id: UUID | None
-    subject_kind: str
-    subject_id: UUID | None
-
-
-class AuditFilter(Struct, frozen=True, kw_only=True):
-    """What an audit search looks for."""
-
-    agent: str | None = None
-    user_id: UUID | None = None
-    tool: str | None = None
-    status: str | None = None
-    span: Span = Span()
-
-
+@custom_plans
 async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) -> list[CallRecord]:
     """List calls, newest first; each filter has an index that also gives the order."""
     asked = _Where()
@@ -53,6 +32,7 @@ async def list_calls(db: Db, wanted: AuditFilter, *, offset: int, limit: int) ->
     return [to_record(row) for row in await db.fetch(statement, *asked.values)]
 
 
+@custom_plans
 async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
     """Count calls by agent."""
     rows = await db.fetch(
@@ -64,6 +44,7 @@ async def count_calls(db: Db, *, since: datetime) -> dict[str, CallCounts]:
     return {row["agent"]: CallCounts(all=row["every"], failed=row["failed"]) for row in rows}
 
 
+@custom_plans
 async def list_events(db: Db, wanted: AuditFilter, *, offset: int, limit: int) -> list[RecordedEvent]:
     """List events, newest first; those of a user are the user's own and those about the user."""
     if wanted.user_id is None:

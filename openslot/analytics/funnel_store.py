@@ -6,6 +6,7 @@ from uuid import UUID
 from openslot.analytics.models import FunnelCount, FunnelStep
 from openslot.core.changes import Change
 from openslot.core.db import Db, count_of
+from openslot.core.query_plans import custom_plans
 
 # Only accounts that came by the form count; an address counts once, and not where it has an account already.
 SIGNED_UP = """
@@ -54,6 +55,7 @@ async def add_visits(db: Db, on: date, visits: int) -> None:
     )
 
 
+@custom_plans
 async def list_counts(db: Db, *, first: date, last: date) -> list[FunnelCount]:
     """List how often each step was taken on each of some days, the first day first."""
     rows = await db.fetch(

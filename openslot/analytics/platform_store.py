@@ -5,6 +5,7 @@ from uuid import UUID
 
 from openslot.analytics.models import SourceCount
 from openslot.core.db import Db
+from openslot.core.query_plans import custom_plans
 
 # Bookings are found by their ids, which begin with the time; there is no index by when they were made.
 DAYS = """
@@ -29,6 +30,7 @@ select source, sum(views)::bigint as views from page_views where on_day between 
 group by source order by views desc, source limit $3"""
 
 
+@custom_plans
 async def count_days(db: Db, *, since: datetime, until: datetime, first_id: UUID) -> dict[date, dict[str, int]]:
     """Count what happened, by day and kind."""
     found: dict[date, dict[str, int]] = {}
@@ -37,6 +39,7 @@ async def count_days(db: Db, *, since: datetime, until: datetime, first_id: UUID
     return found
 
 
+@custom_plans
 async def list_sources(db: Db, *, first: date, last: date, limit: int) -> list[SourceCount]:
     """List sources of visits, most first."""
     return [SourceCount(**row) for row in await db.fetch(SOURCES, first, last, limit)]

@@ -7,6 +7,7 @@ from uuid import UUID
 from openslot.analytics.models import CountedViews, PageView
 from openslot.analytics.rules import OTHER
 from openslot.core.db import Db
+from openslot.core.query_plans import custom_plans
 
 # Any fixed number: writers wait for each other, so that the number of sources is exact and no two block each other.
 LOCK = 5_034
@@ -52,6 +53,7 @@ async def add_views(db: Db, views: Mapping[PageView, int], *, most_sources: int)
     )
 
 
+@custom_plans
 async def list_views(db: Db, host_id: UUID, *, first: date, last: date) -> list[CountedViews]:
     """List a host's counts of some days, newest day first, the largest count of a day first."""
     rows = await db.fetch(

@@ -9,7 +9,7 @@ from openslot.accounts.models import User
 from openslot.availability import operations
 from openslot.availability.date_range import default_days, find_days_faults
 from openslot.availability.models import ByPage, BySlug
-from openslot.availability.schemas import OpenSlots, show_open
+from openslot.availability.schemas import ShownSlots, show_open
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.core.zones import Zone, get_zone
@@ -40,7 +40,7 @@ def check_days(given: Given) -> dict[str, str]:
 @get("/availability/{slug}", summary="List available slots", check=check_days)
 async def list_slots(
     work: Work, user: User, *, slug: str, timezone: Timezone, start_date: StartDate = None, end_date: EndDate = None
-) -> OpenSlots:
+) -> ShownSlots:
     """List the available start times of one of your event types."""
     which = BySlug(user.id, slug)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
@@ -65,7 +65,7 @@ async def list_public_slots(
     start_date: StartDate = None,
     end_date: EndDate = None,
     token: Token = None,
-) -> OpenSlots:
+) -> ShownSlots:
     """List the available start times of a host's event type."""
     which = ByPage(username, slug, token)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)

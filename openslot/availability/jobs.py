@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from openslot.accounts.host_lock import try_lock_host
+from openslot.accounts.host_lock_store import try_lock_host
 from openslot.availability import claim_store, leftover_store
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Periodic

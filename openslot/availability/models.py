@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Annotated
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from openslot.core.instants import Instant
 from openslot.core.zones import FOREVER
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Schedule
@@ -132,15 +130,6 @@ class Slots(Struct, frozen=True):
     duration: int
     session_ends: Mapping[int, int] = {}
     """The ends of group sessions that last longer or shorter than their event type does now, by their start."""
-
-
-class Slot(Struct, frozen=True, rename="camel"):
-    """An available slot."""
-
-    date: Annotated[str, Meta(description="In the requested time zone", examples=["2026-03-16"])]
-    time: Annotated[str, Meta(description="In the requested time zone, HH:MM", examples=["10:00"])]
-    start_time: Instant
-    end_time: Instant
 
 
 class Code(StrEnum):

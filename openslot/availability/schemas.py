@@ -1,14 +1,25 @@
 """The wire shapes of availability."""
 
-from typing import Annotated, cast
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec import Meta, Struct
 
-from openslot.availability.models import Slot, SlotContext, Slots
+from openslot.availability.models import SlotContext, Slots
 from openslot.availability.slot_json import write_slots
+from openslot.core.instants import Instant
 from openslot.event_types.schemas import EmbeddedEventType, embed
+from openslot.routing.descriptions import DescribedAs
+
+
+class Slot(Struct, frozen=True, rename="camel"):
+    """An available slot."""
+
+    date: Annotated[str, Meta(description="In the requested time zone", examples=["2026-03-16"])]
+    time: Annotated[str, Meta(description="In the requested time zone, HH:MM", examples=["10:00"])]
+    start_time: Instant
+    end_time: Instant
 
 
 class OpenSlots(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -19,7 +30,18 @@ class OpenSlots(Struct, frozen=True, kw_only=True, rename="camel"):
     timezone: Annotated[str, Meta(examples=["Europe/Berlin"])]
 
 
-def show_open(found: SlotContext, slots: Slots, zone: ZoneInfo) -> OpenSlots:
-    """Write slots in the requested time zone; the list is already written, and only inserted."""
+class WrittenSlots(Struct, frozen=True, kw_only=True, rename="camel"):
+    """`OpenSlots` whose list is written already: one text is many times faster than a Struct for each slot."""
+
+    data: msgspec.Raw
+    event_type: EmbeddedEventType
+    timezone: str
+
+
+ShownSlots = Annotated[WrittenSlots, DescribedAs(OpenSlots)]
+
+
+def show_open(found: SlotContext, slots: Slots, zone: ZoneInfo) -> WrittenSlots:
+    """Write slots in the requested time zone."""
     written = msgspec.Raw(write_slots(slots, viewer=zone))
-    return OpenSlots(data=cast("list[Slot]", written), event_type=embed(found.setting.event_type), timezone=str(zone))
+    return WrittenSlots(data=written, event_type=embed(found.setting.event_type), timezone=str(zone))

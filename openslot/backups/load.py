@@ -10,16 +10,13 @@ from typing import IO, cast
 
 from openslot.backups.archive import CHUNK, Backup, opened_dump
 from openslot.backups.programs import ServerKind, address, get_newest, get_program
+from openslot.backups.store import write_beginning, write_end
 from openslot.core.errors import StartupError
 from openslot.core.inventory import Thing
-from openslot.core.migrate import LOCK
 from openslot.core.progress import progress
 
 # Servers before 17 don't know this setting, but pg_restore sends it to all of them.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
-
-# Objects that depend on others are dropped first.
-DROPPED_IN_ORDER = ("materialized view", "view", "table", "function", "procedure", "sequence", "type")
 
 
 def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[Thing, ...]) -> None:
@@ -35,18 +32,12 @@ def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[
             ) as writing,
         ):
             script = cast("IO[bytes]", writing.stdin)
-            script.write(f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{_drops(in_place_of)}".encode())
+            script.write(write_beginning(in_place_of).encode())
             is_whole = _write_dump(script, kind, backup, faults)
-            script.write(f"{_row_checks(backup)}commit;\n".encode() if is_whole else b"rollback;\n")
+            script.write(write_end(backup.manifest.rows).encode() if is_whole else b"rollback;\n")
         if writing.returncode != 0 or not is_whole:
             faults.seek(0)
             raise StartupError(f"The backup can't be restored: {_first_fault(faults)}. Nothing was changed.")
-
-
-def _drops(things: tuple[Thing, ...]) -> str:
-    """Write the statements that drop these objects by name; they fail if other objects depend on them."""
-    named = {kind: [thing.quoted for thing in things if thing.kind == kind] for kind in DROPPED_IN_ORDER}
-    return "".join(f"drop {kind} {', '.join(names)};\n" for kind, names in named.items() if names)
 
 
 def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[bytes]) -> bool:
@@ -79,24 +70,6 @@ def _write_dump(script: IO[bytes], kind: ServerKind, backup: Backup, faults: IO[
 def _feed(dump: IO[bytes], to: IO[bytes]) -> None:
     with suppress(BrokenPipeError), to:
         shutil.copyfileobj(dump, to, CHUNK)
-
-
-def _row_checks(backup: Backup) -> str:
-    """Write the check that every table has the expected number of rows."""
-    checks = "".join(
-        f"if (select count(*) from public.{_quoted(table)}) <> {rows} then "
-        f"raise exception 'table % has not the rows that were backed up', {_literal(table)}; end if;\n"
-        for table, rows in backup.manifest.rows.items()
-    )
-    return f"do $check$ begin\n{checks}end $check$;\n"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _first_fault(faults: IO[bytes]) -> str:

@@ -1,6 +1,11 @@
-"""The SQL of backups: what a database holds, counted in one snapshot, and how many others are connected to it."""
+"""The SQL of backups: what a database holds, who else is connected to it, and what surrounds a dump that is loaded."""
+
+from collections.abc import Mapping
 
 import asyncpg
+
+from openslot.core.inventory import Thing
+from openslot.core.migrate import LOCK
 
 # Unlogged tables are left out: a crash empties them anyway.
 TABLES = """
@@ -13,6 +18,8 @@ OTHERS = """
 select count(*) from pg_stat_activity
 where datname = current_database() and pid <> pg_backend_pid()
   and coalesce(backend_type, 'client backend') = 'client backend'"""
+# Objects that depend on others are dropped first.
+DROPPED_IN_ORDER = ("materialized view", "view", "table", "function", "procedure", "sequence", "type")
 
 
 async def export_snapshot(connection: asyncpg.Connection) -> str:
@@ -49,3 +56,28 @@ async def count_others(connection: asyncpg.Connection) -> int:
 async def is_encrypted(connection: asyncpg.Connection) -> bool:
     """Return whether this connection is encrypted."""
     return bool(await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()"))
+
+
+def write_beginning(in_place_of: tuple[Thing, ...]) -> str:
+    """Write how the script that loads a dump begins: it drops these objects, and fails if others depend on them."""
+    named = {kind: [thing.quoted for thing in in_place_of if thing.kind == kind] for kind in DROPPED_IN_ORDER}
+    drops = "".join(f"drop {kind} {', '.join(names)};\n" for kind, names in named.items() if names)
+    return f"begin;\nselect pg_advisory_xact_lock({LOCK});\n{drops}"
+
+
+def write_end(rows: Mapping[str, int]) -> str:
+    """Write how the script ends: it commits if every table has the expected number of rows."""
+    checks = "".join(
+        f"if (select count(*) from public.{_quoted(table)}) <> {expected} then "
+        f"raise exception 'table % has not the rows that were backed up', {_literal(table)}; end if;\n"
+        for table, expected in rows.items()
+    )
+    return f"do $check$ begin\n{checks}end $check$;\ncommit;\n"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -8,7 +8,7 @@ from openslot.availability import claims
 from openslot.availability.models import ById
 from openslot.bookings import operations
 from openslot.bookings.links import manage_url, read_manage_token
-from openslot.bookings.models import BookingRef, BookingWanted
+from openslot.bookings.models import Booking, BookingRef, BookingWanted
 from openslot.bookings.rules import can_change
 from openslot.bookings.schemas import (
     CancelBody,
@@ -67,7 +67,10 @@ async def create_public_booking(work: Work, request: Request, data: PublicBookin
         guests=tuple(data.guests),
         hold_id=parse_id(data.hold_id) if data.hold_id else None,
     )
-    booking = await operations.create_booking(work, wanted)
+    return _show_created(work, await operations.create_booking(work, wanted))
+
+
+def _show_created(work: Work, booking: Booking) -> CreatedPublicBooking:
     return CreatedPublicBooking(
         booking_id=str(booking.id),
         status=booking.status,

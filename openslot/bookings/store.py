@@ -5,7 +5,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.host_lock import LOCK_HOST
+from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.bookings.models import (
     Answers,
     Booking,

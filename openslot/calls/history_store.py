@@ -7,6 +7,7 @@ from openslot.calls.store import to_call
 from openslot.contacts.phone_store import OF_PERSON, fold_person
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 
 KNOWN = """left join lateral (
     select id, name from contacts where owner_id = $1 and phone = c.caller_phone
@@ -27,6 +28,7 @@ select c.*, known.id as contact_id, known.name as contact_name
 from calls c {KNOWN} where c.owner_id = $1 and c.id = $2 and c.status is not null"""
 
 
+@custom_plans
 async def list_calls(
     db: Db,
     owner_id: UUID,

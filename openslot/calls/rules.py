@@ -1,4 +1,4 @@
-"""Decisions about calls: what vendors' statuses mean, how long a call was, and what is refused."""
+"""Decisions about calls: how long a call was, and what is refused."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,26 +11,6 @@ from openslot.core.text import is_line
 from openslot.core.zones import FIRST_YEAR, LAST_YEAR
 
 LONGEST = timedelta(days=7)
-
-_RUNNING = frozenset({"queued", "initiated", "ringing", "answered", "in_progress"})
-_ENDED = {
-    "completed": CallStatus.COMPLETED,
-    "failed": CallStatus.FAILED,
-    "cancelled": CallStatus.FAILED,
-    "canceled": CallStatus.FAILED,
-    "no_answer": CallStatus.NO_ANSWER,
-    "busy": CallStatus.NO_ANSWER,
-}
-
-
-def read_vendor_status(word: str) -> CallStatus | None:
-    """Translate a vendor's status: None while the call runs, a `ValueError` for an unknown status."""
-    known = word.strip().lower().replace("-", "_")
-    if known in _RUNNING:
-        return None
-    if known not in _ENDED:
-        raise ValueError(f"{word!r} is not a status of a call")
-    return _ENDED[known]
 
 
 def find_call_faults(call: Call) -> dict[str, str]:

@@ -5,8 +5,10 @@ from uuid import UUID
 from openslot.calls.models import Call, CallDirection, CallStatus
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 
 
+@custom_plans
 async def list_finished_calls(
     db: Db, owner_id: UUID, *, status: CallStatus | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Call], int]:

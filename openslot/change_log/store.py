@@ -8,6 +8,7 @@ import msgspec
 from openslot.change_log.models import ChangeFilter, ChangeScope, Fields, LoggedChange, NewChange
 from openslot.core.actor import Actor
 from openslot.core.db import Db, count_of
+from openslot.core.query_plans import custom_plans
 
 COLUMNS = """id, at, action, actor_kind, actor_id, actor_name, actor_email, address, subject, subject_id,
 before::text, after::text"""
@@ -42,6 +43,7 @@ async def insert_change(
     )
 
 
+@custom_plans
 async def list_changes(
     db: Db, organization_id: UUID | None, wanted: ChangeFilter, *, before_id: int | None, limit: int
 ) -> list[LoggedChange]:

@@ -9,7 +9,7 @@ from openslot.agents import approvals, emails
 from openslot.agents.approval_rules import PERSON, Approval
 from openslot.agents.approvals import Decision, Verdict
 from openslot.agents.deciding import decide
-from openslot.agents.email_store import AgentEmail
+from openslot.agents.models import AgentEmail
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.ids import parse_id

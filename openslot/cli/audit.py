@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from openslot.agents.models import CallRecord
-from openslot.agents.search_store import AuditFilter
+from openslot.agents.models import AuditFilter, CallRecord
 from openslot.agents.searching import list_calls
 from openslot.agents.verifying import Verified, verify
 from openslot.cli.output import AsJson, console, print_json, print_table

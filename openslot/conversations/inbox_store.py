@@ -7,6 +7,7 @@ from openslot.conversations.models import Channel, Conversation
 from openslot.conversations.store import to_conversation
 from openslot.core.db import Db
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 
 KNOWN = """left join lateral (
     select id, name from contacts where owner_id = $1 and phone = c.contact_phone
@@ -30,6 +31,7 @@ select c.*, known.id as contact_id, known.name as contact_name, {MESSAGES.format
 from conversations c {KNOWN} where c.owner_id = $1 and c.id = $2"""
 
 
+@custom_plans
 async def list_threads(
     db: Db, owner_id: UUID, *, search: str, channel: Channel | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Conversation], int]:

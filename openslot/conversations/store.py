@@ -13,10 +13,12 @@ from openslot.conversations.models import (
 )
 from openslot.core.db import Db, Row
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 
 NEWEST = 50
 
 
+@custom_plans
 async def list_conversations(
     db: Db, owner_id: UUID, *, phone: str | None, span: Span, limit: int, offset: int
 ) -> tuple[list[Conversation], int]:

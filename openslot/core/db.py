@@ -10,7 +10,7 @@ import asyncpg
 
 from openslot.core.errors import StartupError
 from openslot.core.pool import ConnectionPool, is_cut_off
-from openslot.core.profiles import ConnectionProfile
+from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
 OLDEST_SERVER = 150000
 DOWN = (
@@ -37,10 +37,6 @@ BUSY = (
 Row = Mapping[str, Any]
 
 DIRECT = {"application_name": "openslot", "timezone": "UTC", "jit": "off"}
-# For short statements that run often and find everything by an index: one plan for all arguments, even if it was made
-# while the table was small (docs/performance.md, Plans).
-KEPT_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
-NEW_PLANS = {"plan_cache_mode": "force_custom_plan", "enable_seqscan": "on"}
 TURNS = "openslot.turns"
 # A pooler does not pass on any other settings.
 POOLED = {"application_name": "openslot", "timezone": "UTC"}
@@ -96,8 +92,8 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
         connect,
         most=most,
         wait_seconds=profile.acquire,
-        refusing=_set_local(chosen) if through_pooler else None,
-        waiting=_set_local({**(chosen if through_pooler else {}), **({TURNS: "wait"} if profile.refuse_turns else {})}),
+        refusing=set_local(chosen) if through_pooler else None,
+        waiting=set_local({**(chosen if through_pooler else {}), **({TURNS: "wait"} if profile.refuse_turns else {})}),
     )
     try:
         version = await pool.fetchval("select current_setting('server_version_num')::int")
@@ -131,17 +127,9 @@ async def transaction(pool: Pool, *, waits: bool = True) -> AsyncIterator[Db]:
         await opened.commit()
 
 
-@asynccontextmanager
-async def planned_anew(pool: Pool) -> AsyncIterator[Db]:
-    """Acquire a connection that plans each statement for its arguments, for analytics and optional filters."""
-    async with transaction(pool) as db:
-        await db.execute(_set_local(NEW_PLANS) or "")
-        yield db
-
-
-def _set_local(settings: Mapping[str, str]) -> str | None:
+def set_local(settings: Mapping[str, str]) -> str:
     """Write the statement that sets this for one transaction; a pooler may run the next one on another connection."""
-    return "; ".join(f"set local {name} = '{value}'" for name, value in settings.items()) or None
+    return "; ".join(f"set local {name} = '{value}'" for name, value in settings.items())
 
 
 def count_of(tag: str) -> int:

@@ -1,20 +1,38 @@
 """Refusals: what a verb or an entry point raises when it does not do what was asked."""
 
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import ClassVar
 
 from openslot.i18n import Text
+
+
+class RefusalKind(StrEnum):
+    """Why a request is not granted; each door says it in its own way."""
+
+    INVALID = "invalid"
+    UNAUTHENTICATED = "unauthenticated"
+    FORBIDDEN = "forbidden"
+    NOT_FOUND = "not_found"
+    CONFLICT = "conflict"
+    OUTDATED = "outdated"
+    """The caller has not seen the current version."""
+    RATE_LIMITED = "rate_limited"
+    UNSUPPORTED = "unsupported"
+    """The service does not offer this."""
+    INTERNAL = "internal"
+    UNAVAILABLE = "unavailable"
 
 
 class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of the program
     """A request that is understood and not granted."""
 
     code: ClassVar[str]
-    status: ClassVar[int]
+    kind: ClassVar[RefusalKind]
+    retry_after: int | None = None
+    """After how many seconds the same request may succeed, if that is known."""
 
-    def __init__(
-        self, message: str, *, details: Mapping[str, str] | None = None, headers: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, message: str, *, details: Mapping[str, str] | None = None) -> None:
         super().__init__(str(message))
         self.message = str(message)
         """In English, for programs and logs."""
@@ -23,14 +41,13 @@ class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of
         """As it was raised: a `Text` can be shown in the reader's language."""
         self.faults = details or {}
         """The details as they were raised."""
-        self.headers = headers or {}
 
 
 class Invalid(Refusal):
     """What was sent is wrong; `details` names every field and its fault."""
 
     code = "invalid"
-    status = 400
+    kind = RefusalKind.INVALID
 
     def __init__(self, message: str = Text("Invalid request"), *, details: Mapping[str, str] | None = None) -> None:
         super().__init__(message, details=details)
@@ -40,67 +57,45 @@ class Unauthorized(Refusal):
     """No valid credential came with the request."""
 
     code = "unauthorized"
-    status = 401
+    kind = RefusalKind.UNAUTHENTICATED
 
     def __init__(self, message: str = Text("Missing or invalid credentials")) -> None:
-        super().__init__(message, headers={"WWW-Authenticate": "Bearer"})
+        super().__init__(message)
 
 
 class Forbidden(Refusal):
     """The caller is known and may not do this."""
 
     code = "forbidden"
-    status = 403
+    kind = RefusalKind.FORBIDDEN
 
 
 class NotFound(Refusal):
     """It does not exist, or it is not the caller's: nobody can tell which."""
 
     code = "not_found"
-    status = 404
+    kind = RefusalKind.NOT_FOUND
 
     def __init__(self, message: str = Text("Not found")) -> None:
         super().__init__(message)
-
-
-class MethodNotAllowed(Refusal):
-    """The path exists and does not take this method."""
-
-    code = "method_not_allowed"
-    status = 405
 
 
 class Conflict(Refusal):
     """The request conflicts with the current state; nothing was changed."""
 
     code = "conflict"
-    status = 409
-
-
-class TooLarge(Refusal):
-    """The body is larger than the service reads."""
-
-    code = "too_large"
-    status = 413
-
-
-class UnsupportedMedia(Refusal):
-    """The body is not of a media type that this path reads."""
-
-    code = "unsupported_media"
-    status = 415
+    kind = RefusalKind.CONFLICT
 
 
 class TooMany(Refusal):
-    """A limit is reached; waiting `Retry-After` seconds helps."""
+    """A limit is reached; waiting `retry_after` seconds helps."""
 
     code = "too_many_requests"
-    status = 429
+    kind = RefusalKind.RATE_LIMITED
+    retry_after: int
 
-    def __init__(
-        self, message: str = Text("Too many requests"), *, retry_after: int, headers: dict[str, str] | None = None
-    ):
-        super().__init__(message, headers={"Retry-After": str(retry_after), **(headers or {})})
+    def __init__(self, message: str = Text("Too many requests"), *, retry_after: int) -> None:
+        super().__init__(message)
         self.retry_after = retry_after
 
 
@@ -108,7 +103,7 @@ class Internal(Refusal):
     """Something broke on our side; nothing was changed."""
 
     code = "internal"
-    status = 500
+    kind = RefusalKind.INTERNAL
 
     def __init__(self) -> None:
         super().__init__(Text("Internal server error"))
@@ -118,10 +113,11 @@ class Unavailable(Refusal):
     """The service can't answer right now; the same request may succeed soon."""
 
     code = "unavailable"
-    status = 503
+    kind = RefusalKind.UNAVAILABLE
 
     def __init__(self, message: str = Text("The service is not available right now"), *, retry_after: int = 2) -> None:
-        super().__init__(message, headers={"Retry-After": str(retry_after)})
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class StartupError(Exception):

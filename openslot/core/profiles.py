@@ -6,6 +6,10 @@ from openslot.core.config import Settings
 
 # The server's own time-outs come first; this one is for a server that no longer responds.
 LONGER_THAN_THE_SERVER = 1.0
+# For short statements that run often and find everything by an index: one plan for all arguments, even if it was made
+# while the table was small (docs/performance.md, Plans).
+KEPT_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+CUSTOM_PLANS = {"plan_cache_mode": "force_custom_plan", "enable_seqscan": "on"}
 
 
 class ConnectionProfile(Struct, frozen=True, kw_only=True):

@@ -128,11 +128,15 @@ class Work:
         """
         if self.db is not self.runtime.pool:
             raise RuntimeError("a transaction is open already; a part of it can be tried with work.attempt()")
+        staged_before = len(self.staged)
         async with transaction(self.runtime.pool) as connection:
             self.db = connection
             try:
                 yield
                 self.check_nothing_is_staged()
+            except BaseException:
+                del self.staged[staged_before:]
+                raise
             finally:
                 self.db = self.runtime.pool
 

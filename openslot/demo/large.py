@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from openslot.access.keys import CredentialKind, new_key
+from openslot.accounts.store import list_users_by_id
 from openslot.contacts.folding import fold_contact
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint
@@ -70,11 +71,11 @@ async def _make_hosts(connection: asyncpg.Connection, count: int, now: datetime)
         for n, user_id in enumerate(ids)
     ]
     await _copy(connection, "users", users)
-    numbers = dict(await connection.fetch("select id, no from users where id = any($1)", ids))
+    found = await list_users_by_id(connection, ids, now=now)
     made = [
         LargeHost(
             id=user_id,
-            no=numbers[user_id],
+            no=found[user_id].no,
             number=n,
             schedule_id=new_id(),
             event_type_id=new_id(),

@@ -40,17 +40,6 @@ class EventTypeInUse(Conflict):
         super().__init__(Text("This event type has bookings. Deactivate it instead"))
 
 
-class PrivateLinkLost(Conflict):
-    """The key that encrypted the event type's private link is lost; the link still works."""
-
-    code = "private_link_lost"
-
-    def __init__(self) -> None:
-        super().__init__(
-            Text("The private link can't be shown any more. Make the event type private again for a new one")
-        )
-
-
 class HostNotFound(NotFound):
     """No such host, or the host's page is closed."""
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
@@ -20,7 +20,6 @@ from openslot.event_types.errors import (
     EventTypeNotFound,
     EventTypeSlugTaken,
     HostNotFound,
-    PrivateLinkLost,
 )
 from openslot.event_types.events import EventTypeAdded
 from openslot.event_types.models import EventType, HostPage, SealedToken
@@ -182,22 +181,14 @@ async def make_public(work: Work, event_type: EventType) -> EventType:
     return public
 
 
-async def get_private_token(work: Work, event_type: EventType) -> str:
-    """Read the token that opens an event type that is not listed."""
-    token = await store.find_private_token(work.db, event_type)
-    if token is None:
-        raise EventTypeNotFound
-    return open_token(work, event_type.id, token)
-
-
-def open_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str:
-    """Turn a stored private token back into the one that links contain."""
+def find_token(work: Work, event_type_id: UUID, token: SealedToken | str) -> str | None:
+    """Turn a stored private token back into the one that links contain; None if the key that encrypted it is lost."""
     if isinstance(token, str):
         return token
     try:
         return work.runtime.cipher.open(TOKENS, token.sealed, owner=event_type_id.bytes).decode()
     except SealBroken:
-        raise PrivateLinkLost from None
+        return None
 
 
 async def seal_tokens_in_clear(work: Work, *, limit: int) -> int:

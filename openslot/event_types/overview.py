@@ -6,9 +6,9 @@ from openslot.accounts.models import User
 from openslot.core.db import Row
 from openslot.core.work import Work
 from openslot.event_types import overview_store
-from openslot.event_types.errors import EventTypeNotFound, PrivateLinkLost
+from openslot.event_types.errors import EventTypeNotFound
 from openslot.event_types.models import EventTypeOverview, OverviewPage, SealedToken
-from openslot.event_types.operations import open_token
+from openslot.event_types.operations import find_token
 from openslot.event_types.store import to_event_type
 
 
@@ -42,7 +42,4 @@ def _find_token(work: Work, row: Row) -> str | None:
     if row["private_token"] is None:
         return None
     stored = SealedToken(row["private_hash"], row["private_sealed"]) if row["private_sealed"] else row["private_token"]
-    try:
-        return open_token(work, row["id"], stored)
-    except PrivateLinkLost:
-        return None
+    return find_token(work, row["id"], stored)

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from openslot.core.db import Db
+from openslot.core.query_plans import custom_plans
 from openslot.event_types.models import EventType
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type
 
@@ -18,6 +19,7 @@ LIST_OWN = LIST.format(order="position, id", order_of_page="e.position, e.id")
 LIST_ALL = LIST.format(order="id desc", order_of_page="e.id desc")
 
 
+@custom_plans
 async def list_event_types(
     db: Db, *, owner_id: UUID | None, active: bool | None, limit: int, offset: int
 ) -> tuple[list[EventType], int]:

@@ -134,19 +134,6 @@ async def set_private_token(db: Db, event_type: EventType, token: SealedToken | 
     )
 
 
-async def find_private_token(db: Db, event_type: EventType) -> SealedToken | str | None:
-    """Look up the stored token of an event type that is not listed; in the clear if an earlier release stored it."""
-    row = await db.fetchrow(
-        """select private_token, private_hash, private_sealed from event_types
-        where id = $1 and owner_id = $2 and private_token is not null""",
-        event_type.id,
-        event_type.owner_id,
-    )
-    if row is None:
-        return None
-    return SealedToken(row["private_hash"], row["private_sealed"]) if row["private_sealed"] else row["private_token"]
-
-
 async def list_tokens_in_clear(db: Db, *, limit: int) -> list[tuple[UUID, str]]:
     """List event types whose token an earlier release has stored in the clear, and the token."""
     rows = await db.fetch(

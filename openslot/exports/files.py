@@ -1,6 +1,6 @@
 """The files of an export, and the tables that are not in it with the reason why."""
 
-from openslot.exports import queries
+from openslot.exports import content_store
 from openslot.exports.models import ExportFile
 from openslot.exports.writers import (
     as_csv,
@@ -35,43 +35,43 @@ FILES = (
         name="account.json",
         about="Your account: name, email address, username, plan, time zone and language.",
         tables=("users",),
-        write=as_object(queries.ACCOUNT),
+        write=as_object(content_store.ACCOUNT),
     ),
     ExportFile(
         name="settings.json",
         about="Your brand, reminders, notifications, feature flags, and since when your bookings have a feed.",
         tables=("brands", "reminder_settings", "flag_overrides", "notification_choices", "calendar_feeds"),
-        write=as_object(queries.SETTINGS),
+        write=as_object(content_store.SETTINGS),
     ),
     ExportFile(
         name="organizations.json",
         about="The organizations that you belong to, your role, and what their directory says about you.",
         tables=("memberships", "member_profiles", "held_departures"),
-        write=as_list(queries.ORGANIZATIONS),
+        write=as_list(content_store.ORGANIZATIONS),
     ),
     ExportFile(
         name="invitations.json",
         about="Invitations that you received.",
         tables=("invitations",),
-        write=as_list(queries.INVITATIONS),
+        write=as_list(content_store.INVITATIONS),
     ),
     ExportFile(
         name="sessions.json",
         about="The devices on which you are signed in.",
         tables=("sessions",),
-        write=as_list(queries.SESSIONS),
+        write=as_list(content_store.SESSIONS),
     ),
     ExportFile(
         name="api-keys.json",
         about="Your API keys, without the keys themselves.",
         tables=("api_keys",),
-        write=as_list(queries.KEYS),
+        write=as_list(content_store.KEYS),
     ),
     ExportFile(
         name="sign-in.json",
         about="Since when you use two-factor authentication, and the identity providers that you sign in with.",
         tables=("authenticators", "recovery_codes", "identities"),
-        write=as_object(queries.SIGN_IN),
+        write=as_object(content_store.SIGN_IN),
     ),
     ExportFile(
         name="photo.jpg",
@@ -83,13 +83,13 @@ FILES = (
         name="schedules.json",
         about="Your working hours, date overrides and public holidays.",
         tables=("schedules",),
-        write=as_list(queries.SCHEDULES),
+        write=as_list(content_store.SCHEDULES),
     ),
     ExportFile(
         name="out-of-office.json",
         about="The times in which you are away.",
         tables=("out_of_office",),
-        write=as_list(queries.AWAY),
+        write=as_list(content_store.AWAY),
     ),
     ExportFile(
         name="event-types.json",
@@ -101,13 +101,13 @@ FILES = (
         name="bookings.json",
         about="All your bookings, as the REST API shows them, without the links that can change them.",
         tables=("bookings",),
-        write=as_list(queries.BOOKINGS),
+        write=as_list(content_store.BOOKINGS),
     ),
     ExportFile(
         name="bookings.csv",
         about="The same as a table for a spreadsheet. Times are in UTC.",
         tables=("bookings",),
-        write=as_csv(queries.BOOKINGS, BOOKING_COLUMNS),
+        write=as_csv(content_store.BOOKINGS, BOOKING_COLUMNS),
     ),
     ExportFile(
         name="bookings.ics",
@@ -119,61 +119,61 @@ FILES = (
         name="booking-history.json",
         about="What happened to bookings so long ago that activity.json no longer has it.",
         tables=("booking_history",),
-        write=as_list(queries.HISTORY),
+        write=as_list(content_store.HISTORY),
     ),
     ExportFile(
         name="contacts.json",
         about="Your contacts, as the REST API shows them.",
         tables=("contacts",),
-        write=as_list(queries.CONTACTS),
+        write=as_list(content_store.CONTACTS),
     ),
     ExportFile(
         name="contacts.csv",
         about="The same as a table for a spreadsheet.",
         tables=("contacts",),
-        write=as_csv(queries.CONTACTS, CONTACT_COLUMNS),
+        write=as_csv(content_store.CONTACTS, CONTACT_COLUMNS),
     ),
     ExportFile(
         name="contact-imports.json",
         about="Files from which you imported contacts, and how that went.",
         tables=("contact_imports",),
-        write=as_list(queries.IMPORTS),
+        write=as_list(content_store.IMPORTS),
     ),
     ExportFile(
         name="conversations.json",
         about="Your conversations by SMS and WhatsApp.",
         tables=("conversations",),
-        write=as_list(queries.CONVERSATIONS),
+        write=as_list(content_store.CONVERSATIONS),
     ),
     ExportFile(
         name="messages.json",
         about="The messages of these conversations.",
         tables=("messages",),
-        write=as_list(queries.MESSAGES),
+        write=as_list(content_store.MESSAGES),
     ),
     ExportFile(
         name="calls.json",
         about="Calls that the voice agent has answered or made for you.",
         tables=("calls",),
-        write=as_list(queries.CALLS),
+        write=as_list(content_store.CALLS),
     ),
     ExportFile(
         name="webhooks.json",
         about="Your webhook endpoints, without their secrets.",
         tables=("webhook_endpoints",),
-        write=as_list(queries.WEBHOOKS),
+        write=as_list(content_store.WEBHOOKS),
     ),
     ExportFile(
         name="webhook-deliveries.json",
         about="What was sent to these endpoints, and how it went.",
         tables=("webhook_deliveries",),
-        write=as_list(queries.DELIVERIES),
+        write=as_list(content_store.DELIVERIES),
     ),
     ExportFile(
         name="calendars.json",
         about="Your connected calendars, without passwords and addresses.",
         tables=("calendar_connections", "calendars"),
-        write=as_list(queries.CALENDARS),
+        write=as_list(content_store.CALENDARS),
     ),
     ExportFile(
         name="emails.json",
@@ -185,13 +185,13 @@ FILES = (
         name="page-views.json",
         about="How often your booking pages were opened, by day and source.",
         tables=("page_views",),
-        write=as_list(queries.PAGE_VIEWS),
+        write=as_list(content_store.PAGE_VIEWS),
     ),
     ExportFile(
         name="activity.json",
         about="What happened in your account, and who caused it.",
         tables=("events",),
-        write=as_list(queries.ACTIVITY),
+        write=as_list(content_store.ACTIVITY),
     ),
 )
 

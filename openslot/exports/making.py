@@ -11,6 +11,7 @@ from openslot.accounts.events import UserDataExported
 from openslot.accounts.models import User
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
+from openslot.core.query_plans import use_custom_plans
 from openslot.core.work import Runtime, Work
 from openslot.exports import store
 from openslot.exports.files import FILES
@@ -77,7 +78,11 @@ async def make_export(runtime: Runtime, export_id: UUID) -> None:
         return
     user = await accounts.get_user(work, export.user_id)
     writer = PieceWriter(work, export_id, attempt)
-    async with runtime.pool.acquire() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
+    async with (
+        runtime.pool.acquire() as connection,
+        connection.transaction(isolation="repeatable_read", readonly=True),
+        use_custom_plans(connection),
+    ):
         for done, file in enumerate(FILES, 1):
             await writer.write_file(file, user, connection)
             await store.update_progress(work.db, export_id, attempt, files_done=done)

@@ -1,4 +1,4 @@
-"""All SQL of exports; what they read of other domains is in `queries.py`."""
+"""All SQL of exports; what they read of other domains is in `content_store.py`."""
 
 from datetime import datetime
 from uuid import UUID

@@ -11,13 +11,13 @@ import msgspec
 
 from openslot.accounts.models import User
 from openslot.bookings.models import BookingDetails
-from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES, to_details
+from openslot.bookings.store import to_details
 from openslot.core.db import Row
 from openslot.core.spreadsheets import make_safe
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed
-from openslot.exports import queries
+from openslot.exports import content_store
 from openslot.integrations.calendars.writing import write_feed
 from openslot.integrations.mail.mailbox import open_content
 
@@ -26,9 +26,6 @@ BATCH = 500
 EVENTS = 100
 BOM = "\ufeff"
 BEGIN, END = b"BEGIN:VEVENT", b"END:VCALENDAR\r\n"
-DETAILS = f"""
-select {DETAIL_COLUMNS} from {DETAIL_TABLES}
-where b.host_id = $1 and b.status <> 'PENDING_PAYMENT' order by b.starts_at, b.id"""
 
 Write = Callable[[Work, User, Any], AsyncIterator[bytes]]
 
@@ -65,7 +62,7 @@ def as_csv(query: str, columns: Sequence[str]) -> Write:
 
 async def write_photo(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write the photo as it is stored; an empty file where there is none."""
-    yield await connection.fetchval(queries.PHOTO, user.id) or b""
+    yield await connection.fetchval(content_store.PHOTO, user.id) or b""
 
 
 async def write_event_types(work: Work, user: User, _: Any) -> AsyncIterator[bytes]:
@@ -82,7 +79,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
     """Write the log of mail, with the text of mail about bookings that was kept for the user."""
 
     async def lines() -> AsyncIterator[list[bytes]]:
-        async for rows in read_batches(connection, queries.EMAILS, user):
+        async for rows in read_batches(connection, content_store.EMAILS, user):
             yield [_add_text(work, row) for row in rows]
 
     async for piece in _join(lines()):
@@ -92,7 +89,7 @@ async def write_emails(work: Work, user: User, connection: Any) -> AsyncIterator
 async def write_calendar(_: Work, user: User, connection: Any) -> AsyncIterator[bytes]:
     """Write all bookings as one calendar, without the links that can change them."""
     yield _write_events((), user).partition(END)[0]
-    async for rows in read_batches(connection, DETAILS, user, size=EVENTS):
+    async for rows in read_batches(connection, content_store.DETAILS, user, size=EVENTS):
         written = await asyncio.to_thread(_write_events, [to_details(row) for row in rows], user)
         yield written[written.index(BEGIN) : -len(END)]
     yield END

@@ -7,10 +7,11 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.checked import describe_checked
+from openslot.http.doors import JSON, Door
 from openslot.http.handlers import Handler
 from openslot.http.queries import Parameter
 from openslot.http.router import Route, Router
-from openslot.routing import ErrorBody
+from openslot.routing import Declaration, ErrorBody
 from openslot.routing.descriptions import Schema
 
 REFERENCES = "#/components/schemas/{name}"
@@ -20,13 +21,15 @@ ERRORS = {
     404: "The resource does not exist, or it is not yours",
     405: "The path does not support this method",
     409: "The request conflicts with the current state",
-    413: "The body is larger than 256 KiB",
-    415: "The body is not JSON",
+    413: "The body is larger than {size} KiB",
+    415: "The body is not {media_type}",
     429: "A rate limit is exceeded; wait `Retry-After` seconds",
     500: "An internal error occurred; nothing was changed",
     503: "The service is temporarily unavailable; try again after `Retry-After` seconds",
 }
+MEDIA_TYPES = {JSON: "JSON"}
 KEYED = frozenset({401})
+TYPED = frozenset({415})
 WRITES = frozenset({409, 413, 415})
 
 
@@ -90,9 +93,6 @@ def schema_of(parameter: Parameter, shapes: Shapes) -> Schema:
 
 def _operation(route: Route, handler: Handler) -> Operation:
     declaration, door = handler.declaration, route.door
-    left_out = (KEYED if door.security is None else frozenset()) | (
-        WRITES if declaration.method == "GET" else frozenset()
-    )
     return Operation(
         method=declaration.method,
         path=route.template,
@@ -108,5 +108,21 @@ def _operation(route: Route, handler: Handler) -> Operation:
         returns=handler.returns,
         media_type=declaration.media_type or door.answers_in,
         security=door.security,
-        errors={status: words for status, words in ERRORS.items() if status not in left_out},
+        errors=_errors(declaration, door),
     )
+
+
+def _errors(declaration: Declaration, door: Door) -> dict[int, str]:
+    """List how a method of a door can be refused; sizes and media types are the handler's own, or else its door's."""
+    left_out = {
+        *(KEYED if door.security is None else ()),
+        *(WRITES if declaration.method == "GET" else ()),
+        *(TYPED if not door.media_types else ()),
+    }
+    size = (declaration.most_bytes or door.most_bytes) // 1024
+    media_type = ", ".join(MEDIA_TYPES.get(each, each) for each in door.media_types[:1])
+    return {
+        status: words.format(size=size, media_type=media_type)
+        for status, words in ERRORS.items()
+        if status not in left_out
+    }

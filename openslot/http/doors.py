@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from openslot.access.models import Entry
+from openslot.access.models import AgentEntry, Entry
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
+from openslot.http.refusals import headers_of, status_of
 from openslot.routing import RateLimit, Request, Response
 
 if TYPE_CHECKING:
@@ -104,6 +105,11 @@ class Exchange(Request):
         """The authenticated user, if there is one."""
         return self.entry.user
 
+    @property
+    def chosen_locale(self) -> str | None:
+        """The language that the user has chosen."""
+        return self.entry.user.locale if self.entry.user else None
+
 
 def get_user(exchange: Exchange) -> User:
     """Return the authenticated user; there must be one."""
@@ -111,6 +117,14 @@ def get_user(exchange: Exchange) -> User:
     if user is None:
         raise Unauthorized
     return user
+
+
+def get_agent_entry(exchange: Exchange) -> AgentEntry:
+    """Return the result of an agent's authentication; it must be an agent."""
+    entry = exchange.entry
+    if not isinstance(entry, AgentEntry):
+        raise Unauthorized
+    return entry
 
 
 async def enter_freely(runtime: Runtime, headers: Headers, address: str) -> Entry:
@@ -123,5 +137,5 @@ def refuse_with_json(refusal: Refusal, exchange: Exchange) -> Response:
     body: dict[str, object] = {"error": refusal.message}
     if refusal.details:
         body["details"] = refusal.details
-    headers = {"content-type": JSON, "x-error-code": refusal.code, **refusal.headers}
-    return Response(status=refusal.status, headers=headers, body=encode(body))
+    headers = {"content-type": JSON, "x-error-code": refusal.code, **headers_of(refusal)}
+    return Response(status=status_of(refusal), headers=headers, body=encode(body))

@@ -10,22 +10,26 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.access.models import AgentEntry, Entry
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Work
 from openslot.http.bodies import decode
-from openslot.http.doors import Exchange, get_user
+from openslot.http.doors import Exchange, get_agent_entry, get_user
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
 from openslot.routing import Declaration, Form, Given, Request, Response, Stream
+from openslot.routing.descriptions import described_type
 
 Give = Callable[[Exchange], object]
 
 GIVEN: dict[str, tuple[tuple[object, Give], ...]] = {
     "work": ((Work, attrgetter("work")),),
     "user": ((User, get_user), (User | None, attrgetter("user"))),
-    "request": ((Request, lambda exchange: exchange),),
+    "entry": ((Entry, attrgetter("entry")), (AgentEntry, get_agent_entry)),
+    # A door's own handlers may also read what the edge knows about a request.
+    "request": ((Request, lambda exchange: exchange), (Exchange, lambda exchange: exchange)),
 }
 PATH_VALUES: dict[object, Callable[[str], object]] = {str: str, UUID: parse_id}
 NAMES = re.compile(r"\{(\w+)(?::path)?\}")
@@ -109,7 +113,7 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
     if not inspect.iscoroutinefunction(run):
         raise TypeError(f"{run.__name__} must be async")
     hints = get_type_hints(run, include_extras=True)
-    returns = hints.pop("return", None)
+    returns = described_type(hints.pop("return", None))
     arguments = inspect.signature(run).parameters
     in_path = NAMES.findall(template)
     parameters = read_parameters(hints, arguments)

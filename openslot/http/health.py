@@ -11,6 +11,7 @@ from openslot.core.migrate import missing_migrations
 from openslot.core.work import Work
 from openslot.http.measuring import check_may_measure
 from openslot.http.metrics import write_metrics
+from openslot.http.refusals import headers_of
 from openslot.jobs.health import count_workers
 from openslot.routing import Mount, Request, Response, get
 
@@ -38,7 +39,7 @@ async def readyz(work: Work) -> Response:
     ready = all(state == "ok" for state in checks.values())
     return Response(
         status=200 if ready else 503,
-        headers={} if ready else Unavailable().headers,
+        headers={} if ready else headers_of(Unavailable()),
         body={"status": "ready" if ready else "not ready", **checks},
     )
 

@@ -7,8 +7,9 @@ from urllib.parse import quote_from_bytes
 
 from openslot.access.addresses import client_address
 from openslot.core.config import Networks
-from openslot.core.errors import Invalid, NotFound, TooLarge, UnsupportedMedia
+from openslot.core.errors import Invalid, NotFound
 from openslot.http.doors import Exchange, Headers, Scope
+from openslot.http.errors import TooLarge, UnsupportedMedia
 from openslot.i18n import Text
 
 Message = MutableMapping[str, Any]

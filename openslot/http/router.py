@@ -6,8 +6,9 @@ from functools import cache
 
 from msgspec import Struct
 
-from openslot.core.errors import MethodNotAllowed, NotFound
+from openslot.core.errors import NotFound
 from openslot.http.doors import Door, Exchange
+from openslot.http.errors import MethodNotAllowed
 from openslot.http.handlers import Handler, read_handler
 from openslot.routing import Mount, find_declaration
 

@@ -35,7 +35,10 @@ async def run(handler: Handler, exchange: Exchange, values: Sequence[str]) -> Re
     if _idempotent_request(handler, exchange) is not None:
         raise Invalid(details={"Idempotency-Key": "is not supported here"})
     exchange.work = exchange.runtime.work(exchange.entry.actor)
-    return await call(handler, exchange, values)
+    response = await call(handler, exchange, values)
+    if response.status < 400:
+        exchange.work.check_nothing_is_staged()
+    return response
 
 
 async def run_in_turn(runtime: Runtime, actor: Actor, act: Callable[[Work], Awaitable[Result]]) -> Result:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from openslot.http.doors import Exchange
 from openslot.http.receiving import Message
+from openslot.http.refusals import limit_headers
 from openslot.routing import Response, Stream
 
 Send = Callable[[Message], Awaitable[None]]
@@ -36,7 +37,10 @@ def _complete(headers: list[tuple[bytes, bytes]], exchange: Exchange) -> list[tu
     own = [name for name, _ in headers]
     headers.append((b"x-request-id", exchange.request_id.encode()))
     headers += [header for header in door.headers if header[0] not in own]
-    headers += [(name.encode(), value.encode()) for name, value in exchange.entry.headers.items()]
+    limit = exchange.entry.limit
+    if limit is not None and b"ratelimit-limit" not in own:
+        told = limit_headers(limit.limit, limit.left, limit.retry_after)
+        headers += [(name.encode(), value.encode()) for name, value in told.items()]
     if door.open_to_other_origins:
         headers += ANY_ORIGIN
     return headers

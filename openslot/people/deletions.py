@@ -11,7 +11,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.errors import AccountIsBeingDeleted, ManagedByOrganization, OwnsOrganization
 from openslot.accounts.events import UserDeletionBegun
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import AccountDeletion, DeletionState, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.core.tenants import count_unfinished

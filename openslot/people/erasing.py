@@ -13,7 +13,7 @@ from openslot.accounts import deletion_store as store
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import UserNotFound
 from openslot.accounts.events import UserDeleted, UserDeletionEnding
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import AccountDeletion, DeletionState, User
 from openslot.availability.leftover_store import delete_of_host
 from openslot.bookings import operations as bookings

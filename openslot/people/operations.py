@@ -11,7 +11,7 @@ from openslot.accounts import invitations, members
 from openslot.accounts import operations as accounts
 from openslot.accounts.administration import Administration, check_may_grant
 from openslot.accounts.errors import InvitationInvalid
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Invitation, ListedMember, Member, Organization, Role, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan

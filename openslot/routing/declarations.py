@@ -16,7 +16,7 @@ Handler = Callable[..., Awaitable[Any]]
 Transaction = Literal["none", "one"]
 F = TypeVar("F", bound=Handler)
 
-GIVEN = frozenset({"work", "user", "request", "data", "form"})
+GIVEN = frozenset({"work", "user", "entry", "request", "data", "form"})
 READS = frozenset({"GET", "HEAD"})
 
 

@@ -34,6 +34,11 @@ class Request:
         """The unparsed body; empty if the method has none."""
 
     @property
+    def chosen_locale(self) -> str | None:
+        """The language that the sender has chosen, if the sender is known and has chosen one."""
+        return None
+
+    @property
     def query(self) -> dict[str, str]:
         """The query, parsed leniently, with the last of equal names; declare parameters that must be valid instead."""
         text = self.query_string.decode("latin-1")

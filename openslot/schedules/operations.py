@@ -5,7 +5,7 @@ from uuid import UUID
 import asyncpg
 from msgspec.structs import replace
 
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id

@@ -10,7 +10,7 @@ from openslot.access import operations as access
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.administration import Administration, check_may_decide, check_may_leave
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.organization_store import lock_organization
 from openslot.bookings import operations as bookings

@@ -16,12 +16,13 @@ from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import SHAPE
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Door, Exchange, Headers
+from openslot.http.refusals import headers_of, status_of
 from openslot.http.security import api_headers
 from openslot.http.values import shown
 from openslot.routing import Response
 from openslot.scim.errors import ScimType
+from openslot.scim.models import NewRequest
 from openslot.scim.requests import log_request
-from openslot.scim.store import NewRequest
 
 PREFIX = "/api/scim/v2"
 SCIM = "application/scim+json"
@@ -54,12 +55,13 @@ def scim_door(settings: Settings) -> Door:
 
 def refuse_with_scim(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse as RFC 7644 section 3.12 says."""
-    body: dict[str, object] = {"schemas": [ERROR], "status": str(refusal.status), "detail": _detail(refusal)}
+    status = status_of(refusal)
+    body: dict[str, object] = {"schemas": [ERROR], "status": str(status), "detail": _detail(refusal)}
     scim_type = _type_of(refusal)
     if scim_type is not None:
         body["scimType"] = scim_type
-    headers = {"content-type": SCIM, "x-error-code": refusal.code, **refusal.headers}
-    return Response(status=refusal.status, headers=headers, body=msgspec.json.encode(body))
+    headers = {"content-type": SCIM, "x-error-code": refusal.code, **headers_of(refusal)}
+    return Response(status=status, headers=headers, body=msgspec.json.encode(body))
 
 
 def _detail(refusal: Refusal) -> str:

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
+from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
 
 
 class ScimType:
@@ -64,7 +64,7 @@ class VersionMismatch(Refusal):
     """The user has changed since the version that `If-Match` names."""
 
     code = "scim_version_mismatch"
-    status = 412
+    kind = RefusalKind.OUTDATED
 
     def __init__(self) -> None:
         super().__init__("The user has changed since this version; read it again")
@@ -74,7 +74,7 @@ class NotSupported(Refusal):
     """This optional part of SCIM is not supported."""
 
     code = "scim_not_supported"
-    status = 501
+    kind = RefusalKind.UNSUPPORTED
 
 
 class HeldDepartureNotFound(NotFound):

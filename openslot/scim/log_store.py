@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from openslot.core.db import Db
+from openslot.core.query_plans import custom_plans
 from openslot.scim.models import LoggedRequest, RequestFilter
 
 # Each token's newest requests are found by its own index; a request that names no user belongs to the one it is about.
@@ -24,6 +25,7 @@ where t.organization_id = $1 and ($2::uuid is null or t.id = $2)
 order by r.id desc limit $10"""
 
 
+@custom_plans
 async def search_requests(
     db: Db, organization_id: UUID, wanted: RequestFilter, *, before_id: int | None, limit: int
 ) -> list[LoggedRequest]:

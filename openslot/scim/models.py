@@ -63,3 +63,16 @@ class Preview(Struct, frozen=True, kw_only=True):
     """Whether the bookings would wait for an administrator."""
     is_kept: bool
     """Whether they would stay, as the organization has chosen for the suspended."""
+
+
+class NewRequest(Struct, frozen=True, kw_only=True):
+    """A request that was answered, for the log."""
+
+    token_id: UUID
+    at: datetime
+    method: str
+    path: str
+    status: int
+    member_id: UUID | None
+    user_name: str | None
+    detail: str | None

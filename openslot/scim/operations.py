@@ -8,7 +8,7 @@ from openslot.accounts import invitations, members, organizations
 from openslot.accounts import operations as accounts
 from openslot.accounts.addresses import change_address
 from openslot.accounts.errors import AlreadyMember, EmailTaken, MemberNotFound
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Member, Organization, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of, lock_organization
 from openslot.core.db import Row
@@ -19,7 +19,7 @@ from openslot.people import operations as people
 from openslot.scim import departures, store
 from openslot.scim.discovery import MOST_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
-from openslot.scim.filter_sql import to_sql
+from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import parse_filter
 from openslot.scim.patching import patch
 from openslot.scim.resources import Resource, check_user, derive_user, find_new_name, get_email, get_name, read_user

@@ -6,8 +6,7 @@ from uuid import UUID
 
 from openslot.core.work import Runtime, Work
 from openslot.scim import log_store, store
-from openslot.scim.models import LoggedRequest, RequestFilter
-from openslot.scim.store import NewRequest
+from openslot.scim.models import LoggedRequest, NewRequest, RequestFilter
 
 KEPT = timedelta(days=30)
 

@@ -6,15 +6,14 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from msgspec import Struct
 
-from openslot.accounts.host_lock import LOCK_HOST
+from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.member_store import SOURCE
 from openslot.accounts.models import Member
 from openslot.core.db import Db, Row, count_of
 from openslot.core.instants import iso_of
-from openslot.scim.filter_sql import Condition
-from openslot.scim.models import HeldDeparture, LoggedRequest
+from openslot.scim.filter_store import Condition
+from openslot.scim.models import HeldDeparture, LoggedRequest, NewRequest
 
 HELD = """select h.user_id, h.held_at, h.removed, h.member_id, h.role, h.profile, u.email, u.name,
     (select count(*) from bookings b where b.host_id = h.user_id and b.status = 'CONFIRMED'
@@ -49,19 +48,6 @@ select {SHOWN}, t.total
 from (select count(*) as total from found) t
 left join (select id from found order by id limit ${{limit}} offset ${{offset}}) m on true
 {PROFILES}"""
-
-
-class NewRequest(Struct, frozen=True, kw_only=True):
-    """A request that was answered, for the log."""
-
-    token_id: UUID
-    at: datetime
-    method: str
-    path: str
-    status: int
-    member_id: UUID | None
-    user_name: str | None
-    detail: str | None
 
 
 async def find_shown(db: Db, organization_id: UUID, member_id: UUID) -> Row | None:

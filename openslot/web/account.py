@@ -14,6 +14,7 @@ from openslot.accounts.plans import PLANS_WITH_API
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
@@ -56,7 +57,7 @@ async def change_password(request: Request, work: Work, user: User, form: Form[P
         )
     except (Invalid, PasswordChanged) as refusal:
         wrong = form.with_faults(refusal.faults)
-        return await account_page(work, user, password_form=wrong, status=refusal.status)
+        return await account_page(work, user, password_form=wrong, status=status_of(refusal))
     return redirect("/account?done=password", *cookies_for(work, signed_in))
 
 

@@ -13,6 +13,7 @@ from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, cookies_for
@@ -50,7 +51,7 @@ async def ask_for_new_address(work: Work, user: User, form: Form[ChangeAddressFo
         return await _show(work, user, form.with_faults(refusal.faults))
     except Conflict as refusal:
         faults = refusal.faults or {"form": refusal.sentence}
-        return await _show(work, user, form.with_faults(faults), status=refusal.status)
+        return await _show(work, user, form.with_faults(faults), status=status_of(refusal))
     return redirect(PATH)
 
 
@@ -78,7 +79,7 @@ async def confirm_new_address(request: Request, work: Work, user: User, token: s
     except AddressLinkInvalid:
         return _explain(user)
     except (EmailTaken, AddressManaged) as refusal:
-        return _explain(user, refusal.sentence, status=refusal.status)
+        return _explain(user, refusal.sentence, status=status_of(refusal))
     return redirect(f"{HERE}?done=email", *cookies_for(work, signed_in))
 
 

@@ -11,6 +11,7 @@ from openslot.core.errors import Forbidden, NotFound, Refusal, Unauthorized
 from openslot.core.work import Runtime
 from openslot.http.doors import Door, Exchange, Headers, enter_freely
 from openslot.http.forms import FORMS
+from openslot.http.refusals import headers_of, status_of
 from openslot.http.security import page_headers
 from openslot.i18n import Text
 from openslot.routing import Request, Response
@@ -96,17 +97,17 @@ def refuse_with_page(refusal: Refusal, exchange: Exchange) -> Response:
     """Refuse with a page that says what happened and where to go; without a session, that is the sign-in."""
     if isinstance(refusal, Unauthorized):
         return ask_to_sign_in(exchange)
-    wait = refusal.headers.get("Retry-After")
+    status, wait = status_of(refusal), refusal.retry_after
     shown = page(
         "refused.html",
         exchange.user,
-        status=refusal.status,
-        title=TITLES.get(refusal.status, TITLES[500]),
+        status=status,
+        title=TITLES.get(status, TITLES[500]),
         advice=ADVICE.get(refusal.code),
         message=refusal.sentence,
-        wait=words.wait(int(wait)) if wait else None,
+        wait=words.wait(wait) if wait is not None else None,
     )
-    headers = {**shown.headers, "x-error-code": refusal.code, **refusal.headers}
+    headers = {**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)}
     return replace(shown, headers=headers, body=write_page(shown.body, exchange))
 
 

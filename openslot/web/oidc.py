@@ -4,6 +4,7 @@ from openslot.access import limits
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unavailable
 from openslot.core.work import Work
+from openslot.http.refusals import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.attempts import ATTEMPT_LASTS
@@ -83,7 +84,7 @@ def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
     shown = page(
         "oidc_refused.html",
         user,
-        status=refusal.status,
+        status=status_of(refusal),
         message=refusal.sentence,
         advice=ADVICE.get(refusal.code),
         back=SECURITY_PAGE if user else "/login",
@@ -92,7 +93,7 @@ def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
     is_kept = isinstance(refusal, OidcMismatch) and refusal.is_of_another
     return Response(
         status=shown.status,
-        headers={**shown.headers, "x-error-code": refusal.code, **refusal.headers},
+        headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)},
         cookies=() if is_kept else (no_short_cookie(work, ATTEMPT_COOKIE),),
         body=shown.body,
     )

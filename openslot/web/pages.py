@@ -66,8 +66,7 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
 
 def locale_of(request: Request) -> Locale:
     """Choose the language of a page: the user's own, or else the one that the browser asks for."""
-    user = request.user if isinstance(request, Exchange) else None
-    return negotiate(user.locale if user else None, request.headers.get("accept-language", ""))
+    return negotiate(request.chosen_locale, request.headers.get("accept-language", ""))
 
 
 def redirect(path: str, *cookies: Cookie) -> Response:

@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.core.db import Db, Row
+from openslot.core.query_plans import custom_plans
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import (
     Attempt,
@@ -78,6 +79,7 @@ async def find_overview(db: Db, endpoint_id: UUID, owner_id: UUID) -> EndpointOv
     return EndpointOverview(endpoint=to_endpoint(row), last=_find_attempt(row, "last_"), test=_find_test(row))
 
 
+@custom_plans
 async def list_deliveries(
     db: Db, ref: EndpointRef, wanted: DeliveryFilter, *, limit: int, offset: int
 ) -> list[LoggedDelivery]:

@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from openslot.core.db import Db, Row, count_of
 from openslot.core.moments import Span
+from openslot.core.query_plans import custom_plans
 from openslot.webhooks.models import (
     Attempt,
     Endpoint,
@@ -170,6 +171,7 @@ async def lock_endpoint(db: Db, ref: EndpointRef) -> Endpoint | None:
     return to_endpoint(row) if row else None
 
 
+@custom_plans
 async def list_endpoints(db: Db, owner_id: UUID | None) -> list[Endpoint]:
     """List an owner's endpoints, or everyone's for the operator, oldest first."""
     rows = await db.fetch(
@@ -306,6 +308,7 @@ async def note_failure(db: Db, attempt: Attempt) -> datetime | None:
     return since
 
 
+@custom_plans
 async def list_attempts(
     db: Db, endpoint: Endpoint, *, only_failed: bool, limit: int, offset: int
 ) -> tuple[list[LoggedAttempt], int]:
@@ -329,6 +332,7 @@ async def find_attempt(db: Db, attempt_id: UUID, *, owner_id: UUID | None) -> tu
     return (endpoint, to_past_event(event)) if endpoint and event else None
 
 
+@custom_plans
 async def list_events_in(
     db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
 ) -> list[PastEvent]:
@@ -337,6 +341,7 @@ async def list_events_in(
     return [to_past_event(row) for row in rows]
 
 
+@custom_plans
 async def count_events_in(
     db: Db, endpoint: Endpoint, span: Span, *, reactions: tuple[str, ...], but: tuple[str, ...], limit: int
 ) -> int:

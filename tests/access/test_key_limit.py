@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as fuzzing
 from hypothesis import strategies as st
 
-from openslot.access import limits
+from openslot.access import limit_store, limits
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.access.conftest import Age
@@ -19,7 +19,7 @@ from tests.access.conftest import Age
 ME = "/api/v1/me"
 LONG = bool(os.environ.get("OPENSLOT_LONG"))
 ROUNDS = 30 if LONG else 3
-NOW = f"select {limits.NOW}"
+NOW = f"select {limit_store.NOW}"
 Pair = tuple[httpx2.AsyncClient, httpx2.AsyncClient]
 
 
@@ -88,7 +88,7 @@ async def test_retry_after_is_right_to_the_second(runtime: Runtime, age: Age) ->
     before = await runtime.pool.fetchval(NOW)
     refused = await limits.take(runtime.pool, bucket, 3)
     after = await runtime.pool.fetchval(NOW)
-    earliest, latest = (ceil((oldest + limits.WINDOW - now) / 1_000_000) for now in (after, before))
+    earliest, latest = (ceil((oldest + limit_store.WINDOW - now) / 1_000_000) for now in (after, before))
 
     assert earliest <= refused.retry_after <= latest
     await age(refused.retry_after)
@@ -128,9 +128,9 @@ async def test_never_more_than_the_limit_in_any_minute_and_never_less_without_ne
                 + aged
             )
         else:
-            assert len([at for at in passed if at > asked - limits.WINDOW]) >= limit
+            assert len([at for at in passed if at > asked - limit_store.WINDOW]) >= limit
 
-    assert all(later - earlier >= limits.WINDOW for earlier, later in zip(passed, passed[limit:], strict=False))
+    assert all(later - earlier >= limit_store.WINDOW for earlier, later in zip(passed, passed[limit:], strict=False))
 
 
 async def test_a_place_counts_from_when_it_is_given_not_from_when_it_was_asked_for(
@@ -153,7 +153,7 @@ async def test_old_logs_are_forgotten_and_young_ones_are_not(runtime: Runtime, a
     await limits.take(runtime.pool, "key:old", 5)
     await age(121)
     await limits.take(runtime.pool, "key:young", 5)
-    forgotten = await limits.forget_old_logs(runtime.pool, behind="", limit=10)
+    forgotten = await limit_store.forget_old_logs(runtime.pool, behind="", limit=10)
 
     assert forgotten == (1, None)
     assert await runtime.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]

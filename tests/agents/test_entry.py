@@ -109,6 +109,7 @@ async def test_a_key_has_its_limit_and_what_is_over_it_is_recorded(settings: Set
     assert answers[3].json()["error"]["code"] == -32015
     assert int(answers[3].headers["retry-after"]) >= 1
     assert answers[0].headers["ratelimit-remaining"] == "2"
+    assert {tuple(answer.headers.get_list("ratelimit-limit")) for answer in answers} == {("3",)}
     rows = await runtime.pool.fetch("select agent, tool, status, error_code from agent_calls")
     assert [tuple(row.values()) for row in rows] == [("data", None, "denied_rate", -32015)]
 

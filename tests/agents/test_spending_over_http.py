@@ -11,6 +11,9 @@ from openslot.core.config import Settings
 from openslot.core.dollars import Dollars
 from openslot.core.work import Runtime
 from tests.agents.conftest import Connect
+from tests.clocks import clock
+
+__all__ = ["clock"]
 
 LETTER = {"to": "jonas@okafor.example", "subject": "Hello", "text": "It works again.", "confirm": True}
 

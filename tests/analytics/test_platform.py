@@ -6,6 +6,9 @@ from openslot.agents import budget
 from openslot.analytics import platform
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from tests.clocks import clock
+
+__all__ = ["clock"]
 
 
 async def count(runtime: Runtime, first: date, last: date) -> dict[str, list[int]]:

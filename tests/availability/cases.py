@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 import holidays
 import msgspec
 
-from openslot.availability.models import Busy, Claim, Setting, Slot, Slots, Taken
+from openslot.availability.models import Busy, Claim, Setting, Slots, Taken
+from openslot.availability.schemas import Slot
 from openslot.availability.slot_json import write_slots
 from openslot.event_types.models import (
     BookingWindow,

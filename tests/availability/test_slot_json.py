@@ -6,10 +6,15 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
-from openslot.availability.models import Slot, Slots
+from openslot.availability.api import list_slots
+from openslot.availability.models import Slots
+from openslot.availability.schemas import OpenSlots, Slot, WrittenSlots
 from openslot.availability.slot_json import write_slots
 from openslot.core.zones import get_zone
+from openslot.http.handlers import read_handler
+from openslot.routing import find_declaration
 from tests.availability.cases import ZONES, days_of_change, second, show_slots
 
 
@@ -23,6 +28,15 @@ def slow(slots: Slots, zone: str) -> list[Slot]:
             Slot(f"{local:%Y-%m-%d}", f"{local:%H:%M}", f"{begin:%Y-%m-%dT%H:%M:%SZ}", f"{end:%Y-%m-%dT%H:%M:%SZ}")
         )
     return shown
+
+
+def test_written_slots_have_the_fields_that_are_described() -> None:
+    written, described = ([field.encode_name for field in fields(kind)] for kind in (WrittenSlots, OpenSlots))
+
+    assert written == described
+    declaration = find_declaration(list_slots)
+    assert declaration is not None
+    assert read_handler(list_slots, declaration, declaration.path).returns is OpenSlots
 
 
 def test_no_slots_are_an_empty_list() -> None:

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts import operations as accounts
-from openslot.accounts.host_lock import HOSTS
+from openslot.accounts.host_lock_store import HOSTS
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.availability import claim_store, claims

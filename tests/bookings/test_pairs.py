@@ -31,6 +31,7 @@ from openslot.core.instants import iso
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from openslot.http.refusals import status_of
 from openslot.people import operations as people
 from openslot.schedules import operations as schedules
 from tests.clocks import real_clock as clock
@@ -247,7 +248,7 @@ async def meet(at: Round, one: Writer, other: Writer) -> tuple[int, int]:
         try:
             return await writer(at)
         except Refusal as refusal:
-            return refusal.status
+            return status_of(refusal)
 
     return await asyncio.gather(come(one), come(other))
 

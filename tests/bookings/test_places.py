@@ -6,10 +6,10 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
 from openslot.event_types.models import Location, LocationKind
 from tests.bookings.conftest import offer
 from tests.bookings.test_public import body
+from tests.event_types.private_tokens import get_private_token
 
 ADDRESS = Location(LocationKind.IN_PERSON, "Harbor Studio, 12 Pier Street")
 OPEN = [
@@ -46,7 +46,7 @@ async def test_a_link_or_number_is_told_to_those_who_have_booked_alone(
 ) -> None:
     seats, is_private = (5 if kind == "group" else 1), kind == "private"
     event_type = await offer(runtime, user, "place", location=location, seats=seats, is_private=is_private)
-    token = await event_types.get_private_token(runtime.work(OPERATOR), event_type) if is_private else None
+    token = await get_private_token(runtime.work(OPERATOR), event_type) if is_private else None
 
     booked = await client.post("/api/bookings", json=body(event_type, token=token))
     answers = await read_all(client, token)

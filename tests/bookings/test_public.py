@@ -18,6 +18,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.bookings.conftest import ELEVEN, TEN, Book, offer
 from tests.clocks import MovingClock
+from tests.event_types.private_tokens import get_private_token
 from tests.live import connect, serving
 
 TAKEN = {"error": "This time is no longer available"}
@@ -230,7 +231,7 @@ async def test_a_private_event_type_is_booked_and_held_with_its_token_alone(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         private = await event_types.make_private(work, meeting)
-        token = await event_types.get_private_token(work, private)
+        token = await get_private_token(work, private)
     held_open = {"eventTypeId": str(meeting.id), "startTime": ELEVEN}
 
     for wrong in ({}, {"token": None}, {"token": ""}, {"token": "x" * 43}, {"token": "\u00e9"}):

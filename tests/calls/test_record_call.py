@@ -1,4 +1,4 @@
-"""The verbs of calls: vendors' words, endings, repeats and races."""
+"""The verbs of calls: endings, repeats and races."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,6 @@ from openslot.accounts.models import User
 from openslot.calls.errors import CallNotFound
 from openslot.calls.models import Call, CallDirection, CallStatus, Ending
 from openslot.calls.operations import finish_call, list_finished_calls, record_call
-from openslot.calls.rules import read_vendor_status
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
@@ -40,30 +39,6 @@ async def listed(runtime: Runtime, owner: User) -> list[Call]:
     found, total = await list_finished_calls(runtime.work(OPERATOR), owner)
     assert len(found) == total
     return found
-
-
-@pytest.mark.parametrize(
-    ("word", "status"),
-    [
-        ("completed", CallStatus.COMPLETED),
-        ("failed", CallStatus.FAILED),
-        ("canceled", CallStatus.FAILED),
-        ("cancelled", CallStatus.FAILED),
-        ("no-answer", CallStatus.NO_ANSWER),
-        ("NO_ANSWER", CallStatus.NO_ANSWER),
-        ("Busy", CallStatus.NO_ANSWER),
-        ("queued", None),
-        ("ringing", None),
-        ("in-progress", None),
-    ],
-)
-def test_a_vendors_word_is_one_of_three_endings_or_a_running_call(word: str, status: CallStatus | None) -> None:
-    assert read_vendor_status(word) == status
-
-
-def test_a_word_that_nobody_knows_is_an_error() -> None:
-    with pytest.raises(ValueError, match="is not a status of a call"):
-        read_vendor_status("exploded")
 
 
 async def test_a_call_is_listed_once_it_is_over(runtime: Runtime, user: User) -> None:

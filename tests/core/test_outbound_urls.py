@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openslot.core.errors import Refusal
+from openslot.core.errors import Refusal, RefusalKind
 from openslot.core.outbound import Outbound, OutboundReason, OutboundRefused, check_url
 from openslot.core.outbound.addresses import is_public
 from openslot.core.outbound.errors import SENTENCES
@@ -134,4 +134,4 @@ def test_every_reason_has_its_sentence() -> None:
     assert set(SENTENCES) == set(OutboundReason)
     refused = OutboundRefused(OutboundReason.ADDRESS)
     assert isinstance(refused, Refusal)
-    assert (refused.code, refused.status) == ("outbound_refused", 400)
+    assert (refused.code, refused.kind) == ("outbound_refused", RefusalKind.INVALID)

@@ -1,11 +1,13 @@
-"""Plans: short statements keep one, commands and analytics have theirs made for what they ask."""
+"""Plans: short statements keep one, commands and reads with custom plans have theirs made for what they ask."""
 
 from collections.abc import AsyncIterator
 
+import asyncpg
 import pytest
 
-from openslot.core.db import open_pool, planned_anew
+from openslot.core.db import Db, Pool, open_pool, transaction
 from openslot.core.profiles import COMMANDS, JOBS, ConnectionProfile
+from openslot.core.query_plans import custom_plans
 from tests.databases import EMPTY, new_database
 
 # Most rows match, so that to read the whole table is the best plan, and one by an index the second best.
@@ -15,6 +17,8 @@ insert into probe_plans select n, 'common' from generate_series(1, 1000) n;
 create index on probe_plans (kind);
 analyze probe_plans"""
 SEARCH = "select count(*) from probe_plans where kind = $1"
+SETTINGS = "select array[current_setting('plan_cache_mode'), current_setting('enable_seqscan')]"
+KEPT, CUSTOM = ["force_generic_plan", "off"], ["force_custom_plan", "on"]
 
 
 @pytest.fixture
@@ -24,37 +28,100 @@ async def database_url(postgres: str) -> AsyncIterator[str]:
         yield url
 
 
-async def read_plan(db: object) -> str:
-    await db.execute(f"prepare search (text) as {SEARCH}")  # type: ignore[attr-defined]
-    rows = await db.fetch("explain execute search ('common')")  # type: ignore[attr-defined]
-    return "\n".join(row[0] for row in rows)
+@pytest.fixture
+async def pool(database_url: str) -> AsyncIterator[Pool]:
+    """One connection that keeps plans."""
+    opened = await open_pool(database_url, most=1, profile=JOBS)
+    yield opened
+    await opened.close()
+
+
+async def read_plan(db: Db) -> str:
+    await db.execute(f"prepare search (text) as {SEARCH}")
+    rows = await db.fetch("explain execute search ('common')")
+    await db.execute("deallocate search")
+    return "\n".join(row["QUERY PLAN"] for row in rows)
+
+
+@custom_plans
+async def read_custom_plan(db: Db) -> str:
+    return await read_plan(db)
+
+
+@custom_plans
+async def read_settings(db: Db) -> list[str]:
+    shown: list[str] = await db.fetchval(SETTINGS)
+    return shown
+
+
+@custom_plans
+async def read_nothing(db: Db) -> None:
+    await db.execute("select 1 / 0")
+
+
+@custom_plans
+async def write(db: Db) -> None:
+    await db.execute("create table probe_write ()")
 
 
 @pytest.mark.parametrize(
     ("profile", "shown"),
-    [(JOBS, ["force_generic_plan", "off"]), (COMMANDS, ["auto", "on"])],
+    [(JOBS, KEPT), (COMMANDS, ["auto", "on"])],
     ids=["jobs keep theirs", "commands do not"],
 )
 async def test_a_connection_chooses_how_it_plans(
     database_url: str, profile: ConnectionProfile, shown: list[str]
 ) -> None:
     pool = await open_pool(database_url, most=1, profile=profile)
-    found = [await pool.fetchval(f"show {name}") for name in ("plan_cache_mode", "enable_seqscan")]
+    found = await pool.fetchval(SETTINGS)
     await pool.close()
     assert found == shown
 
 
-async def test_a_statement_can_be_planned_for_its_arguments(database_url: str) -> None:
-    pool = await open_pool(database_url, most=1, profile=JOBS)
+async def test_a_read_can_be_planned_for_its_arguments(pool: Pool) -> None:
     await pool.execute(TABLE)
-    async with pool.acquire() as connection:
-        kept = await read_plan(connection)
-        await connection.execute("deallocate search")
-    async with planned_anew(pool) as db:
-        anew = await read_plan(db)
-    after = await pool.fetchval("show plan_cache_mode")
-    await pool.close()
+    kept, custom = await read_plan(pool), await read_custom_plan(pool)
 
     assert ("Seq Scan" in kept, "$1" in kept) == (False, True)
-    assert ("Seq Scan" in anew, "'common'" in anew) == (True, True)
-    assert after == "force_generic_plan"
+    assert ("Seq Scan" in custom, "'common'" in custom) == (True, True)
+
+
+async def test_the_connection_keeps_its_plans_afterwards(pool: Pool) -> None:
+    assert await read_settings(pool) == CUSTOM
+    assert await pool.fetchval(SETTINGS) == KEPT
+
+
+async def test_a_transaction_keeps_its_plans_afterwards(pool: Pool) -> None:
+    async with transaction(pool) as db:
+        assert await read_settings(db) == CUSTOM
+        assert await db.fetchval(SETTINGS) == KEPT
+    assert await pool.fetchval(SETTINGS) == KEPT
+
+
+async def test_commands_plan_as_before_afterwards(database_url: str) -> None:
+    pool = await open_pool(database_url, most=1, profile=COMMANDS)
+    async with transaction(pool) as db:
+        inside, after = await read_settings(db), await db.fetchval(SETTINGS)
+    await pool.close()
+    assert (inside, after) == (CUSTOM, ["auto", "on"])
+
+
+async def test_a_read_that_fails_leaves_a_connection_that_works(pool: Pool) -> None:
+    pid = await pool.fetchval("select pg_backend_pid()")
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await read_nothing(pool)
+    assert await pool.fetchval("select pg_backend_pid()") == pid
+    assert await pool.fetchval(SETTINGS) == KEPT
+
+
+async def test_a_read_that_fails_can_be_undone_by_a_savepoint(pool: Pool) -> None:
+    async with pool.acquire() as connection, connection.transaction():
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            async with connection.transaction():
+                await read_nothing(connection)
+        assert await connection.fetchval(SETTINGS) == KEPT
+
+
+async def test_a_read_on_the_pool_can_not_write(pool: Pool) -> None:
+    with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
+        await write(pool)

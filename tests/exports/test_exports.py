@@ -27,7 +27,7 @@ from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExpor
 from openslot.exports.files import FILES, NOT_EXPORTED
 from openslot.exports.jobs import delete_expired
 from openslot.exports.making import AttemptLost, make_export
-from openslot.exports.models import ExportState
+from openslot.exports.models import ExportFile, ExportState
 from openslot.integrations.mail import operations as mail
 from tests.clocks import MovingClock
 from tests.exports.rich_account import SECRET, furnish, list_personal_tables
@@ -230,6 +230,16 @@ async def test_the_worker_makes_it_and_mails_a_link(runtime: Runtime, user: User
     _, content = await mail.get_mail(work, sent.id)
     assert b"/settings/data" in (content or b"")
     assert str(made.id).encode() not in (content or b"")
+
+
+async def test_files_are_read_with_custom_plans(runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_text = writers.as_object("select current_setting('plan_cache_mode') where $1::uuid is not null")
+    probe = ExportFile(name="plans.txt", about="How it was read", tables=(), write=as_text)
+    monkeypatch.setattr(making, "FILES", (probe,))
+
+    file = await export(runtime, user)
+
+    assert file.read("plans.txt") == b"force_custom_plan"
 
 
 async def test_a_worker_that_dies_leaves_nothing_that_the_next_one_keeps(

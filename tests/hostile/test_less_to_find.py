@@ -25,6 +25,7 @@ from openslot.wiring import WIRING
 from tests.bookings.conftest import ELEVEN, offer
 from tests.bookings.test_public import body
 from tests.clocks import MovingClock
+from tests.event_types.private_tokens import get_private_token
 from tests.upgrades.facts import load_facts
 from tests.webhooks.conftest import Add, add, clock, receiver, settings, work_until_settled
 from tests.webhooks.receiver import Receiver
@@ -64,7 +65,7 @@ def token_of(answer: httpx2.Response) -> str:
 
 async def make_private(runtime: Runtime, event_type: EventType) -> str:
     async with runtime.transaction(OPERATOR) as work:
-        return await event_types.get_private_token(work, await event_types.make_private(work, event_type))
+        return await get_private_token(work, await event_types.make_private(work, event_type))
 
 
 def echoing(receiver: Receiver) -> None:
@@ -93,7 +94,7 @@ async def test_a_dump_holds_no_link_and_no_token(
     _, secret = await add(receiver.url)
     meeting = await offer(runtime, user, "meeting")
     hidden = await offer(runtime, user, "hidden", is_private=True)
-    first = await event_types.get_private_token(runtime.work(OPERATOR), hidden)
+    first = await get_private_token(runtime.work(OPERATOR), hidden)
     private = await make_private(runtime, hidden)
     retried = {"Idempotency-Key": "once"}
 
@@ -223,7 +224,7 @@ async def test_what_an_earlier_release_has_kept_in_the_clear_is_sealed_a_day_aft
         )
         logged, _ = await webhooks.list_attempts(runtime.work(OPERATOR), EndpointRef(endpoint.id))
         kept = next(each.attempt.answer for each in logged if each.attempt.id == attempt_id)
-        shown = await event_types.get_private_token(runtime.work(OPERATOR), meeting)
+        shown = await get_private_token(runtime.work(OPERATOR), meeting)
         return feed, slots.status_code, kept, shown
 
     before = await what_is_told()

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.access import operations as access
-from openslot.accounts.host_lock import LOCK_HOST
+from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.app import create_app

@@ -10,6 +10,7 @@ from openslot.core.config import Networks, Settings
 from openslot.core.errors import Refusal
 from openslot.http.protocol.connections import UNCOUNTED, Connections, counted_address
 from openslot.http.protocol.limits import ConnectionLimits, connections_within, limits_of
+from openslot.http.refusals import status_of
 
 NOBODY = Networks()
 PROXIES = Networks.parse("10.0.0.0/8, fd00::/8")
@@ -35,7 +36,7 @@ def admitted(limits: ConnectionLimits, peers: list[str], trusted: Networks = NOB
             connections.add(Caller(peer, trusted), loop)
             told.append(0)
         except Refusal as refusal:
-            told.append(refusal.status)
+            told.append(status_of(refusal))
     loop.close()
     return told
 

@@ -8,18 +8,21 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from openslot.access.models import Entry
+from openslot.access.limits import LimitVerdict
+from openslot.access.models import AgentEntry, Entry
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Forbidden, Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
 from openslot.http.doors import Door, Exchange, Headers
 from openslot.http.edge import App
+from openslot.http.refusals import status_of
 from openslot.http.router import read_mounts
 from openslot.routing import Cookie, File, Mount, Query, RateLimit, Request, Response, delete, get, post, put
 from tests.http.golden.asgi import Sent, ask
 
 SCIM = "application/scim+json"
 TOKEN = {"authorization": "Bearer token"}
+LIMIT = LimitVerdict(taken=True, limit=3, used=1, retry_after=60)
 
 
 class Person(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -54,15 +57,28 @@ async def remove_person(name: str, request: Request) -> None:
     assert request.cookies == {"a": "1", "b": "2"}
 
 
+@get("/Entry")
+async def get_entry(entry: Entry, request: Exchange) -> list[str | None]:
+    """Tell who has come in, by which door."""
+    return [entry.actor.agent, request.door.name]
+
+
+@get("/AgentEntry")
+async def get_agent(entry: AgentEntry) -> str:
+    """Tell which agent has come in."""
+    return entry.agent
+
+
 async def enter(runtime: Runtime, headers: Headers, address: str) -> Entry:
     if headers.get("authorization") != TOKEN["authorization"]:
         raise Unauthorized
-    return Entry(actor=Actor(kind=ActorKind.SCIM, agent="a firm"), headers={"X-Seen": "1"})
+    return Entry(actor=Actor(kind=ActorKind.SCIM, agent="a firm"), limit=LIMIT)
 
 
 def refuse(refusal: Refusal, exchange: Exchange) -> Response:
-    body = {"status": str(refusal.status), "detail": refusal.details or refusal.message, "at": exchange.path}
-    return Response(status=refusal.status, headers={"content-type": SCIM}, body=msgspec.json.encode(body))
+    status = status_of(refusal)
+    body = {"status": str(status), "detail": refusal.details or refusal.message, "at": exchange.path}
+    return Response(status=status, headers={"content-type": SCIM}, body=msgspec.json.encode(body))
 
 
 def refuse_a_name(exchange: Exchange) -> None:
@@ -87,7 +103,9 @@ DOOR = Door(
 @pytest.fixture
 async def app(runtime: Runtime) -> AsyncIterator[App]:
     """An app with nothing but this door."""
-    mount = Mount(prefix="/scim", handlers=[get_person, add_person, replace_person, remove_person])
+    mount = Mount(
+        prefix="/scim", handlers=[get_person, add_person, replace_person, remove_person, get_entry, get_agent]
+    )
     made = App(read_mounts([mount], [DOOR]), lambda: nullcontext(runtime))
     async with made._lifetime():
         yield made
@@ -102,7 +120,21 @@ async def test_answers_are_in_the_doors_media_type_with_its_headers(app: App) ->
     sent = await send(app, "GET", "/scim/Users/mara")
 
     assert (sent.status, msgspec.json.decode(sent.body)["userName"]) == (200, "mara of a firm")
-    assert dict(sent.headers) | {"content-type": SCIM, "x-door": "scim", "x-seen": "1"} == dict(sent.headers)
+    assert dict(sent.headers) | {"content-type": SCIM, "x-door": "scim", "ratelimit-remaining": "2"} == dict(
+        sent.headers
+    )
+
+
+async def test_a_handler_asks_by_name_for_who_has_come_in(app: App) -> None:
+    sent = await send(app, "GET", "/scim/Entry")
+
+    assert msgspec.json.decode(sent.body) == ["a firm", "scim"]
+
+
+async def test_a_handler_for_agents_runs_for_nobody_else(app: App) -> None:
+    sent = await send(app, "GET", "/scim/AgentEntry")
+
+    assert sent.status == 401
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,11 @@ import pytest
 
 from openslot.app import list_api
 from openslot.core.config import load_settings
+from openslot.http.describing import list_operations
+from openslot.http.doors import Door, enter_freely, refuse_with_json
 from openslot.http.openapi import describe
+from openslot.http.router import read_mounts
+from openslot.routing import Mount, get, post
 from openslot.webhooks.describing import WEBHOOKS
 from tests.http.routes import PUBLIC, REST
 
@@ -49,6 +53,43 @@ def test_every_reference_leads_somewhere() -> None:
         return set().union(*map(references, node)) if isinstance(node, list) else set()
 
     assert references(DESCRIPTION) <= {f"#/components/schemas/{name}" for name in SCHEMAS}
+
+
+@post("/photos", most_bytes=3 * 1024 * 1024)
+async def add_photo(data: dict[str, str]) -> None: ...
+
+
+@post("/names")
+async def add_name(data: dict[str, str]) -> None: ...
+
+
+@get("/names")
+async def get_names() -> None: ...
+
+
+def describe_refusals(**rules: Any) -> list[dict[int, str]]:
+    """Describe these three behind a door with such rules."""
+    door = Door(name="test", prefixes=("/",), enter=enter_freely, refuse=refuse_with_json, **rules)
+    mount = Mount(prefix="", handlers=[add_photo, add_name, get_names])
+    return [operation.errors for operation in list_operations(read_mounts([mount], [door]))]
+
+
+def test_refusals_follow_from_door_and_method() -> None:
+    photo, name, names = describe_refusals(media_types=("text/csv",), most_bytes=64 * 1024, security="apiKey")
+
+    assert photo[413] == "The body is larger than 3072 KiB"
+    assert name[413] == "The body is larger than 64 KiB"
+    assert name[415] == "The body is not text/csv"
+    assert photo.keys() == name.keys()
+    assert names.keys() == name.keys() - {409, 413, 415}
+
+
+def test_a_door_without_keys_or_media_types_refuses_none() -> None:
+    _, keyed, _ = describe_refusals(media_types=("application/json",), security="apiKey")
+    _, free, _ = describe_refusals()
+
+    assert keyed[415] == "The body is not JSON"
+    assert free.keys() == keyed.keys() - {401, 415}
 
 
 def test_every_operation_has_an_id_of_its_own() -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from openslot.accounts.models import User
 from openslot.app import doors
 from openslot.core.config import load_settings
 from openslot.core.work import Work
@@ -128,6 +129,10 @@ async def asks_for_another_work(work: str) -> None: ...
 
 
 @get("/asks")
+async def asks_for_another_entry(entry: User) -> None: ...
+
+
+@get("/asks")
 async def marks_a_plain_value(page: Annotated[int, "page"]) -> None: ...
 
 
@@ -155,6 +160,7 @@ async def is_not_declared() -> None: ...
     [
         (asks_for_an_address, "asks_for_an_address asks for address, which nobody gives"),
         (asks_for_another_work, "must take work as <class 'openslot.core.work.Work'>"),
+        (asks_for_another_entry, "must take entry as .*Entry'> or .*AgentEntry'>"),
         (marks_a_plain_value, "asks for page, which nobody gives; mark it with Query"),
         (leaves_a_value, "does not take name, which its path has"),
         (asks_for_a_number, "must take number of its path as a str or a UUID"),

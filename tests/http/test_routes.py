@@ -1,9 +1,12 @@
 """Rules that every route keeps, those of tomorrow too."""
 
+import ast
+import inspect
+
 import pytest
 
 from openslot.accounts.usernames import RESERVED
-from tests.http.routes import JSON_API, OPERATIONS, REST, Operation
+from tests.http.routes import JSON_API, OPERATIONS, PUBLIC, REST, Operation
 
 # The operations whose success is not 200.
 OTHER = {"POST /api/v1/contacts": 201, "POST /api/scim/v2/Users": 201, "DELETE /api/scim/v2/Users/{user_id}": 204}
@@ -68,6 +71,15 @@ def test_success_is_200_everywhere_but_where_something_is_made_or_gone(operation
 @pytest.mark.parametrize("operation", REST, ids=str)
 def test_a_path_takes_no_method_that_safe_retries_do_not_know(operation: Operation) -> None:
     assert operation.method in {"GET", "POST", "PATCH", "DELETE"}
+
+
+@pytest.mark.parametrize("operation", [*REST, *PUBLIC], ids=str)
+def test_a_handler_has_at_most_15_lines_after_its_docstring(operation: Operation) -> None:
+    (function,) = ast.parse(inspect.getsource(operation.handler.run)).body
+    assert isinstance(function, ast.AsyncFunctionDef)
+    docstring, *_, last = function.body
+
+    assert (last.end_lineno or 0) - (docstring.end_lineno or 0) <= 15
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)

@@ -7,7 +7,7 @@ import pytest
 from openslot.accounts import invitations
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import InvitationInvalid
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, PUBLIC

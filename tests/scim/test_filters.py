@@ -8,7 +8,7 @@ from hypothesis import given
 
 from openslot.scim.attributes import CORE, ENTERPRISE
 from openslot.scim.errors import InvalidFilter
-from openslot.scim.filter_sql import to_sql
+from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import (
     DEEPEST,
     LONGEST,

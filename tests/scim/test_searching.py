@@ -15,7 +15,7 @@ from openslot.accounts.models import Organization, UserWanted
 from openslot.core.actor import OPERATOR, Actor, ActorKind
 from openslot.core.work import Runtime, Work
 from openslot.scim.errors import InvalidFilter
-from openslot.scim.filter_sql import to_sql
+from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import Filter, parse_filter
 from openslot.scim.operations import list_users
 from openslot.scim.resources import derive_user, read_user

@@ -18,6 +18,10 @@ from openslot.event_types.models import EventType, Money, Question, QuestionKind
 from openslot.routing import Request
 from openslot.web.booking_page.formats import Format, choose_format
 from openslot.web.booking_page.markdown import plain, quote
+from tests.clocks import clock
+from tests.event_types.private_tokens import get_private_token
+
+__all__ = ["clock"]
 
 MARKDOWN, JSON, HTML = "text/markdown; charset=utf-8", "application/json", "text/html; charset=utf-8"
 
@@ -195,7 +199,7 @@ async def test_what_a_host_wrote_can_not_pass_for_our_words(
 async def test_a_private_event_type_needs_its_token(client: httpx2.AsyncClient, user: User, runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
         (event_type,), _ = await event_types.list_event_types(work, user)
-        token = await event_types.get_private_token(work, await event_types.make_private(work, event_type))
+        token = await get_private_token(work, await event_types.make_private(work, event_type))
     for path in ("/mara/30min.md", "/mara/30min.json", "/mara/30min.md?token=wrong"):
         assert (await client.get(path)).status_code == 404
     text = (await client.get(f"/mara/30min.md?token={token}")).text

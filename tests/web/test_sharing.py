@@ -16,6 +16,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.web.assets import assets
 from openslot.web.booking_page.qr import draw_qr
+from tests.event_types.private_tokens import get_private_token
 from tests.web.looking import AXE, OVERFLOW, PHONE, bring_axe, run_axe
 
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
@@ -30,7 +31,7 @@ async def make_private(runtime: Runtime, user: User) -> str:
     """Make the host's only event type private, and tell its token."""
     async with runtime.transaction(OPERATOR) as work:
         (event_type,), _ = await event_types.list_event_types(work, user)
-        return await event_types.get_private_token(work, await event_types.make_private(work, event_type))
+        return await get_private_token(work, await event_types.make_private(work, event_type))
 
 
 async def describe(runtime: Runtime, user: User, description: str) -> None:

@@ -5,10 +5,9 @@ from uuid import UUID
 
 from msgspec import Meta, Struct, field
 
-from openslot.agents import approvals
-from openslot.agents.models import AuditStatus, CallRecord, ToolCall
+from openslot.agents import approvals, searching
+from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent, ToolCall
 from openslot.agents.registry import tool
-from openslot.agents.search_store import AuditFilter, RecordedEvent, list_calls, list_events
 from openslot.core.instants import Instant, iso
 from openslot.core.moments import Moment, read_span
 from openslot.core.work import Work
@@ -125,16 +124,17 @@ async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -
         status=arguments.status,
         span=read_span(arguments.from_, arguments.to),
     )
-    limit, offset = arguments.limit, (arguments.page - 1) * arguments.limit
-    # One more than asked for tells whether there is another page; to count a million records would take too long.
-    calls = await list_calls(work.db, wanted, offset=offset, limit=limit + 1)
-    about_calls = arguments.tool is not None or arguments.status is not None
-    events = [] if about_calls else await list_events(work.db, wanted, offset=offset, limit=limit + 1)
-    waiting = await _find_waiting(work, calls[:limit])
+    page, limit = arguments.page, arguments.limit
+    calls, has_more = await searching.list_page(work, wanted, page=page, limit=limit)
+    events: list[RecordedEvent] = []
+    if arguments.tool is None and arguments.status is None:
+        events, has_more_events = await searching.list_events(work, wanted, page=page, limit=limit)
+        has_more = has_more or has_more_events
+    waiting = await _find_waiting(work, calls)
     return AuditFindings(
-        data=[_show_record(each, waiting) for each in calls[:limit]],
-        events=[_show_event(each) for each in events[:limit]],
-        pagination=AuditPage(page=arguments.page, limit=limit, has_more=max(len(calls), len(events)) > limit),
+        data=[_show_record(each, waiting) for each in calls],
+        events=[_show_event(each) for each in events],
+        pagination=AuditPage(page=page, limit=limit, has_more=has_more),
     )
 
 

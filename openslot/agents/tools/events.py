@@ -12,7 +12,7 @@ from openslot.agents.registry import CallTarget, tool
 from openslot.agents.tools.arguments import EventTypeId, Paging, ToolArguments, UserId, naming
 from openslot.availability import operations as availability
 from openslot.availability.models import BySlug
-from openslot.availability.schemas import OpenSlots, show_open
+from openslot.availability.schemas import ShownSlots, show_open
 from openslot.core.work import Work
 from openslot.core.zones import Zone
 from openslot.event_types import operations as event_types
@@ -107,7 +107,7 @@ async def get_event_type(work: Work, call: ToolCall, arguments: EventTypeArgumen
 
 
 @tool(scope="events:read", target=_target)
-async def check_availability(work: Work, call: ToolCall, arguments: CheckAvailability) -> OpenSlots:
+async def check_availability(work: Work, call: ToolCall, arguments: CheckAvailability) -> ShownSlots:
     """List the starts of an event type that can be booked now, on some days in a time zone.
 
     Use it before reschedule_booking, or to tell someone when there is time. At most 62 days are listed; without dates,

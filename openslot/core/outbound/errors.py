@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import httpx2
 
-from openslot.core.errors import Refusal
+from openslot.core.errors import Refusal, RefusalKind
 from openslot.i18n import Text
 
 
@@ -48,7 +48,7 @@ class OutboundRefused(Refusal):
     """The URL may not be called, for example because its address is private; no connection was made."""
 
     code = "outbound_refused"
-    status = 400
+    kind = RefusalKind.INVALID
 
     def __init__(self, reason: OutboundReason) -> None:
         super().__init__(SENTENCES[reason])

@@ -7,6 +7,7 @@ import msgspec
 
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id_text
+from openslot.http.refusals import headers_of, status_of
 
 Header = tuple[bytes, bytes]
 
@@ -28,7 +29,7 @@ def write_head(status: int, headers: list[Header]) -> bytes:
 def write_refusal(refusal: Refusal, headers: Iterable[Header]) -> bytes:
     """Write a refusal in the API's form, as the last response on its connection."""
     body = msgspec.json.encode({"error": refusal.message})
-    own = [(name.lower().encode(), value.encode()) for name, value in refusal.headers.items()]
+    own = [(name.lower().encode(), value.encode()) for name, value in headers_of(refusal).items()]
     all_headers = [
         *headers,
         (b"content-type", b"application/json"),
@@ -38,4 +39,4 @@ def write_refusal(refusal: Refusal, headers: Iterable[Header]) -> bytes:
         *own,
         CLOSE,
     ]
-    return write_head(refusal.status, all_headers) + body
+    return write_head(status_of(refusal), all_headers) + body

@@ -11,10 +11,10 @@ from uvicorn.server import ServerState
 
 from openslot.core.errors import Internal, Refusal
 from openslot.http import metrics
+from openslot.http.errors import RequestTimeout
 from openslot.http.protocol.answers import Header, write_refusal
 from openslot.http.protocol.connections import Connections, counted_address
 from openslot.http.protocol.cycle import App, Cycle
-from openslot.http.protocol.errors import RequestTimeout
 from openslot.http.protocol.heads import read_target
 from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader

@@ -3,7 +3,7 @@
 import httptools
 
 from openslot.core.errors import Invalid
-from openslot.http.protocol.errors import HeadTooLarge
+from openslot.http.errors import HeadTooLarge
 from openslot.http.protocol.heads import Fields, check_fields
 from openslot.http.protocol.limits import ConnectionLimits
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from openslot.core.errors import Refusal
+from openslot.core.errors import Refusal, RefusalKind
 
 MOST_EVENTS = 50_000
 LONGEST_LINE = 256 * 1024
@@ -31,7 +31,7 @@ class TooManyEvents(Refusal):
     """The calendar has too many events."""
 
     code = "calendar_too_large"
-    status = 400
+    kind = RefusalKind.INVALID
 
     def __init__(self) -> None:
         super().__init__(f"The calendar has more than {MOST_EVENTS} events")

@@ -1,6 +1,6 @@
 """What calendars refuse: by our own rules, or because of a calendar server's answer."""
 
-from openslot.core.errors import Conflict, Invalid, NotFound, Refusal
+from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
 from openslot.i18n import Text
 from openslot.integrations.calendars.failures import CHANGED, FORBIDDEN, GONE, SIGN_IN_REFUSED
 
@@ -51,7 +51,7 @@ class CalendarFault(Refusal):
     """The calendar's server can't be reached, or fails."""
 
     code = "calendar_unreachable"
-    status = 400
+    kind = RefusalKind.INVALID
 
 
 class CalendarUnreachable(CalendarFault):
@@ -97,7 +97,7 @@ class CalendarChanged(CalendarFault):
     """The event was changed on the server since it was read."""
 
     code = "calendar_event_changed"
-    status = 409
+    kind = RefusalKind.CONFLICT
 
     def __init__(self) -> None:
         super().__init__(CHANGED)

@@ -6,7 +6,7 @@ from uuid import UUID
 import structlog
 from msgspec import Struct
 
-from openslot.accounts.host_lock import lock_host
+from openslot.accounts.host_lock_store import lock_host
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.bookings.reasons import CALENDAR_CHANGED

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from openslot.core.db import Db, Row, count_of
+from openslot.core.query_plans import custom_plans
 from openslot.integrations.calendars.models import Calendar, CalendarConnection, ConnectionKind, ConnectionRef, Lease
 from openslot.integrations.calendars.ports import RemoteCalendar
 
@@ -67,12 +68,16 @@ async def insert_connection(db: Db, connection: CalendarConnection, secret: byte
 
 async def list_connections(db: Db, owner_id: UUID | None) -> list[CalendarConnection]:
     """Read an owner's connections with their calendars, or everyone's, oldest first."""
-    rows = await db.fetch(
+    return await _with_calendars(db, await _list_rows(db, owner_id))
+
+
+@custom_plans
+async def _list_rows(db: Db, owner_id: UUID | None) -> list[Row]:
+    return await db.fetch(
         f"""select {COLUMNS} from calendar_connections c where $1::uuid is null or c.owner_id = $1
         order by c.created_at, c.id""",
         owner_id,
     )
-    return await _with_calendars(db, rows)
 
 
 async def find_connection(db: Db, ref: ConnectionRef, *, lock: bool = False) -> CalendarConnection | None:

@@ -1,7 +1,5 @@
 """The verbs of mail, the only writers of its tables."""
 
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from msgspec import Struct, json
@@ -30,7 +28,6 @@ from openslot.integrations.mail.models import (
 )
 from openslot.integrations.mail.ports import Mailer, OutgoingMail
 from openslot.integrations.mail.rendering import render
-from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.mail.store import NewMail
 from openslot.integrations.mail.topics import decide_topics
 
@@ -86,10 +83,8 @@ def choose_locale(*tags: str | None) -> Locale:
 
 def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
     """Choose the mailer of a mail; mail that demo data causes never leaves the installation."""
-    if runtime.settings.smtp_url is None or cause.is_demo:
-        return Mailbox(runtime)
-    host = urlsplit(runtime.settings.public_url).hostname or "localhost"
-    return SmtpMailer(runtime.settings.smtp_url.server, greeting=_greeting(host))
+    mailer = None if cause.is_demo else runtime.ports.find(Mailer)
+    return mailer or Mailbox(runtime)
 
 
 async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
@@ -198,15 +193,6 @@ async def _find_limit(work: Work, new: NewMail) -> str | None:
         recipient_limit=settings.limit_mail_recipient,
         host_limit=settings.limit_mail_host,
     )
-
-
-def _greeting(host: str) -> str:
-    """Write a name or an address for the SMTP greeting; addresses are put in brackets."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    return f"[{'IPv6:' if address.version == 6 else ''}{address}]"
 
 
 def _sender(runtime: Runtime, brand: Brand) -> MailAddress:

@@ -2,12 +2,16 @@
 
 import asyncio
 import ssl
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import aiosmtplib
 from aiosmtplib import SMTP
 
+from openslot.core.config import Settings
 from openslot.core.smtp import Security, SmtpServer
 from openslot.core.text import is_line
 from openslot.integrations.mail.ports import MailDeferred, MailRefused, OutgoingMail
@@ -99,6 +103,22 @@ class SmtpMailer:
             raise MailDeferred(f"The mail server can't be used: {_words(fault)}") from fault
         except (OSError, ValueError) as fault:
             raise MailDeferred(f"The mail server can't be reached: {fault}") from fault
+
+
+@asynccontextmanager
+async def open_mailer(settings: Settings) -> AsyncIterator[SmtpMailer | None]:
+    """Open the mailer for the server that the settings name, if they name one."""
+    host = urlsplit(settings.public_url).hostname or "localhost"
+    yield SmtpMailer(settings.smtp_url.server, greeting=_greeting(host)) if settings.smtp_url else None
+
+
+def _greeting(host: str) -> str:
+    """Write a name or an address for the SMTP greeting; addresses are put in brackets."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return f"[{'IPv6:' if address.version == 6 else ''}{address}]"
 
 
 async def _transmit(client: SMTP, mail: OutgoingMail) -> None:

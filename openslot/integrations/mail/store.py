@@ -10,6 +10,7 @@ from msgspec import Struct
 from openslot.accounts.brand_store import BRAND
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
+from openslot.core.query_plans import custom_plans
 from openslot.integrations.mail.models import KeptMail, MailKind, MailStatus, RecipientRole
 
 COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
@@ -120,6 +121,7 @@ async def keep_content(db: Db, mail_id: UUID, sealed: bytes) -> None:
     await db.execute("update mail_messages set content = $2 where id = $1", mail_id, sealed)
 
 
+@custom_plans
 async def list_mail(
     db: Db, *, recipient: str | None, booking_id: UUID | None, limit: int, offset: int
 ) -> list[KeptMail]:

@@ -8,6 +8,9 @@ from openslot.accounts.models import User
 from openslot.core.db import Row
 from openslot.core.revivals import Revival, revive_effects
 from openslot.core.work import Work
+from openslot.integrations.calendars.event_store import WRITE
+from openslot.integrations.mail.reactions import SEND
+from openslot.integrations.mail.reminders import REMIND
 from openslot.integrations.timeline import rules, store
 from openslot.integrations.timeline.errors import EffectNotFound
 from openslot.integrations.timeline.models import (
@@ -18,9 +21,17 @@ from openslot.integrations.timeline.models import (
     TimelineEffect,
     Trouble,
 )
+from openslot.webhooks.operations import DELIVER, OLD_DELIVER
 
 SHOWN_FOR = timedelta(days=14)
 MOST_SHOWN = 10
+KINDS = {
+    SEND: EffectKind.MAIL,
+    REMIND: EffectKind.REMINDER,
+    DELIVER: EffectKind.WEBHOOK,
+    OLD_DELIVER: EffectKind.WEBHOOK,
+    WRITE: EffectKind.CALENDAR,
+}
 
 
 async def list_timeline(work: Work, host: User, booking_id: UUID) -> list[TimelineEffect]:
@@ -54,7 +65,7 @@ async def retry_effect(work: Work, host: User, effect_id: UUID, *, booking_id: U
 
 
 def _to_effect(row: Row) -> TimelineEffect:
-    kind, plans_others = rules.kind_of(row["reaction"])
+    kind, plans_others = rules.kind_of(row["reaction"], KINDS)
     return TimelineEffect(
         id=row["id"],
         event_id=row["event_id"],

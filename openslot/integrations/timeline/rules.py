@@ -1,27 +1,18 @@
 """Decisions about timelines: what a reaction means to a host, and which effects are shown."""
 
-from openslot.integrations.calendars.event_store import WRITE
-from openslot.integrations.mail.reactions import SEND
-from openslot.integrations.mail.reminders import REMIND
-from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
-from openslot.webhooks.operations import DELIVER, OLD_DELIVER
+from collections.abc import Mapping
 
-KINDS = {
-    SEND: EffectKind.MAIL,
-    REMIND: EffectKind.REMINDER,
-    DELIVER: EffectKind.WEBHOOK,
-    OLD_DELIVER: EffectKind.WEBHOOK,
-    WRITE: EffectKind.CALENDAR,
-}
+from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
+
 # Reactions that only plan others, by the beginning of their names.
 PLANNERS = {"mail.": EffectKind.MAIL, "webhooks.": EffectKind.WEBHOOK, "calendars.": EffectKind.CALENDAR}
 HOST = "host"
 
 
-def kind_of(reaction: str) -> tuple[EffectKind, bool]:
-    """Return what a reaction does, and whether it only plans others."""
-    if reaction in KINDS:
-        return KINDS[reaction], False
+def kind_of(reaction: str, kinds: Mapping[str, EffectKind]) -> tuple[EffectKind, bool]:
+    """Return what a reaction does, and whether it only plans others that have one of these kinds."""
+    if reaction in kinds:
+        return kinds[reaction], False
     domain = f"{reaction.partition('.')[0]}."
     return PLANNERS.get(domain, EffectKind.OTHER), domain in PLANNERS
 

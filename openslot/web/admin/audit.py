@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.agents.calling import BY_NAME
-from openslot.agents.models import AuditStatus, CallRecord
+from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.agents.roster import ROSTER
-from openslot.agents.search_store import AuditFilter
 from openslot.agents.searching import list_calls, list_page
 from openslot.agents.verifying import verify
 from openslot.core.instants import iso

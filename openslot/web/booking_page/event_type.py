@@ -14,6 +14,7 @@ from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take
+from openslot.http.refusals import headers_of, status_of
 from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.facts import list_facts
@@ -108,14 +109,14 @@ async def _book(visit: Visit, form: Form[BookingForm]) -> Booking:
 
 async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) -> Response:
     """Show the form with everything that was typed, and what is wrong with it or with its time."""
-    start, status = read_start(form["start"]), refusal.status
+    start, status = read_start(form["start"]), status_of(refusal)
     if start is None:
         picked = await pick_month(visit.work, visit.which, visit.options)
         return _show(visit, picked, form=form, status=status)
     options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
     picked = await pick_start(visit.work, visit.which, options, start, without=own)
     shown = _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
-    return replace(shown, headers={**shown.headers, **refusal.headers})
+    return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
 def _show(

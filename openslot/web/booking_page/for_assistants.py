@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from openslot.availability import operations as availability
 from openslot.availability.date_range import MOST_DAYS
-from openslot.availability.models import ByPage, Slot, SlotContext
+from openslot.availability.models import ByPage, SlotContext
+from openslot.availability.schemas import Slot
 from openslot.availability.slot_json import write_slots
 from openslot.core.errors import NotFound, Refusal, TooMany
 from openslot.core.work import Work
@@ -18,6 +19,7 @@ from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_host_page
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.http.doors import JSON, encode
+from openslot.http.refusals import headers_of, status_of
 from openslot.i18n.languages import DEFAULT
 from openslot.routing import Request, Response
 from openslot.web.booking_page.facts import list_facts
@@ -120,10 +122,10 @@ def _send_markdown(text: str) -> Response:
 
 def write_refusal(refusal: Refusal, wanted: Format) -> Response:
     """Write why there is nothing to read, in the format that was asked for."""
-    headers = {**HEADERS, "x-error-code": refusal.code, **refusal.headers}
+    headers = {**HEADERS, "x-error-code": refusal.code, **headers_of(refusal)}
     if wanted is Format.JSON:
         body = encode({"error": refusal.message})
-        return Response(status=refusal.status, headers={**headers, "content-type": JSON}, body=body)
+        return Response(status=status_of(refusal), headers={**headers, "content-type": JSON}, body=body)
     wait = refusal.retry_after if isinstance(refusal, TooMany) else None
     text = write_markdown("refused.md", message=refusal.message, wait=wait)
-    return Response(status=refusal.status, headers={**headers, "content-type": MARKDOWN}, body=text.encode())
+    return Response(status=status_of(refusal), headers={**headers, "content-type": MARKDOWN}, body=text.encode())

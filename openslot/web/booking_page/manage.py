@@ -16,6 +16,7 @@ from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.http.limits import take
+from openslot.http.refusals import headers_of, status_of
 from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.booking_page.confirmation import show_booking
@@ -146,8 +147,8 @@ async def _pick(managed: Managed, start: str = "") -> Picked:
 async def _ask_again(managed: Managed, form: Form[RescheduleForm], refusal: Refusal) -> Response:
     picked = await _pick(managed, form["start"])
     notices = list_notices(refusal, picked.is_open)
-    shown = await _show_times(managed, picked, form=form, status=refusal.status, notices=notices)
-    return replace(shown, headers={**shown.headers, **refusal.headers})
+    shown = await _show_times(managed, picked, form=form, status=status_of(refusal), notices=notices)
+    return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
 async def _show_times(
@@ -194,7 +195,7 @@ async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusa
         "booking/cancel.html",
         options,
         colour=look.colour,
-        status=refusal.status if refusal else 200,
+        status=status_of(refusal) if refusal else 200,
         is_personal=True,
         path=managed.path,
         back=managed.path.removesuffix("/cancel") + options.query,
@@ -206,4 +207,4 @@ async def _show_cancel(managed: Managed, form: Form[CancelForm], refusal: Refusa
         form=form,
         notices=list_notices(refusal, True) if refusal else (),
     )
-    return replace(shown, headers={**shown.headers, **refusal.headers}) if refusal else shown
+    return replace(shown, headers={**shown.headers, **headers_of(refusal)}) if refusal else shown

@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 from msgspec.structs import replace
 
 from openslot.bookings.public_api import READS
-from openslot.core.errors import Refusal, TooMany
+from openslot.core.errors import Refusal, RefusalKind, TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take
+from openslot.http.refusals import headers_of
 from openslot.i18n import Text
 from openslot.routing import RateLimit, Request, Response
 from openslot.web import words
@@ -49,13 +50,13 @@ def _show_too_many(request: Request, refusal: TooMany) -> Response:
     again = f"{request.path}?{urlencode(request.query)}" if request.query else request.path
     wait = words.wait(refusal.retry_after)
     shown = show("booking/too_many.html", options, colour=DEFAULT_COLOUR, status=429, again=again, wait=wait)
-    return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **refusal.headers})
+    return replace(shown, headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)})
 
 
 def list_notices(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     """Say why nothing was done, unless the fields or the chosen time say it already."""
     if isinstance(refusal, TooMany):
         return (TOO_MANY, words.wait(refusal.retry_after))
-    if refusal.faults or refusal.status == 400 or not is_open:
+    if refusal.faults or refusal.kind is RefusalKind.INVALID or not is_open:
         return ()
     return (Text("%(message)s.", message=refusal.sentence),)

@@ -12,8 +12,9 @@ from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE, ShortLine
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.navigation import may_create_organization
 from openslot.web.organization.changing import author_of, log
@@ -34,7 +35,7 @@ class OrganizationForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization")
-async def show_organization(request: Request, work: Work, user: User) -> Response:
+async def show_organization(request: Exchange, work: Work, user: User) -> Response:
     """Show the organization, its plan and who looks after it."""
     own = get_own(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
@@ -54,7 +55,7 @@ async def show_organization(request: Request, work: Work, user: User) -> Respons
 
 
 @post("/organization/switch")
-async def switch_organization(request: Request, work: Work, user: User) -> Response:
+async def switch_organization(request: Exchange, work: Work, user: User) -> Response:
     """Remember which of several organizations to show."""
     return redirect("/organization", choice_cookie(work, get_own(request)))
 
@@ -66,7 +67,7 @@ async def show_new_organization(user: User) -> Response:
 
 
 @post("/organization/new")
-async def create_organization(request: Request, work: Work, user: User, form: Form[OrganizationForm]) -> Response:
+async def create_organization(request: Exchange, work: Work, user: User, form: Form[OrganizationForm]) -> Response:
     """Create an organization whose owner is the user."""
     if not may_create_organization(user):
         raise OrganizationPlanNeeded

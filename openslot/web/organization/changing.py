@@ -7,13 +7,14 @@ from openslot.accounts.models import Organization, User
 from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields, NewChange
 from openslot.change_log.operations import log_change
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.routing import Request
 from openslot.web.organization.current import get_administered
 
 NOTHING: Fields = {}
 
 
-async def begin_change(request: Request, work: Work, user: User) -> Administration:
+async def begin_change(request: Exchange, work: Work, user: User) -> Administration:
     """Lock the current organization for a decision of its administrator."""
     return await begin_administration(work, get_administered(request).organization_id, user.id)
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from openslot.access.models import Entry
 from openslot.accounts.models import OwnMembership, User
 from openslot.accounts.roles import is_administrator
 from openslot.core.errors import NotFound
@@ -11,7 +10,7 @@ from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.forms import is_form, parse_fields
 from openslot.i18n import Text
-from openslot.routing import Cookie, Request, Response
+from openslot.routing import Cookie, Response
 from openslot.web.cookies import cookie_name, write_cookie
 from openslot.web.pages import page
 
@@ -20,7 +19,7 @@ FIELD = "organization"
 LASTS = timedelta(days=365)
 
 
-def get_own(request: Request) -> OwnMembership:
+def get_own(request: Exchange) -> OwnMembership:
     """Return the user's place in the current organization; who has none finds nothing."""
     own = find_own(request)
     if own is None:
@@ -28,7 +27,7 @@ def get_own(request: Request) -> OwnMembership:
     return own
 
 
-def get_administered(request: Request) -> OwnMembership:
+def get_administered(request: Exchange) -> OwnMembership:
     """Return the same for owners and administrators only."""
     own = get_own(request)
     if not is_administrator(own.role):
@@ -36,12 +35,12 @@ def get_administered(request: Request) -> OwnMembership:
     return own
 
 
-def find_own(request: Request) -> OwnMembership | None:
+def find_own(request: Exchange) -> OwnMembership | None:
     """Return the user's place in the current organization, if there is one.
 
     A form says which organization it was shown for, so that a choice in another tab can't change what it does.
     """
-    memberships = entry_of(request).memberships
+    memberships = request.entry.memberships
     by_id = {str(own.organization_id): own for own in memberships}
     named = _named(request)
     if named is not None:
@@ -54,13 +53,6 @@ def find_own(request: Request) -> OwnMembership | None:
     )
 
 
-def entry_of(request: Request) -> Entry:
-    """Return who has sent a request."""
-    if not isinstance(request, Exchange):
-        raise NotFound
-    return request.entry
-
-
 def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
     """Return the cookie that remembers the chosen organization."""
     return write_cookie(work, COOKIE, str(own.organization_id), lasts=LASTS)
@@ -68,7 +60,7 @@ def choice_cookie(work: Work, own: OwnMembership) -> Cookie:
 
 def organization_page(
     template: str,
-    request: Request,
+    request: Exchange,
     user: User,
     own: OwnMembership,
     *,
@@ -82,20 +74,18 @@ def organization_page(
         user,
         here=here,
         own=own,
-        others=[each for each in entry_of(request).memberships if each != own],
+        others=[each for each in request.entry.memberships if each != own],
         notice=notice,
         **values,
     )
 
 
-def _chosen(request: Request) -> str:
-    if not isinstance(request, Exchange):
-        return ""
+def _chosen(request: Exchange) -> str:
     return request.cookies.get(cookie_name(request.runtime.settings, COOKIE), "")
 
 
-def _named(request: Request) -> str | None:
-    if not isinstance(request, Exchange) or request.method != "POST" or not is_form(request):
+def _named(request: Exchange) -> str | None:
+    if request.method != "POST" or not is_form(request):
         return None
     sent = parse_fields(request).get(FIELD, [None])[0]
     return sent if isinstance(sent, str) else None

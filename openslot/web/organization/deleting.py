@@ -11,8 +11,9 @@ from openslot.accounts.organizations import get_organization_by_id
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, Response, get, post
 from openslot.scim import deletions
 from openslot.web.dashboard.your_data.confirming import confirm_owner, needs_link
 from openslot.web.organization.changing import author_of
@@ -41,14 +42,14 @@ class ConfirmationNeeds(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/delete")
-async def show_delete_organization(request: Request, work: Work, user: User) -> Response:
+async def show_delete_organization(request: Exchange, work: Work, user: User) -> Response:
     """Show what the deletion does, and ask for the name and the password."""
     return await _show(request, work, user, Form())
 
 
 @post("/organization/delete", transaction="none")
 async def delete_own_organization(
-    request: Request, work: Work, user: User, form: Form[DeleteOrganizationForm]
+    request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm]
 ) -> Response:
     """Delete the organization if its owner is sure; the password is checked without a connection."""
     organization = await _get_owned(request, work)
@@ -86,14 +87,14 @@ async def find_needs(work: Work, user: User) -> ConfirmationNeeds:
     return ConfirmationNeeds(has_password=state.has_password, needs_code=state.on_since is not None)
 
 
-async def _get_owned(request: Request, work: Work) -> Organization:
+async def _get_owned(request: Exchange, work: Work) -> Organization:
     own = get_administered(request)
     if own.role is not Role.OWNER:
         raise OwnerRequired
     return await get_organization_by_id(work, own.organization_id)
 
 
-async def _show(request: Request, work: Work, user: User, form: Form[DeleteOrganizationForm]) -> Response:
+async def _show(request: Exchange, work: Work, user: User, form: Form[DeleteOrganizationForm]) -> Response:
     organization = await _get_owned(request, work)
     return organization_page(
         "delete.html",

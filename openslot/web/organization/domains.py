@@ -14,8 +14,10 @@ from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Invalid, Refusal, Unavailable
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
@@ -45,13 +47,13 @@ class DomainRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/domains")
-async def show_domains(request: Request, work: Work, user: User) -> Response:
+async def show_domains(request: Exchange, work: Work, user: User) -> Response:
     """Show the domains, and the records that prove them."""
     return await _show(request, work, user)
 
 
 @post("/organization/domains")
-async def add_domain(request: Request, work: Work, user: User, form: Form[DomainForm]) -> Response:
+async def add_domain(request: Exchange, work: Work, user: User, form: Form[DomainForm]) -> Response:
     """Claim a domain."""
     administration = await begin_change(request, work, user)
     organization = administration.organization
@@ -66,7 +68,7 @@ async def add_domain(request: Request, work: Work, user: User, form: Form[Domain
 
 
 @post("/organization/domains/{domain}/check", transaction="none")
-async def check_domain(request: Request, work: Work, user: User, domain: str) -> Response:
+async def check_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
     """Look for the record in the DNS, and record that it is there."""
     own = get_administered(request)
     claim = await get_domain(work, own.organization_id, domain)
@@ -80,7 +82,7 @@ async def check_domain(request: Request, work: Work, user: User, domain: str) ->
 
 
 @get("/organization/domains/{domain}/remove")
-async def ask_to_remove_domain(request: Request, work: Work, user: User, domain: str) -> Response:
+async def ask_to_remove_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
     """Ask for confirmation before a domain is removed."""
     own = get_administered(request)
     claim = await get_domain(work, own.organization_id, domain)
@@ -88,7 +90,7 @@ async def ask_to_remove_domain(request: Request, work: Work, user: User, domain:
 
 
 @post("/organization/domains/{domain}/remove")
-async def remove_domain(request: Request, work: Work, user: User, domain: str) -> Response:
+async def remove_domain(request: Exchange, work: Work, user: User, domain: str) -> Response:
     """Give a domain up."""
     administration = await begin_change(request, work, user)
     organization = administration.organization
@@ -106,7 +108,7 @@ async def remove_domain(request: Request, work: Work, user: User, domain: str) -
     return redirect(f"{HERE}?done=removed")
 
 
-async def _confirm(request: Request, work: Work, user: User, own: OwnMembership, claim: Domain) -> None:
+async def _confirm(request: Exchange, work: Work, user: User, own: OwnMembership, claim: Domain) -> None:
     """Record the proof, if the user may still decide and the domain is not given up meanwhile."""
     administration = await begin_administration(work, own.organization_id, user.id)
     await confirm_domain(work, claim)
@@ -123,7 +125,7 @@ async def _confirm(request: Request, work: Work, user: User, own: OwnMembership,
 
 
 async def _show(
-    request: Request,
+    request: Exchange,
     work: Work,
     user: User,
     *,
@@ -140,7 +142,7 @@ async def _show(
         user,
         own,
         here=HERE,
-        status=refusal.status if refusal else 400 if form and form.faults else 200,
+        status=status_of(refusal) if refusal else 400 if form and form.faults else 200,
         domains=[_row(each, user) for each in found],
         form=form or Form(),
         refusal=refusal.sentence if refusal else None,

@@ -13,8 +13,10 @@ from openslot.bookings.models import AgendaFilter
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, Response, get, post
 from openslot.scim import departures
 from openslot.web.dashboard import phrases
 from openslot.web.organization.changing import author_of, begin_change, log
@@ -53,31 +55,31 @@ class LeavingPreview(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/members/{member_id}/remove")
-async def show_removal(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+async def show_removal(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Show what is cancelled if a member is removed."""
     return await _preview_page(request, work, user, member_id, removes=True)
 
 
 @get("/organization/members/{member_id}/suspend")
-async def show_suspension(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+async def show_suspension(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Show what is cancelled if a member is suspended."""
     return await _preview_page(request, work, user, member_id, removes=False)
 
 
 @post("/organization/members/{member_id}/remove")
-async def remove(request: Request, work: Work, user: User, member_id: UUID, form: Form[LeavingForm]) -> Response:
+async def remove(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[LeavingForm]) -> Response:
     """Remove a member and cancel the upcoming bookings."""
     return await _leave(request, work, user, member_id, form, removes=True)
 
 
 @post("/organization/members/{member_id}/suspend")
-async def suspend(request: Request, work: Work, user: User, member_id: UUID, form: Form[LeavingForm]) -> Response:
+async def suspend(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[LeavingForm]) -> Response:
     """Suspend a member, and cancel the upcoming bookings unless the organization keeps them."""
     return await _leave(request, work, user, member_id, form, removes=False)
 
 
 async def _leave(
-    request: Request, work: Work, user: User, member_id: UUID, form: Form[LeavingForm], *, removes: bool
+    request: Exchange, work: Work, user: User, member_id: UUID, form: Form[LeavingForm], *, removes: bool
 ) -> Response:
     own = get_administered(request)
     member = await members.get_member_for_change(work, own.organization_id, member_id)
@@ -112,7 +114,7 @@ def compare(seen: LeavingForm, cancelled: list[UUID]) -> tuple[int, int]:
 
 
 async def _preview_page(
-    request: Request, work: Work, user: User, member_id: UUID, *, removes: bool, refusal: Refusal | None = None
+    request: Exchange, work: Work, user: User, member_id: UUID, *, removes: bool, refusal: Refusal | None = None
 ) -> Response:
     own = get_administered(request)
     member = await members.get_member(work, own.organization_id, member_id)
@@ -128,7 +130,7 @@ async def _preview_page(
         user,
         own,
         here=HERE,
-        status=refusal.status if refusal else 200,
+        status=status_of(refusal) if refusal else 200,
         removes=removes,
         preview=await preview_leaving(work, user, member, keeps=organization.keeps_bookings and not removes),
         refusal=refusal.sentence if refusal else None,

@@ -11,10 +11,11 @@ from openslot.change_log.models import ChangeFilter, LoggedChange
 from openslot.change_log.operations import list_changes
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.routing import Request, Response, get
+from openslot.routing import Response, get
 from openslot.web import words
 from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
@@ -49,7 +50,7 @@ class ChangeRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/log")
-async def show_log(request: Request, work: Work, user: User) -> Response:
+async def show_log(request: Exchange, work: Work, user: User) -> Response:
     """Show the changes that the address asks for, newest first."""
     own = get_administered(request)
     query = read_log_address(request, user, HERE, FILTERS)
@@ -74,7 +75,7 @@ async def show_log(request: Request, work: Work, user: User) -> Response:
 
 
 @get("/organization/log.csv")
-async def export_log(request: Request, work: Work, user: User) -> Response:
+async def export_log(request: Exchange, work: Work, user: User) -> Response:
     """Send the changes that the address asks for, 10,000 at most."""
     own = get_administered(request)
     wanted = _filter(read_log_address(request, user, HERE, FILTERS))

@@ -13,8 +13,10 @@ from openslot.accounts.roles import list_grantable, may_decide_about
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, Refusal
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, get, post
+from openslot.routing import Form, Response, get, post
 from openslot.scim import departures
 from openslot.web import words
 from openslot.web.dashboard import phrases
@@ -33,14 +35,14 @@ class RoleForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/members/{member_id}")
-async def show_member(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+async def show_member(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Show a member, and what can be decided."""
     own = get_administered(request)
     return _show(request, work, user, await members.get_listed_member(work, own.organization_id, member_id))
 
 
 @post("/organization/members/{member_id}/role")
-async def change_role(request: Request, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
+async def change_role(request: Exchange, work: Work, user: User, member_id: UUID, form: Form[RoleForm]) -> Response:
     """Give a member another role."""
 
     async def change(administration: Administration, listed: ListedMember) -> str:
@@ -62,7 +64,7 @@ async def change_role(request: Request, work: Work, user: User, member_id: UUID,
 
 
 @post("/organization/members/{member_id}/reinstate")
-async def reinstate(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+async def reinstate(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Reinstate a suspended member."""
 
     async def change(administration: Administration, listed: ListedMember) -> str:
@@ -84,7 +86,7 @@ async def reinstate(request: Request, work: Work, user: User, member_id: UUID) -
 
 
 @post("/organization/members/{member_id}/invitation")
-async def invite_again(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+async def invite_again(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Send an invitation again; the earlier link becomes invalid."""
 
     async def change(administration: Administration, listed: ListedMember) -> str:
@@ -101,7 +103,7 @@ async def invite_again(request: Request, work: Work, user: User, member_id: UUID
 
 
 @post("/organization/members/{member_id}/withdraw")
-async def withdraw(request: Request, work: Work, user: User, member_id: UUID) -> Response:
+async def withdraw(request: Exchange, work: Work, user: User, member_id: UUID) -> Response:
     """Withdraw an invitation that was not accepted."""
 
     async def change(administration: Administration, listed: ListedMember) -> str:
@@ -123,7 +125,7 @@ async def withdraw(request: Request, work: Work, user: User, member_id: UUID) ->
 
 
 async def _decide(
-    request: Request,
+    request: Exchange,
     work: Work,
     user: User,
     member_id: UUID,
@@ -148,7 +150,7 @@ async def _decide(
 
 
 def _show(
-    request: Request,
+    request: Exchange,
     work: Work,
     user: User,
     listed: ListedMember,
@@ -167,7 +169,7 @@ def _show(
         user,
         own,
         here=HERE,
-        status=refusal.status if refusal else 400 if form and form.faults else 200,
+        status=status_of(refusal) if refusal else 400 if form and form.faults else 200,
         member=member,
         name=member.user.email if member.pending else member.user.name,
         role=ROLES[member.role],

@@ -13,9 +13,10 @@ from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Refusal
 from openslot.core.text import EmailAddress, ShortLine, is_line
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.people import operations as people
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web.list_addresses import link, make_pager, read_page, read_typed
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
@@ -49,13 +50,13 @@ class MemberRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/members")
-async def show_members(request: Request, work: Work, user: User) -> Response:
+async def show_members(request: Exchange, work: Work, user: User) -> Response:
     """Show the members that the address asks for."""
     return await members_page(request, work, user, Form())
 
 
 @post("/organization/members")
-async def invite(request: Request, work: Work, user: User, form: Form[InviteForm]) -> Response:
+async def invite(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
     """Invite someone to join."""
     administration = await begin_change(request, work, user)
     if form.faults:
@@ -81,7 +82,7 @@ async def invite(request: Request, work: Work, user: User, form: Form[InviteForm
     return redirect(f"{HERE}?done={'invited' if listed.can_be_invited else 'added'}")
 
 
-async def members_page(request: Request, work: Work, user: User, form: Form[InviteForm]) -> Response:
+async def members_page(request: Exchange, work: Work, user: User, form: Form[InviteForm]) -> Response:
     """Show one page of the list, and the form that invites."""
     own = get_administered(request)
     typed = read_typed(request, FILTERS)

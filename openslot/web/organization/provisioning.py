@@ -15,8 +15,9 @@ from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.plans import PLANS_WITH_SCIM, running
 from openslot.change_log.models import ChangeAction
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.scim import departures
 from openslot.scim.door import PREFIX
 from openslot.web.key_rows import EXPIRIES, KeyRow, expiry_of, key_row
@@ -44,7 +45,7 @@ class TokenForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/provisioning")
-async def show_provisioning(request: Request, work: Work, user: User) -> Response:
+async def show_provisioning(request: Exchange, work: Work, user: User) -> Response:
     """Show the address, the tokens, what waits, and how to connect a provider."""
     own = get_administered(request)
     organization = await get_organization_by_id(work, own.organization_id)
@@ -52,7 +53,7 @@ async def show_provisioning(request: Request, work: Work, user: User) -> Respons
 
 
 @post("/organization/provisioning/tokens")
-async def create_token(request: Request, work: Work, user: User, form: Form[TokenForm]) -> Response:
+async def create_token(request: Exchange, work: Work, user: User, form: Form[TokenForm]) -> Response:
     """Create a token and show it once, in this response."""
     administration = await begin_change(request, work, user)
     organization = administration.organization
@@ -77,7 +78,7 @@ async def create_token(request: Request, work: Work, user: User, form: Form[Toke
 
 
 @get("/organization/provisioning/tokens/{token_id}/revoke")
-async def ask_to_revoke_token(request: Request, work: Work, user: User, token_id: UUID) -> Response:
+async def ask_to_revoke_token(request: Exchange, work: Work, user: User, token_id: UUID) -> Response:
     """Ask for confirmation before a token is revoked."""
     own = get_administered(request)
     token = await _get_token(work, own, token_id)
@@ -87,7 +88,7 @@ async def ask_to_revoke_token(request: Request, work: Work, user: User, token_id
 
 
 @post("/organization/provisioning/tokens/{token_id}/revoke")
-async def revoke_token(request: Request, work: Work, user: User, token_id: UUID) -> Response:
+async def revoke_token(request: Exchange, work: Work, user: User, token_id: UUID) -> Response:
     """Revoke a token: it is refused from the next request on."""
     administration = await begin_change(request, work, user)
     organization = administration.organization
@@ -106,7 +107,7 @@ async def revoke_token(request: Request, work: Work, user: User, token_id: UUID)
 
 
 async def _show(
-    request: Request,
+    request: Exchange,
     work: Work,
     user: User,
     organization: Organization,

@@ -5,8 +5,9 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.core.ids import SHAPE, parse_id
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.routing import Request, Response, get
+from openslot.routing import Response, get
 from openslot.scim.models import LoggedRequest, RequestFilter
 from openslot.scim.requests import KEPT, search_requests
 from openslot.web.dashboard import phrases
@@ -30,7 +31,7 @@ class RequestRow(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/provisioning/log")
-async def show_request_log(request: Request, work: Work, user: User) -> Response:
+async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
     """Show the requests that the address asks for, newest first."""
     own = get_administered(request)
     query = read_log_address(request, user, PATH, FIELDS)

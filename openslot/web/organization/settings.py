@@ -12,8 +12,9 @@ from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE, ShortLine
 from openslot.core.work import Work
+from openslot.http.doors import Exchange
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
@@ -46,7 +47,7 @@ class DeparturesForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/organization/settings")
-async def show_settings(request: Request, work: Work, user: User) -> Response:
+async def show_settings(request: Exchange, work: Work, user: User) -> Response:
     """Show the settings."""
     own = get_administered(request)
     organization = await organizations.get_organization_by_id(work, own.organization_id)
@@ -54,7 +55,7 @@ async def show_settings(request: Request, work: Work, user: User) -> Response:
 
 
 @post("/organization/settings/names")
-async def change_names(request: Request, work: Work, user: User, form: Form[NamesForm]) -> Response:
+async def change_names(request: Exchange, work: Work, user: User, form: Form[NamesForm]) -> Response:
     """Give the organization another name and slug."""
     organization = (await begin_change(request, work, user)).organization
     if form.faults:
@@ -70,7 +71,7 @@ async def change_names(request: Request, work: Work, user: User, form: Form[Name
 
 
 @post("/organization/settings/brand")
-async def change_brand(request: Request, work: Work, user: User, form: Form[BrandForm]) -> Response:
+async def change_brand(request: Exchange, work: Work, user: User, form: Form[BrandForm]) -> Response:
     """Choose what mail shows."""
     organization = (await begin_change(request, work, user)).organization
     if form.faults:
@@ -88,7 +89,7 @@ async def change_brand(request: Request, work: Work, user: User, form: Form[Bran
 
 
 @post("/organization/settings/departures")
-async def change_departures(request: Request, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
+async def change_departures(request: Exchange, work: Work, user: User, form: Form[DeparturesForm]) -> Response:
     """Choose what happens when members leave."""
     organization = (await begin_change(request, work, user)).organization
     if form.faults:
@@ -115,7 +116,7 @@ async def _log_saved(
 
 
 async def _show(
-    request: Request,
+    request: Exchange,
     work: Work,
     user: User,
     organization: Organization,

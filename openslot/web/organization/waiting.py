@@ -8,7 +8,8 @@ from openslot.accounts.models import User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.change_log.models import ChangeAction
 from openslot.core.work import Work
-from openslot.routing import Request, Response, get, post
+from openslot.http.doors import Exchange
+from openslot.routing import Response, get, post
 from openslot.scim import departures
 from openslot.scim.models import HeldDeparture
 from openslot.web.dashboard import phrases
@@ -19,7 +20,7 @@ from openslot.web.pages import redirect
 
 
 @get("/organization/provisioning/waiting")
-async def show_waiting(request: Request, work: Work, user: User) -> Response:
+async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
     """List everyone who waits, with how many bookings."""
     own = get_administered(request)
     organization = await get_organization_by_id(work, own.organization_id)
@@ -37,7 +38,7 @@ async def show_waiting(request: Request, work: Work, user: User) -> Response:
 
 
 @get("/organization/provisioning/waiting/{user_id}")
-async def show_departure(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+async def show_departure(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
     """Show one departure, and what approving it cancels."""
     own = get_administered(request)
     held = await departures.get_held(work, own.organization_id, user_id)
@@ -45,7 +46,7 @@ async def show_departure(request: Request, work: Work, user: User, user_id: UUID
 
 
 @post("/organization/provisioning/waiting/{user_id}/approve")
-async def approve(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+async def approve(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
     """Let a departure happen: the bookings are cancelled."""
     administration = await begin_change(request, work, user)
     held = await departures.get_held(work, administration.organization.id, user_id)
@@ -54,7 +55,7 @@ async def approve(request: Request, work: Work, user: User, user_id: UUID) -> Re
 
 
 @post("/organization/provisioning/waiting/{user_id}/reject")
-async def reject(request: Request, work: Work, user: User, user_id: UUID) -> Response:
+async def reject(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
     """Undo a departure: the member is back."""
     administration = await begin_change(request, work, user)
     held = await departures.get_held(work, administration.organization.id, user_id)
@@ -63,7 +64,7 @@ async def reject(request: Request, work: Work, user: User, user_id: UUID) -> Res
 
 
 @post("/organization/provisioning/waiting/approve")
-async def approve_all(request: Request, work: Work, user: User) -> Response:
+async def approve_all(request: Exchange, work: Work, user: User) -> Response:
     """Let all departures happen that wait."""
     administration = await begin_change(request, work, user)
     held = await departures.list_held(work, administration.organization)
@@ -72,7 +73,7 @@ async def approve_all(request: Request, work: Work, user: User) -> Response:
 
 
 @post("/organization/provisioning/waiting/reject")
-async def reject_all(request: Request, work: Work, user: User) -> Response:
+async def reject_all(request: Exchange, work: Work, user: User) -> Response:
     """Undo all departures that wait."""
     administration = await begin_change(request, work, user)
     held = await departures.list_held(work, administration.organization)
@@ -81,7 +82,7 @@ async def reject_all(request: Request, work: Work, user: User) -> Response:
 
 
 async def _decide(
-    request: Request,
+    request: Exchange,
     work: Work,
     user: User,
     administration: Administration,

@@ -12,6 +12,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from tests.agents.tools.conftest import Run
 from tests.bookings.conftest import Book, offer
+from tests.event_types.private_tokens import get_private_token
 
 NOBODY = str(new_id())
 
@@ -82,7 +83,7 @@ async def test_no_tool_gives_away_the_token_of_a_private_event_type(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         private = await event_types.make_private(work, meeting)
-        token = await event_types.get_private_token(work, private)
+        token = await get_private_token(work, private)
 
     shown = [await run("list_event_types"), await run("get_event_type", eventTypeId=str(meeting.id))]
     assert str(meeting.id) in str(shown)

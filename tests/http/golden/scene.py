@@ -29,6 +29,7 @@ from openslot.demo.seed import seed
 from openslot.event_types import operations as event_types
 from openslot.runtime import open_runtime
 from openslot.web.csrf import csrf_token
+from tests.event_types.private_tokens import get_private_token
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case
 
@@ -151,4 +152,4 @@ async def _people(work: Work) -> dict[str, str]:
 
 async def _read_private_token(work: Work, host: User) -> str:
     offered, _ = await event_types.list_event_types(work, host)
-    return await event_types.get_private_token(work, next(each for each in offered if each.slug == "partner-sync"))
+    return await get_private_token(work, next(each for each in offered if each.slug == "partner-sync"))

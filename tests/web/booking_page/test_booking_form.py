@@ -14,6 +14,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Money
 from tests.bookings.conftest import offer
 from tests.clocks import MovingClock
+from tests.event_types.private_tokens import get_private_token
 from tests.live import connect, serving
 from tests.web.booking_page.conftest import PAGE, book, filled, starts_in
 from tests.web.conftest import sign_in
@@ -136,7 +137,7 @@ async def test_a_private_page_needs_its_token_in_every_step(
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
         private = await event_types.make_private(work, intro)
-        token = await event_types.get_private_token(work, private)
+        token = await get_private_token(work, private)
     page = await client.get(PAGE, params={"token": token})
 
     assert (await client.get(PAGE)).status_code == 404

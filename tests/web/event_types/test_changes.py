@@ -5,8 +5,8 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Question
+from tests.event_types.private_tokens import get_private_token
 from tests.web.dashboard.conftest import Book, move
 from tests.web.event_types.conftest import list_names, load, offer
 
@@ -57,12 +57,12 @@ async def test_a_private_link_is_asked_for_made_and_renewed(
     assert "its current link stops working at once" in (await member.get(f"{path}/private")).text
     assert not (await load(runtime, user, intro)).is_private
     await member.post(f"{path}/private")
-    first = await event_types.get_private_token(runtime.work(OPERATOR), intro)
+    first = await get_private_token(runtime.work(OPERATOR), intro)
     assert (await member.get("/mara/30min")).status_code == 404
     assert f"/mara/30min?token={first}" in (await member.get(f"{path}?done=private")).text
     assert "The current link stops working at once" in (await member.get(f"{path}/private")).text
     await member.post(f"{path}/private")
-    second = await event_types.get_private_token(runtime.work(OPERATOR), intro)
+    second = await get_private_token(runtime.work(OPERATOR), intro)
 
     assert (await member.get(f"/mara/30min?token={first}")).status_code == 404
     assert (await member.get(f"/mara/30min?token={second}")).status_code == 200
@@ -72,7 +72,7 @@ async def test_a_private_one_is_put_on_the_page_again_and_its_link_still_opens(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     hidden = await offer(runtime, user, "hidden", is_private=True)
-    token = await event_types.get_private_token(runtime.work(OPERATOR), hidden)
+    token = await get_private_token(runtime.work(OPERATOR), hidden)
     path = f"/event-types/{hidden.id}"
     assert "People who have the private link can still use it" in (await member.get(f"{path}/public")).text
     await member.post(f"{path}/public")

@@ -10,8 +10,8 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
+from tests.event_types.private_tokens import get_private_token
 from tests.web.event_types.conftest import offer
 
 DOCUMENTED = Path(__file__).parents[3] / "docs/widget.md"
@@ -76,7 +76,7 @@ async def test_a_private_ones_code_has_the_token_and_says_so(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     hidden = await offer(runtime, user, "hidden", is_private=True)
-    token = await event_types.get_private_token(runtime.work(OPERATOR), hidden)
+    token = await get_private_token(runtime.work(OPERATOR), hidden)
     page = await embed(member, hidden)
 
     assert f'href="http://127.0.0.1:8000/mara/hidden?token={token}"' in read_code(page, "inline")

@@ -13,6 +13,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Location, LocationKind
 from openslot.web.dashboard.event_types import listing
 from tests.clocks import MovingClock
+from tests.event_types.private_tokens import get_private_token
 from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel
 from tests.web.event_types.conftest import list_names, load, offer
 
@@ -57,7 +58,7 @@ async def test_a_private_one_is_marked_and_its_link_has_the_token(
     member: httpx2.AsyncClient, runtime: Runtime, user: User
 ) -> None:
     hidden = await offer(runtime, user, "hidden", is_private=True)
-    token = await event_types.get_private_token(runtime.work(OPERATOR), hidden)
+    token = await get_private_token(runtime.work(OPERATOR), hidden)
     page = (await member.get("/event-types")).text
 
     assert 'class="badge warn">Private</span>' in page

@@ -10,6 +10,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Limits, Question, QuestionKind
 from openslot.schedules import operations as schedules
 from openslot.web.dashboard.event_types.making import STARTING_POINTS
+from tests.event_types.private_tokens import get_private_token
 from tests.web.event_types.conftest import list_names, load, offer, read_faults, read_fields
 
 
@@ -114,7 +115,7 @@ async def test_a_new_one_can_be_private_from_the_start(
     await member.post("/event-types", data={**await begin(member), "name": "Hidden", "private": "on"})
 
     made = await newest(runtime, user)
-    token = await event_types.get_private_token(runtime.work(OPERATOR), made)
+    token = await get_private_token(runtime.work(OPERATOR), made)
     assert made.is_private
     assert "Hidden" not in (await member.get("/mara")).text
     assert (await member.get("/mara/hidden")).status_code == 404
@@ -127,7 +128,7 @@ async def test_a_copy_has_everything_but_the_link_and_is_made_when_saved(
     original = await offer(
         runtime, user, "rich", limits=Limits(2, 5), seats=4, questions=(Question("topic", "Topic"),), is_private=True
     )
-    token = await event_types.get_private_token(runtime.work(OPERATOR), original)
+    token = await get_private_token(runtime.work(OPERATOR), original)
     fields = await begin(member, f"from={original.id}")
     assert fields["name"] == "Rich (copy)"
     assert await list_names(runtime, user) == ["30 minute meeting", "Rich"]
@@ -137,7 +138,7 @@ async def test_a_copy_has_everything_but_the_link_and_is_made_when_saved(
     same = {"id", "name", "slug", "position", "created_at", "updated_at"}
     assert replace(made, **{field: getattr(original, field) for field in same}) == original
     assert (made.slug, made.name) == ("rich-copy", "Rich (copy)")
-    assert await event_types.get_private_token(runtime.work(OPERATOR), made) != token
+    assert await get_private_token(runtime.work(OPERATOR), made) != token
 
 
 async def test_the_copy_of_an_archived_one_is_offered(member: httpx2.AsyncClient, runtime: Runtime, user: User) -> None:

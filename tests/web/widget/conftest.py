@@ -8,7 +8,10 @@ import pytest
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.routing import Response, get
+from tests.clocks import MovingClock, clock
 from tests.live import connect, serving
+
+__all__ = ["clock"]
 
 FRAMED = b"""<!doctype html><html lang="en"><head><title>Framed</title>
 <script type="module" src="/static/booking/embed.js"></script>
@@ -28,9 +31,9 @@ async def framed_page() -> Response:
 
 
 @pytest.fixture
-async def service(settings: Settings) -> AsyncIterator[str]:
+async def service(settings: Settings, clock: MovingClock) -> AsyncIterator[str]:
     """Serve Openslot with a page that can be framed, and tell its address."""
-    async with serving(create_app(settings, more_routes=[framed_page])) as base_url:
+    async with serving(create_app(settings, clock=clock, more_routes=[framed_page])) as base_url:
         yield base_url
 
 

@@ -13,6 +13,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
 from openslot.http.forms import read_values
 from openslot.http.limits import take_own
+from openslot.http.refusals import headers_of, status_of
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
 from openslot.i18n.localization import localize
@@ -112,8 +113,8 @@ async def _show(request: Request, work: Work, user: User, event_type: EventType)
         await take_own(work.runtime, PREVIEWS, user.id)
     except TooMany as refusal:
         wait = words.wait(refusal.retry_after)
-        shown = page("dashboard/event_types/wait.html", user, status=refusal.status, wait=wait)
-        headers = {**shown.headers, **refusal.headers, "content-security-policy": FRAMED_BY_US}
+        shown = page("dashboard/event_types/wait.html", user, status=status_of(refusal), wait=wait)
+        headers = {**shown.headers, **headers_of(refusal), "content-security-policy": FRAMED_BY_US}
         return replace(shown, headers=headers)
     options = Options(locale=locale_of(request))
     picked = await pick_month(work, Drafted(event_type), options)

@@ -4,6 +4,7 @@ from openslot.access import two_factor
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.errors import OidcOff
 from openslot.routing import Form, Request, Response, get, post
@@ -28,7 +29,7 @@ async def begin_to_connect(request: Request, work: Work, user: User, form: Form[
     except (Invalid, Conflict) as refusal:
         named = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
         faults = named or {"password": refusal.sentence}
-        return await security_page(work, user, provider_form=form.with_faults(faults), status=refusal.status)
+        return await security_page(work, user, provider_form=form.with_faults(faults), status=status_of(refusal))
     url, kept = await oidc.begin(work, wanted=HERE, connects=user.id)
     name = work.runtime.settings.oidc_name
     shown = page("dashboard/security/connect.html", user, here=HERE, provider=name, url=url)

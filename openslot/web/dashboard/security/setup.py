@@ -8,6 +8,7 @@ from openslot.access.totp import grouped, setup_url
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
+from openslot.http.refusals import status_of
 from openslot.routing import Form, Response, get, post
 from openslot.web.booking_page.qr import draw_qr
 from openslot.web.dashboard.security.codes import codes_page
@@ -29,7 +30,7 @@ async def begin_two_factor(work: Work, user: User, form: Form[BeginTwoFactorForm
         return redirect(HERE)
     except (Invalid, Conflict) as refusal:
         faults = refusal.faults or {"current": refusal.sentence}
-        return await security_page(work, user, form=form.with_faults(faults), status=refusal.status)
+        return await security_page(work, user, form=form.with_faults(faults), status=status_of(refusal))
     return redirect(SETUP)
 
 

@@ -8,6 +8,7 @@ from openslot.accounts.models import User
 from openslot.core.errors import TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take_own
+from openslot.http.refusals import status_of
 from openslot.i18n import PluralText, Text
 from openslot.routing import RateLimit, Request, Response, get, post
 from openslot.web import words
@@ -66,7 +67,7 @@ async def endpoint_page(
         "dashboard/webhooks/endpoint.html",
         user,
         here=HERE,
-        status=refusal.status if refusal else 400 if query.form.faults else 200,
+        status=status_of(refusal) if refusal else 400 if query.form.faults else 200,
         notice=_find_notice(request),
         refused=refusal.sentence if refusal else None,
         wait=words.wait(refusal.retry_after) if refusal else None,

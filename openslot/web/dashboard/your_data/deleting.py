@@ -6,12 +6,13 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from openslot.access import two_factor
-from openslot.access.models import TwoFactorState
+from openslot.access.models import Entry, TwoFactorState
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid, TooMany
 from openslot.core.text import LINE, Reason
 from openslot.core.work import Work
 from openslot.http.limits import take_own
+from openslot.http.refusals import status_of
 from openslot.i18n import PluralText, Text
 from openslot.people import deletion_links, deletions
 from openslot.people.deletions import MOST_SHOWN, DeletionPreview
@@ -21,7 +22,6 @@ from openslot.web.cookies import no_session_cookie
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.your_data.confirming import NO_PROOF, confirm_owner, needs_link
 from openslot.web.dashboard.your_data.exporting import HERE
-from openslot.web.organization.current import entry_of
 from openslot.web.pages import page, redirect
 
 FIELDS = {"current": "password"}
@@ -39,18 +39,18 @@ class DeleteAccountForm(Struct, frozen=True, kw_only=True):
 
 
 @get("/settings/data/delete")
-async def show_delete(request: Request, work: Work, user: User) -> Response:
+async def show_delete(request: Request, work: Work, entry: Entry, user: User) -> Response:
     """Show what the deletion would do, and ask for the password; or say what is in its way."""
     notice = SENT if request.query.get("done") == "sent" else None
-    return await _show_or_refuse(request, work, user, Form(), notice=notice)
+    return await _show_or_refuse(entry, work, user, Form(), notice=notice)
 
 
 @get("/settings/data/delete/{token}")
-async def show_delete_by_link(request: Request, work: Work, user: User, token: str) -> Response:
+async def show_delete_by_link(work: Work, entry: Entry, user: User, token: str) -> Response:
     """Show the same to a user who has opened the link in the email."""
     if not deletion_links.is_proof(work.runtime, user, token, now=work.now):
-        return await _show_or_refuse(request, work, user, Form(faults={"form": NO_PROOF}))
-    return await _show_or_refuse(request, work, user, Form(values={"proof": token}))
+        return await _show_or_refuse(entry, work, user, Form(faults={"form": NO_PROOF}))
+    return await _show_or_refuse(entry, work, user, Form(values={"proof": token}))
 
 
 @post("/settings/data/delete/link", transaction="none")
@@ -61,7 +61,7 @@ async def send_deletion_link(work: Work, user: User) -> Response:
         await take_own(work.runtime, LINKS, user.id)
     except TooMany as refusal:
         faults = {"form": refusal.sentence}
-        return await _show(work, user, Form(faults=faults), state=state, status=refusal.status, wait=refusal)
+        return await _show(work, user, Form(faults=faults), state=state, status=status_of(refusal), wait=refusal)
     if needs_link(state):
         async with work.transaction():
             await deletion_links.request_link(work, user)
@@ -69,9 +69,9 @@ async def send_deletion_link(work: Work, user: User) -> Response:
 
 
 async def _show_or_refuse(
-    request: Request, work: Work, user: User, form: Form[DeleteAccountForm], *, notice: Text | None = None
+    entry: Entry, work: Work, user: User, form: Form[DeleteAccountForm], *, notice: Text | None = None
 ) -> Response:
-    if entry_of(request).memberships:
+    if entry.memberships:
         try:
             await deletions.check_organizations(work, user)
         except Conflict as refusal:
@@ -94,7 +94,7 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
         faults = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
         return await _show(work, user, form.with_faults(faults))
     except Conflict as refusal:
-        return await _show(work, user, form.with_faults({"form": refusal.sentence}), status=refusal.status)
+        return await _show(work, user, form.with_faults({"form": refusal.sentence}), status=status_of(refusal))
     return replace(page("goodbye.html", None), cookies=(no_session_cookie(work),))
 
 

@@ -10,6 +10,7 @@ from openslot.core.errors import Conflict, TooMany
 from openslot.core.work import Work
 from openslot.exports import operations as exports
 from openslot.exports.models import DataExport, ExportState
+from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Request, Response, Stream, get, post
 from openslot.web import words
@@ -49,7 +50,7 @@ async def request_export(work: Work, user: User) -> Response:
         async with work.attempt():
             await exports.request_export(work, user)
     except (Conflict, TooMany) as refusal:
-        return await _show(work, user, fault=refusal.sentence, status=refusal.status)
+        return await _show(work, user, fault=refusal.sentence, status=status_of(refusal))
     return redirect(f"{HERE}?done=requested")
 
 

@@ -3,6 +3,7 @@
 Each gets the user's id as `$1` and returns one JSON object a row, with the names and formats of the REST API.
 """
 
+from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES
 from openslot.core.instants import iso_of
 
 
@@ -282,3 +283,7 @@ select {
 }, m.id, case when m.role = 'host' and m.kind in ('confirmation', 'reschedule', 'cancellation', 'reminder')
     then m.content end as content
 from mail_messages m where m.host_id = $1 order by m.created_at, m.id"""
+# For the calendar file, which is made of bookings with all that belongs to them.
+DETAILS = f"""
+select {DETAIL_COLUMNS} from {DETAIL_TABLES}
+where b.host_id = $1 and b.status <> 'PENDING_PAYMENT' order by b.starts_at, b.id"""

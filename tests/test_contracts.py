@@ -1,0 +1,39 @@
+"""The import contracts name every file they are about: import-linter has no wildcard for a part of a name."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+NO_STORES = "Doors and wire shapes never read a store"
+PURE = "Rules and pure files know no database, clock or environment"
+
+
+def get_contract(name: str) -> dict[str, Any]:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    return next(contract for contract in contracts if contract["name"] == name)
+
+
+def list_names(ending: str) -> set[str]:
+    """List the modules, at whatever depth, whose name is this word or ends with it."""
+    return {
+        f"openslot.**.{path.stem}"
+        for path in (ROOT / "openslot").rglob(f"*{ending}.py")
+        if path.stem == ending or path.stem.endswith(f"_{ending}")
+    }
+
+
+@pytest.mark.parametrize(
+    ("contract", "side", "ending"),
+    [
+        (PURE, "source_modules", "rules"),
+        (NO_STORES, "forbidden_modules", "store"),
+        (NO_STORES, "source_modules", "api"),
+        (NO_STORES, "source_modules", "schemas"),
+    ],
+    ids=["rules are pure", "stores are not read", "by handlers", "by wire shapes"],
+)
+def test_a_contract_covers_all_files_of_a_kind(contract: str, side: str, ending: str) -> None:
+    assert list_names(ending) - set(get_contract(contract)[side]) == set()
