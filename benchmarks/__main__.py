@@ -6,9 +6,9 @@ import sys
 import uvloop
 
 from benchmarks import agents, dashboard, effects, engine, growth, pages, scim
+from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Result
 from benchmarks.operations import Operation, changes, moves, operations
-from benchmarks.scenery import Scenery, list_made, set_up
 from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
 
@@ -23,10 +23,10 @@ def main() -> None:
     bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
     engine.main()
     with stage() as here:
-        scenery = asyncio.run(set_up(here.url, bookings=bookings))
+        data = asyncio.run(set_up(here.url, bookings=bookings))
         print(f"\n{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32")
         with ceiling(here) as top, service(here) as own:
-            uvloop.run(_measure_all(here, scenery, (top.port, own.port)))
+            uvloop.run(_measure_all(here, data, (top.port, own.port)))
     print()
     effects.main()
     print()
@@ -41,10 +41,10 @@ def main() -> None:
     growth.main([])
 
 
-async def _measure_all(here: Stage, scenery: Scenery, ports: tuple[int, int]) -> None:
-    booking, wishes = changes(scenery)
-    await _measure(ports, [*operations(scenery), booking])
-    await _measure(ports, moves(await list_made(here.url, scenery), wishes))
+async def _measure_all(here: Stage, data: BenchmarkData, ports: tuple[int, int]) -> None:
+    booking, wishes = changes(data)
+    await _measure(ports, [*operations(data), booking])
+    await _measure(ports, moves(await list_made(here.url, data), wishes))
 
 
 async def _measure(ports: tuple[int, int], wanted: list[Operation]) -> None:

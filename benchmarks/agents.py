@@ -8,9 +8,9 @@ import asyncpg
 import msgspec
 import uvloop
 
+from benchmarks.data import make_ceiling
 from benchmarks.load import send
 from benchmarks.rows import Row, measure_rows
-from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.access.keys import AGENTS, CredentialKind, new_key
 from openslot.agents.door import PATH

@@ -12,8 +12,8 @@ import asyncpg
 import uvloop
 from msgspec import Struct
 
+from benchmarks.data import make_ceiling
 from benchmarks.load import Result, get
-from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
 from benchmarks.turns import measure_in_turns
 from openslot.access.keys import CredentialKind, new_key

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.availability.models import Busy, Days, Setting, Slots, Taken
+from openslot.availability.models import Busy, Days, SlotInputs, Slots, Taken
 from openslot.availability.slot_json import write_slots
 from openslot.availability.slots import list_slots
 from openslot.core.zones import floor_second, get_zone
@@ -47,9 +47,9 @@ def measure_engine() -> list[Measured]:
 
 
 def _measure(days: int, busy: int) -> Measured:
-    setting, viewer = _make_setting(days, busy), get_zone(VIEWER)
+    inputs, viewer = _make_setting(days, busy), get_zone(VIEWER)
     asked = Days(FIRST, FIRST + timedelta(days=days - 1))
-    engine_ms, slots = _best(lambda: list_slots(setting, asked, viewer=viewer))
+    engine_ms, slots = _best(lambda: list_slots(inputs, asked, viewer=viewer))
     writing_ms, _ = _best(lambda: _write(slots, viewer))
     return Measured(days, busy, len(slots.starts), engine_ms, writing_ms)
 
@@ -70,7 +70,7 @@ def _best(work: Callable[[], Slots]) -> tuple[float, Slots]:
     return best * 1000, slots
 
 
-def _make_setting(days: int, busy: int) -> Setting:
+def _make_setting(days: int, busy: int) -> SlotInputs:
     """Make Monday to Friday from nine to five in New York, with busy half hours all over the days."""
     nine_to_five, none = (TimeRange(540, 1020),), ()
     dice, begin = random.Random(days * busy), floor_second(NOW)
@@ -95,7 +95,7 @@ def _make_setting(days: int, busy: int) -> Setting:
         booking_window=RollingWindow(730),
     )
     taken = Taken(busy=[Busy(start, start + 1800) for start in starts])
-    return Setting(event_type=event_type, schedule=schedule, taken=taken, now=NOW)
+    return SlotInputs(event_type=event_type, schedule=schedule, taken=taken, now=NOW)
 
 
 def main() -> None:

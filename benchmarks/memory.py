@@ -18,9 +18,9 @@ import asyncpg
 import psutil
 import uvloop
 
+from benchmarks.data import BenchmarkData, create_data
 from benchmarks.load import Tally, get, run_load
 from benchmarks.operations import changes, operations
-from benchmarks.scenery import Scenery, make_scenery
 from benchmarks.stage import free_port
 from openslot.core.embedded import find_server
 
@@ -38,11 +38,11 @@ def main() -> None:
     with TemporaryDirectory(prefix="openslot-bench-") as directory:
         place, port = Path(directory), free_port()
         with _serving(place, port):
-            scenery, pages = asyncio.run(_fill(place))
+            data, pages = asyncio.run(_fill(place))
         began = time.monotonic()
         with _serving(place, port) as tree:
             started_in = time.monotonic() - began
-            readings = uvloop.run(_measure(tree, port, _mixed(scenery, pages)))
+            readings = uvloop.run(_measure(tree, port, _mixed(data, pages)))
     _print(readings)
     print(f"\nsecond start to first answer: {started_in:.1f} s (aim: 3 s)", flush=True)
 
@@ -76,24 +76,22 @@ def _wait_for_answer(port: int, process: "subprocess.Popen[bytes]") -> None:
     raise SystemExit("the service did not start")
 
 
-async def _fill(place: Path) -> tuple[Scenery, list[bytes]]:
+async def _fill(place: Path) -> tuple[BenchmarkData, list[bytes]]:
     """Write hosts with bookings beside the demo data; return them and requests for their pages."""
     connection = await asyncpg.connect(find_server(place))
     try:
-        scenery = await make_scenery(connection, bookings=BOOKINGS)
-        rows = await connection.fetch(
-            "select username from users where id = any($1)", [host.id for host in scenery.hosts]
-        )
+        data = await create_data(connection, bookings=BOOKINGS)
+        rows = await connection.fetch("select username from users where id = any($1)", [host.id for host in data.hosts])
     finally:
         await connection.close()
     pages = [get(path) for row in rows for path in (f"/{row['username']}", f"/{row['username']}/30min", "/login")]
-    return scenery, pages
+    return data, pages
 
 
-def _mixed(scenery: Scenery, pages: list[bytes]) -> Iterator[bytes]:
+def _mixed(data: BenchmarkData, pages: list[bytes]) -> Iterator[bytes]:
     """Send each operation as often as any other, in an order that is random but the same in every run."""
-    booking, _ = changes(scenery)
-    streams = [*(operation.requests for operation in operations(scenery)), booking.requests, itertools.cycle(pages)]
+    booking, _ = changes(data)
+    streams = [*(operation.requests for operation in operations(data)), booking.requests, itertools.cycle(pages)]
     chosen = random.Random(7)
     while True:
         yield next(chosen.choice(streams))

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from benchmarks.data import BenchmarkData
 from benchmarks.load import get, send
-from benchmarks.scenery import Scenery
 from openslot.core.clock import system_clock
 from openslot.core.instants import iso
 
@@ -23,9 +23,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     count: int = 6_000
 
 
-def operations(scenery: Scenery) -> list[Operation]:
+def operations(data: BenchmarkData) -> list[Operation]:
     """List what is measured."""
-    shuffled = random.sample(scenery.keys, len(scenery.keys))
+    shuffled = random.sample(data.keys, len(data.keys))
     return [
         Operation(
             name="GET /me", at_least=0.45, beyond=0.55, requests=_cycle([get("/api/v1/me", key) for key in shuffled])
@@ -37,33 +37,33 @@ def operations(scenery: Scenery) -> list[Operation]:
             requests=_cycle([get("/api/v1/bookings", key) for key in shuffled]),
             count=3_000,
         ),
-        *(_history(keys, bookings=bookings) for bookings, keys in scenery.long_standing.items()),
+        *(_history(keys, bookings=bookings) for bookings, keys in data.long_standing.items()),
         Operation(
             name="GET /bookings/:id",
             at_least=0.35,
             beyond=0.45,
-            requests=_cycle([get(f"/api/v1/bookings/{booking}", key) for key, booking in scenery.booked]),
+            requests=_cycle([get(f"/api/v1/bookings/{booking}", key) for key, booking in data.booked]),
         ),
         Operation(
             name="GET /contacts?search=, 10,000",
             at_least=0.15,
             beyond=0.30,
             requests=_cycle(
-                [get(f"/api/v1/contacts?search={n % 900 + 100:05}", key) for n, key in enumerate(scenery.popular)]
+                [get(f"/api/v1/contacts?search={n % 900 + 100:05}", key) for n, key in enumerate(data.popular)]
             ),
             count=2_000,
         ),
-        _slots(scenery.busy[0], days=7, busy=0),
-        _slots(scenery.busy[50], days=7, busy=50, at_least=0.20, beyond=0.25),
-        _slots(scenery.busy[500], days=31, busy=500),
-        _slots(scenery.busy[500], days=62, busy=500, at_least=0.05, beyond=0.10),
-        _slots(scenery.busy[5_000], days=62, busy=5_000),
+        _slots(data.busy[0], days=7, busy=0),
+        _slots(data.busy[50], days=7, busy=50, at_least=0.20, beyond=0.25),
+        _slots(data.busy[500], days=31, busy=500),
+        _slots(data.busy[500], days=62, busy=500, at_least=0.05, beyond=0.10),
+        _slots(data.busy[5_000], days=62, busy=5_000),
     ]
 
 
-def changes(scenery: Scenery) -> tuple[Operation, Iterator[tuple[str, str]]]:
+def changes(data: BenchmarkData) -> tuple[Operation, Iterator[tuple[str, str]]]:
     """Make the operation that books, and the free starts that are left for moving what was booked."""
-    wishes = ((key, iso(start)) for key, start in scenery.free)
+    wishes = ((key, iso(start)) for key, start in data.free)
     booking = Operation(
         name="POST /bookings",
         at_least=0.08,

@@ -9,11 +9,11 @@ import asyncpg
 import uvloop
 from playwright.async_api import ViewportSize, async_playwright
 
+from benchmarks.data import make_ceiling
 from benchmarks.load import get
 from benchmarks.operations import Operation
 from benchmarks.processor import HEAD, Measured, measure_cost
 from benchmarks.rows import Row, measure_rows
-from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.core.clock import system_clock
 from openslot.core.migrate import migrate

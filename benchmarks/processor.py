@@ -10,9 +10,9 @@ import asyncpg
 import uvloop
 from msgspec import Struct
 
+from benchmarks.data import BenchmarkData, list_made, set_up
 from benchmarks.load import Tally, run_load
 from benchmarks.operations import Operation, changes, moves, operations
-from benchmarks.scenery import Scenery, list_made, set_up
 from benchmarks.stage import Server, Stage, ceiling, service, stage
 from benchmarks.turns import CEILING_REQUESTS
 
@@ -63,21 +63,21 @@ def main() -> None:
     """Measure every operation and print the table."""
     bookings = int(sys.argv[1]) if len(sys.argv) > 1 else BOOKINGS
     with stage() as here:
-        scenery = asyncio.run(set_up(here.url, bookings=bookings))
+        data = asyncio.run(set_up(here.url, bookings=bookings))
         print(
             f"{bookings:,} bookings of 1,000 hosts, one web process, concurrency 32; µs of processor time a request\n"
         )
         with ceiling(here) as top, service(here) as own:
             servers = Measured(top, here.url, is_service=False), Measured(own, here.url, is_service=True)
-            uvloop.run(_measure_all(here, scenery, *servers))
+            uvloop.run(_measure_all(here, data, *servers))
 
 
-async def _measure_all(here: Stage, scenery: Scenery, top: Measured, own: Measured) -> None:
-    booking, wishes = changes(scenery)
+async def _measure_all(here: Stage, data: BenchmarkData, top: Measured, own: Measured) -> None:
+    booking, wishes = changes(data)
     print(HEAD)
-    for operation in (*operations(scenery), booking):
+    for operation in (*operations(data), booking):
         await measure_cost(operation, top, own)
-    for operation in moves(await list_made(here.url, scenery), wishes):
+    for operation in moves(await list_made(here.url, data), wishes):
         await measure_cost(operation, top, own)
 
 

@@ -11,9 +11,9 @@ import asyncpg
 import msgspec
 import uvloop
 
+from benchmarks.data import make_ceiling
 from benchmarks.load import get
 from benchmarks.rows import Row, measure_rows
-from benchmarks.scenery import make_ceiling
 from benchmarks.stage import Stage, ceiling, service, stage
 from openslot.access.keys import CredentialKind, new_key
 from openslot.core.clock import system_clock

@@ -21,7 +21,7 @@ from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.routes import API
 from openslot.routing import Mount
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
 from openslot.scim.routes import SCIM_ROUTES
@@ -38,7 +38,7 @@ def create_app(
     *,
     wiring: Wiring = WIRING,
     clock: Clock = system_clock,
-    more_routes: Sequence[Handler] = (),
+    more_routes: Sequence[HandlerFunction] = (),
 ) -> App:
     """Put the doors, their handlers and the edge together; the runtime opens when the server starts."""
     mounts = (

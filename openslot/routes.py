@@ -16,10 +16,10 @@ from openslot.contacts.api import create_contact, delete_contact, get_contact, l
 from openslot.conversations.api import list_conversations
 from openslot.event_types.api import get_event_type, get_host_page, list_event_types
 from openslot.routing import Mount
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.webhooks.api import list_events
 
-REST: list[Handler] = [
+REST: list[HandlerFunction] = [
     get_me,
     list_bookings,
     get_booking,
@@ -38,7 +38,7 @@ REST: list[Handler] = [
     list_calls,
     list_events,
 ]
-PUBLIC: list[Handler] = [
+PUBLIC: list[HandlerFunction] = [
     get_host_page,
     get_offer,
     list_public_slots,

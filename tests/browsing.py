@@ -19,7 +19,7 @@ ARGUMENTS = (
     # No page lives long enough to win back what its optimizing compilers take.
     "--js-flags=--no-opt --no-maglev",
 )
-PATIENCE = 60_000
+LOCK_RETRIES = 60_000
 """Milliseconds that a page or the browser itself may take on a loaded machine."""
 
 
@@ -31,8 +31,10 @@ def find_executable() -> str | None:
 @asynccontextmanager
 async def open_browser() -> AsyncIterator[Browser]:
     """Start a browser, and close it in the end."""
-    expect.set_options(timeout=PATIENCE)
+    expect.set_options(timeout=LOCK_RETRIES)
     async with async_playwright() as playwright:
-        opened = await playwright.chromium.launch(executable_path=find_executable(), args=ARGUMENTS, timeout=PATIENCE)
+        opened = await playwright.chromium.launch(
+            executable_path=find_executable(), args=ARGUMENTS, timeout=LOCK_RETRIES
+        )
         yield opened
         await opened.close()

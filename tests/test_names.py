@@ -1,17 +1,41 @@
-"""One word, one thing: no two classes of the product have the same name."""
+"""One word, one thing: no two classes of the product have the same name, and no alias has the name of a class."""
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
 
-def test_no_two_classes_have_the_same_name() -> None:
-    found: dict[str, list[str]] = defaultdict(list)
+def definitions() -> Iterator[tuple[str, ast.stmt]]:
+    """Go through what the modules of the product define."""
     for path in sorted((ROOT / "openslot").rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                found[node.name].append(str(path.relative_to(ROOT)))
+            yield str(path.relative_to(ROOT)), node
 
-    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+def find_classes() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for path, node in definitions():
+        if isinstance(node, ast.ClassDef):
+            found[node.name].append(path)
+    return found
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    assert {name: paths for name, paths in find_classes().items() if len(paths) > 1} == {}
+
+
+def test_no_alias_of_a_type_has_the_name_of_a_class() -> None:
+    classes = find_classes()
+    assigned = [(path, node) for path, node in definitions() if isinstance(node, ast.Assign)]
+    aliases = [
+        (path, target.id)
+        for path, node in assigned
+        for target in node.targets
+        if isinstance(target, ast.Name) and not ast.unparse(node.value).startswith("TypeVar(")
+    ]
+
+    assert len(aliases) > 100
+    assert [(path, name) for path, name in aliases if name in classes] == []

@@ -1,7 +1,7 @@
 """The one endpoint of the tool server."""
 
 from openslot.access.models import AgentEntry
-from openslot.agents.answering import Arrival, answer_body
+from openslot.agents.answering import RpcContext, answer_body
 from openslot.agents.door import PATH
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
@@ -11,8 +11,8 @@ from openslot.routing import Mount, Response, post
 @post("", transaction="none", summary="Call the tool server", operation_id="callToolServer")
 async def call_tool_server(work: Work, entry: AgentEntry, request: Exchange) -> Response:
     """Answer JSON-RPC messages of the Model Context Protocol."""
-    arrival = Arrival(runtime=work.runtime, entry=entry, request_id=request.request_id, headers=request.headers)
-    return await answer_body(arrival, request.body)
+    context = RpcContext(runtime=work.runtime, entry=entry, request_id=request.request_id, headers=request.headers)
+    return await answer_body(context, request.body)
 
 
 AGENT_ROUTES = Mount(prefix=PATH, handlers=[call_tool_server])

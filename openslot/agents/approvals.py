@@ -28,7 +28,7 @@ RESULT = "approval result"
 AT_ONCE = 100
 KEPT = timedelta(days=90)
 
-Decision = Literal["approve", "reject"]
+ApprovalDecision = Literal["approve", "reject"]
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ async def require(
     *,
     arguments: Mapping[str, object],
     approval_id: UUID | None,
-    decision: Decision | None,
+    decision: ApprovalDecision | None,
 ) -> Verdict:
     """Let an approved call through, decide one that waits, or write down that this one waits, and say so.
 
@@ -223,7 +223,7 @@ async def _repeat(work: Work, call: ToolCall, asked: AskedCall, approval_id: UUI
 
 
 async def _decide(
-    work: Work, call: ToolCall, tool: Tool, asked: AskedCall, *, approval_id: UUID | None, decision: Decision
+    work: Work, call: ToolCall, tool: Tool, asked: AskedCall, *, approval_id: UUID | None, decision: ApprovalDecision
 ) -> Verdict:
     """Decide as the Orchestrator."""
     if approval_id is None:

@@ -10,7 +10,7 @@ from openslot.core.db import Db, transaction
 from openslot.core.work import Runtime, Work
 
 
-class KnownEnd:
+class CachedChainEnd:
     """The end of the chain as this process has last seen it, and the turn of its batches to write behind it."""
 
     __slots__ = ("end", "turn")
@@ -27,14 +27,14 @@ async def keep(runtime: Runtime, record: CallRecord) -> None:
 
 async def keep_with(work: Work, record: CallRecord) -> None:
     """Keep the record of a call together with its change: the last statement before the commit."""
-    known = work.runtime.one(KnownEnd)
+    known = work.runtime.one(CachedChainEnd)
     after = await _try_to_append(work.runtime, work.db, [record], known.end)
     # If this is not committed after all, the next one does not find its end and asks for it.
     known.end = after if after is not None else await _append(work.runtime, work.db, [record])
 
 
 async def _keep_all(runtime: Runtime, records: Sequence[CallRecord]) -> list[None]:
-    known = runtime.one(KnownEnd)
+    known = runtime.one(CachedChainEnd)
     async with known.turn:
         after = await _try_to_append(runtime, runtime.pool, records, known.end)
         if after is None:

@@ -28,7 +28,7 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 encode = msgspec.json.Encoder().encode
 
 
-class ToolAnswer(Struct, frozen=True, kw_only=True):
+class ToolResponse(Struct, frozen=True, kw_only=True):
     """What a call is answered with: the tool's result, or why it failed."""
 
     content: Raw
@@ -51,7 +51,7 @@ def caller_of(entry: AgentEntry) -> Caller:
     return Caller(agent=agent, key_id=entry.key_id, scopes=with_implied(entry.scopes))
 
 
-async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any], *, request_id: str) -> ToolAnswer:
+async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any], *, request_id: str) -> ToolResponse:
     """Call a tool and keep the record of it; what the gates refuse is raised, what the tool refuses is its answer."""
     name, given = _read_params(params)
     call = ToolCall(id=new_id(), caller=caller, request_id=request_id)
@@ -108,7 +108,7 @@ def _pass_gates(tool: Tool, call: ToolCall, given: Mapping[str, object], recorde
     return _Asked(tool=tool, call=call, given=given, arguments=arguments, recorder=recorder)
 
 
-async def _read(runtime: Runtime, asked: _Asked) -> ToolAnswer:
+async def _read(runtime: Runtime, asked: _Asked) -> ToolResponse:
     """Run a tool that changes nothing, without a transaction."""
     work = runtime.work(actor_of(asked.call.caller))
     try:
@@ -118,10 +118,10 @@ async def _read(runtime: Runtime, asked: _Asked) -> ToolAnswer:
     except Exception as fault:
         raise _refusal_of(fault) from fault
     await asked.recorder.keep_done()
-    return ToolAnswer(content=Raw(encode(result)))
+    return ToolResponse(content=Raw(encode(result)))
 
 
-async def _write(runtime: Runtime, asked: _Asked) -> ToolAnswer:
+async def _write(runtime: Runtime, asked: _Asked) -> ToolResponse:
     """Run a tool that changes something; what it costs is reserved before, and given back if it fails."""
     tool, call = asked.tool, asked.call
     if tool.check is not None:
@@ -137,7 +137,7 @@ async def _write(runtime: Runtime, asked: _Asked) -> ToolAnswer:
 
 async def _run_and_commit(
     runtime: Runtime, asked: _Asked, reservation: budget.Reservation | None, *, waits: bool
-) -> ToolAnswer:
+) -> ToolResponse:
     """Commit the record with what the tool has changed, or the record of its refusal alone."""
     recorder = asked.recorder
     async with transaction(runtime.pool, waits=waits) as db:
@@ -151,13 +151,13 @@ async def _run_and_commit(
 
 async def _decide_and_run(
     work: Work, asked: _Asked, reservation: budget.Reservation | None
-) -> tuple[ToolAnswer, Refusal | None]:
+) -> tuple[ToolResponse, Refusal | None]:
     verdict = None
     try:
         if asked.tool.tier is Tier.T3:
             verdict = await _get_verdict(work, asked)
             if verdict.run_as is None:
-                return ToolAnswer(content=Raw(encode(verdict.result)), is_error=verdict.is_error), None
+                return ToolResponse(content=Raw(encode(verdict.result)), is_error=verdict.is_error), None
         return await _run(work, asked, verdict, reservation), None
     except Refusal as refusal:
         if verdict is not None and not isinstance(refusal, (GateRefusal, Internal)):
@@ -182,7 +182,7 @@ async def _get_verdict(work: Work, asked: _Asked) -> approvals.Verdict:
 
 async def _run(
     work: Work, asked: _Asked, verdict: approvals.Verdict | None, reservation: budget.Reservation | None
-) -> ToolAnswer:
+) -> ToolResponse:
     """Run the tool on behalf of its requester, and undo what it has changed if it fails."""
     call = asked.call
     if verdict is not None and verdict.run_as is not None:
@@ -197,7 +197,7 @@ async def _run(
                 result = await approvals.keep_result(work, verdict, result)
     except Exception as fault:
         raise _refusal_of(fault) from fault
-    return ToolAnswer(content=Raw(encode(result)))
+    return ToolResponse(content=Raw(encode(result)))
 
 
 def _refusal_of(fault: Exception) -> Exception:
@@ -215,5 +215,5 @@ def error_body(refusal: Refusal) -> dict[str, object]:
     return {"error": {"code": refusal.code, "message": refusal.message, "details": refusal.details or {}}}
 
 
-def _failed(refusal: Refusal) -> ToolAnswer:
-    return ToolAnswer(content=Raw(encode(error_body(refusal))), is_error=True)
+def _failed(refusal: Refusal) -> ToolResponse:
+    return ToolResponse(content=Raw(encode(error_body(refusal))), is_error=True)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from openslot.agents import approvals, audit, gates
 from openslot.agents.approval_rules import Approval
-from openslot.agents.approvals import Decision, Verdict
+from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.calling import BY_NAME, actor_of, error_body
 from openslot.agents.models import Agent, AuditStatus, Caller, CallRecord, Level, ToolCall
 from openslot.agents.recording import Recorder
@@ -20,7 +20,7 @@ from openslot.core.work import Work
 async def decide(
     work: Work,
     approval_id: UUID,
-    decision: Decision,
+    decision: ApprovalDecision,
     *,
     approver: str,
     request_id: str,

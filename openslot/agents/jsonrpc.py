@@ -58,7 +58,7 @@ class _Error(Struct, frozen=True, kw_only=True, omit_defaults=True):
     data: Mapping[str, object] | UnsetType = UNSET
 
 
-class _Answer(Struct, frozen=True, kw_only=True):
+class _RpcResponse(Struct, frozen=True, kw_only=True):
     jsonrpc: str = "2.0"
     id: Id | None
     result: Raw | UnsetType = UNSET
@@ -67,12 +67,12 @@ class _Answer(Struct, frozen=True, kw_only=True):
 
 def write_result(message_id: Id | None, result: Raw) -> bytes:
     """Write the answer with a result."""
-    return encode(_Answer(id=message_id, result=result))
+    return encode(_RpcResponse(id=message_id, result=result))
 
 
 def write_error(message_id: Id | None, code: int, message: str, data: Mapping[str, object] | None = None) -> bytes:
     """Write the answer with an error."""
-    return encode(_Answer(id=message_id, error=_Error(code=code, message=message, data=data or UNSET)))
+    return encode(_RpcResponse(id=message_id, error=_Error(code=code, message=message, data=data or UNSET)))
 
 
 def read_body(body: bytes) -> object:

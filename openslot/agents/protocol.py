@@ -9,12 +9,12 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from openslot import __version__
 from openslot.agents import budget
-from openslot.agents.calling import ToolAnswer, call_tool
+from openslot.agents.calling import ToolResponse, call_tool
 from openslot.agents.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RpcFault, RpcMessage
 from openslot.agents.models import Caller
 from openslot.agents.tool_schemas import describe_tool
 from openslot.agents.tools import TOOLS
-from openslot.agents.versions import SERVER_INFO, SUPPORTED, Spoken, choose_version
+from openslot.agents.versions import SERVER_INFO, SUPPORTED, ProtocolVersion, choose_version
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime
 
@@ -37,7 +37,7 @@ class AgentSession(Struct, frozen=True, kw_only=True):
 
     runtime: Runtime
     caller: Caller
-    spoken: Spoken
+    spoken: ProtocolVersion
     request_id: str
 
 
@@ -108,7 +108,7 @@ def _write_tools(scopes: frozenset[str], *, is_stateless: bool) -> Raw:
     return Raw(encode(shown | ({**COMPLETE, **NOT_CACHED} if is_stateless else {})))
 
 
-def _write_call(session: AgentSession, answered: ToolAnswer) -> Raw:
+def _write_call(session: AgentSession, answered: ToolResponse) -> Raw:
     """Write a tool's result twice, as the protocol asks for: structured, and as a text for older clients."""
     result = _CallResult(
         content=(_Text(text=bytes(answered.content).decode()),),

@@ -11,7 +11,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Work
 from openslot.routing.descriptions import described_type
 
-Run = Callable[[Work, ToolCall, Any], Awaitable[object]]
+RunTool = Callable[[Work, ToolCall, Any], Awaitable[object]]
 
 
 class CallTarget(NamedTuple):
@@ -32,7 +32,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     arguments: type[Struct]
     """Its own arguments; `confirm`, `approvalId` and `decision` belong to the gates."""
     result: type[Struct]
-    run: Run
+    run: RunTool
     target: Callable[[Any], CallTarget | None]
     cost: Callable[[Settings], int]
     """What one call costs, in micro-dollars."""
@@ -53,14 +53,14 @@ def tool(
     is_idempotent: bool = True,
     is_destructive: bool = False,
     reaches_outside: bool = False,
-) -> Callable[[Run], Tool]:
+) -> Callable[[RunTool], Tool]:
     """Declare a tool by its function: `async def list_flags(work, call, arguments: FlagSearch) -> FlagList`.
 
     Its name is the function's, its description the docstring, its schemas those of the argument's and the result's
     Structs. A tool of tier T1 runs without a transaction, every other in one.
     """
 
-    def declare(run: Run) -> Tool:
+    def declare(run: RunTool) -> Tool:
         hints = get_type_hints(run, include_extras=True)
         if not hints["arguments"].__struct_config__.forbid_unknown_fields:
             raise TypeError(f"{run.__name__} must refuse arguments that it does not have: forbid_unknown_fields=True")
@@ -83,7 +83,7 @@ def tool(
     return declare
 
 
-def _describe(run: Run) -> str:
+def _describe(run: RunTool) -> str:
     """Take the docstring as the description, one line for each paragraph."""
     paragraphs = (getdoc(run) or "").split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -10,15 +10,15 @@ from openslot.agents.models import Tier
 from openslot.agents.registry import Tool
 from openslot.core.checked import describe_checked
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 REFERENCES = "#/$defs/{name}"
-CONFIRM: Schema = {
+CONFIRM: JsonSchema = {
     "type": "boolean",
     "const": True,
     "description": "Must be true: this tool changes something",
 }
-APPROVAL: Schema = {
+APPROVAL: JsonSchema = {
     "approvalId": {
         "type": "string",
         "format": "uuid",
@@ -50,7 +50,7 @@ def describe_tool(tool: Tool) -> Raw:
     return Raw(msgspec.json.encode(described))
 
 
-def input_schema(tool: Tool) -> Schema:
+def input_schema(tool: Tool) -> JsonSchema:
     """Write the schema of a tool's arguments, with those that the gates read."""
     schema = schema_of(tool.arguments)
     if tool.tier is Tier.T1:
@@ -62,17 +62,17 @@ def input_schema(tool: Tool) -> Schema:
     }
 
 
-def schema_of(kind: type[Struct]) -> Schema:
+def schema_of(kind: type[Struct]) -> JsonSchema:
     """Write the schema of a Struct with an object at its root, as the protocol asks for, and its parts beside it."""
     (root,), named = msgspec.json.schema_components([kind], schema_hook=describe_checked, ref_template=REFERENCES)
     name = root["$ref"].rpartition("/")[2]
-    whole: Schema = {key: value for key, value in named[name].items() if key not in {"title", "description"}}
-    used: dict[str, Schema] = {}
+    whole: JsonSchema = {key: value for key, value in named[name].items() if key not in {"title", "description"}}
+    used: dict[str, JsonSchema] = {}
     _collect(whole, named, used)
     return whole | ({"$defs": used} if used else {})
 
 
-def _collect(part: object, named: Mapping[str, Schema], used: dict[str, Schema]) -> None:
+def _collect(part: object, named: Mapping[str, JsonSchema], used: dict[str, JsonSchema]) -> None:
     """Collect the parts that a schema names, also from within other parts."""
     if isinstance(part, list):
         for each in part:

@@ -24,7 +24,7 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 ENCODED = re.compile(r"=\?base64\?([A-Za-z0-9+/]*={0,2})\?=")
 
 
-class Spoken(Struct, frozen=True):
+class ProtocolVersion(Struct, frozen=True):
     """The version that a client speaks."""
 
     version: str
@@ -48,13 +48,13 @@ def read_version(headers: Mapping[str, str]) -> str:
     return version
 
 
-def find_spoken(message: RpcMessage, headers: Mapping[str, str]) -> Spoken:
+def find_version(message: RpcMessage, headers: Mapping[str, str]) -> ProtocolVersion:
     """Return which version a message is in, or refuse one that contradicts itself."""
     if VERSION not in message.meta and headers.get(VERSION_HEADER) != STATELESS:
-        return Spoken(read_version(headers))
+        return ProtocolVersion(read_version(headers))
     if message.id is not None:
         _check_envelope(message, headers)
-    return Spoken(STATELESS)
+    return ProtocolVersion(STATELESS)
 
 
 def _check_envelope(message: RpcMessage, headers: Mapping[str, str]) -> None:

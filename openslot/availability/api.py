@@ -14,7 +14,7 @@ from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.core.zones import Zone, get_zone
 from openslot.event_types.schemas import ShownHost, ShownOffer, show_offered
-from openslot.routing import Given, Query, get
+from openslot.routing import Query, QueryValues, get
 
 Timezone = Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name"), Query()]
 StartDate = Annotated[
@@ -28,7 +28,7 @@ EndDate = Annotated[
 Token = Annotated[Annotated[str, Meta(pattern=LINE)] | None, Meta(description="Token of a private event type"), Query()]
 
 
-def check_days(given: Given) -> dict[str, str]:
+def check_days(given: QueryValues) -> dict[str, str]:
     """Return whether the dates are in order and not too many, as far as they can be known."""
     first, last = given.values.get("start_date"), given.values.get("end_date")
     zone = given.values.get("timezone")
@@ -52,7 +52,7 @@ async def get_offer(work: Work, username: str, slug: str, token: Token = None) -
     """Get an event type as invitees see it."""
     found = await operations.get_offer(work, ByPage(username, slug, token))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
-    return ShownOffer(host=host, event_type=show_offered(found.setting.event_type))
+    return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
 
 
 @get("/{username}/{slug}/slots", tag="Public", summary="List a host's available slots", check=check_days)

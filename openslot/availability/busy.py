@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.availability import busy_store as store
-from openslot.availability.intervals import Span
+from openslot.availability.intervals import Interval
 from openslot.core.work import Work
 
 
@@ -24,7 +24,7 @@ async def close_after(work: Work, source_ids: Sequence[UUID], at: datetime | Non
     await store.update_closing(work.db, source_ids, at)
 
 
-async def replace_spans(work: Work, source_id: UUID, spans: Mapping[str, Iterable[Span]]) -> None:
+async def replace_spans(work: Work, source_id: UUID, spans: Mapping[str, Iterable[Interval]]) -> None:
     """Replace the spans of these events, in whole seconds since 1970; an event without spans is not busy."""
     await store.replace_spans(work.db, source_id, spans)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from openslot.availability.intervals import Span
+from openslot.availability.intervals import Interval
 from openslot.core.db import Db
 from openslot.core.zones import floor_second
 
@@ -44,7 +44,7 @@ async def update_closing(db: Db, source_ids: Sequence[UUID], at: datetime | None
     await db.execute("update busy_sources set closes_at = $2 where id = any($1::uuid[])", source_ids, at)
 
 
-async def replace_spans(db: Db, source_id: UUID, spans: Mapping[str, Iterable[Span]]) -> None:
+async def replace_spans(db: Db, source_id: UUID, spans: Mapping[str, Iterable[Interval]]) -> None:
     """Write the spans of some events of a source."""
     rows = [(uid, start, end) for uid, each in spans.items() for start, end in dict.fromkeys(each)]
     uids, starts, ends = ([row[place] for row in rows] for place in range(3))

@@ -17,8 +17,8 @@ from openslot.availability.models import (
     Code,
     EventTypeRef,
     Hold,
-    Setting,
     SlotContext,
+    SlotInputs,
 )
 from openslot.availability.slots import judge
 from openslot.core.errors import Invalid
@@ -60,7 +60,7 @@ async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> 
         raise TooManyHolds
     await _lock(work, which)
     found = await _judge(work, which, starts_at, field="startTime")
-    await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.setting.event_type.owner_id)
+    await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
     expires_at = work.now + HOLD_LASTS
     taken = _take(work, found, starts_at, kind="hold", expires_at=expires_at, holder=holder)
     await work.apply()
@@ -84,7 +84,7 @@ async def move(
     found = await _judge(work, ByBooking(event_type_id), starts_at, without=seat_id or claim_id, field="newStartTime")
     session = _find_session(found, starts_at)
     if session is None and (seat_id is None or await claim_store.sits_alone(work.db, seat_id, now=work.now)):
-        work.stage(claim_store.move_claim(claim_id, found.setting.event_type, starts_at))
+        work.stage(claim_store.move_claim(claim_id, found.inputs.event_type, starts_at))
         return _claimed(found, claim_id, seat_id, starts_at)
     if seat_id is None:
         # The event type has become a group event meanwhile.
@@ -114,7 +114,7 @@ async def _keep(
 ) -> Claimed:
     """Turn a hold into the claim: a time of its own is as long as its event type is now, a seat as its session."""
     found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
-    event_type = found.setting.event_type
+    event_type = found.inputs.event_type
     if (held.event_type_id, held.starts_at) != (event_type.id, starts_at):
         raise Invalid(details={"holdId": "is for a different time"})
     if judge(_with_own_seat(found, held), starts_at) is not Code.OPEN:
@@ -130,9 +130,9 @@ async def _judge(
     work: Work, which: EventTypeRef, starts_at: datetime, *, field: str, without: UUID | None = None
 ) -> SlotContext:
     found = await _find(work, which, starts_at, without=without)
-    code = judge(found.setting, starts_at)
+    code = judge(found.inputs, starts_at)
     if code in NO_START:
-        raise NotAStart(field, explain_start(found.setting, starts_at).reasons[0].sentence)
+        raise NotAStart(field, explain_start(found.inputs, starts_at).reasons[0].sentence)
     if code is not Code.OPEN:
         raise TimeTaken
     return found
@@ -167,7 +167,7 @@ def _take(
     expires_at: datetime | None,
     holder: str | None = None,
 ) -> Claimed:
-    if found.setting.event_type.seats == 1:
+    if found.inputs.event_type.seats == 1:
         claim_id = _insert(work, found, starts_at, kind=kind, expires_at=expires_at, holder=holder)
         return _claimed(found, claim_id, None, starts_at)
     return _sit_down(work, found, starts_at, expires_at=expires_at, holder=holder)
@@ -193,7 +193,7 @@ def _open_session(work: Work, found: SlotContext, starts_at: datetime) -> tuple[
     if session is None:
         return _insert(work, found, starts_at, kind="session"), None
     session_id, ends_at = session
-    work.stage(*claim_store.join_session(session_id, seats=found.setting.event_type.seats, now=work.now))
+    work.stage(*claim_store.join_session(session_id, seats=found.inputs.event_type.seats, now=work.now))
     return session_id, ends_at
 
 
@@ -207,7 +207,7 @@ def _insert(
     holder: str | None = None,
 ) -> UUID:
     claim_id, taken = claim_store.insert_claim(
-        found.setting.event_type,
+        found.inputs.event_type,
         starts_at,
         host_no=found.host_no,
         kind=kind,
@@ -221,26 +221,26 @@ def _insert(
 
 def _find_session(found: SlotContext, starts_at: datetime) -> tuple[UUID, datetime] | None:
     start = floor_second(starts_at)
-    for claim, claim_id in zip(found.setting.taken.claims, found.claim_ids, strict=True):
+    for claim, claim_id in zip(found.inputs.taken.claims, found.claim_ids, strict=True):
         if claim_id is not None and claim.session_start == start and claim.seats_left > 0:
             return claim_id, at_second(claim.session_end or start)
     return None
 
 
-def _with_own_seat(found: SlotContext, held: Held) -> Setting:
+def _with_own_seat(found: SlotContext, held: Held) -> SlotInputs:
     """Count a held seat as left to its holder, also where its event type has fewer seats by now."""
-    setting = found.setting
+    inputs = found.inputs
     claims = [
         replace(claim, seats_left=max(claim.seats_left, 1)) if claim_id == held.claim_id else claim
-        for claim, claim_id in zip(setting.taken.claims, found.claim_ids, strict=True)
+        for claim, claim_id in zip(inputs.taken.claims, found.claim_ids, strict=True)
     ]
-    return replace(setting, taken=replace(setting.taken, claims=claims))
+    return replace(inputs, taken=replace(inputs.taken, claims=claims))
 
 
 def _claimed(
     found: SlotContext, claim_id: UUID, seat_id: UUID | None, starts_at: datetime, ends_at: datetime | None = None
 ) -> Claimed:
-    event_type = found.setting.event_type
+    event_type = found.inputs.event_type
     return Claimed(
         claim_id=claim_id,
         seat_id=seat_id,

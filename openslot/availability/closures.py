@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from openslot.availability.grid import Grid, find_holidays
-from openslot.availability.intervals import Span, invert
-from openslot.availability.models import Busy, Claim, Code, Setting
+from openslot.availability.intervals import Interval, invert
+from openslot.availability.models import Busy, Claim, Code, SlotInputs
 from openslot.core.zones import (
     DAY,
     FOREVER,
@@ -30,11 +30,11 @@ Closed = tuple[int, int, int]
 class SlotQuery(Struct, frozen=True):
     """A setting with all times as numbers, and the starts that are asked for."""
 
-    setting: Setting
+    inputs: SlotInputs
     zone: ZoneInfo
     offsets: Offsets
     grid: Grid
-    asked: Span
+    asked: Interval
     now: int
     today: int
     duration: int
@@ -51,7 +51,7 @@ def close_out_of_office(query: SlotQuery) -> list[Closed]:
     """Close each start whose meeting would touch time away; its buffers may."""
     return [
         (floor_second(away.starts_at) - query.duration + 1, ceil_second(away.ends_at), index)
-        for index, away in enumerate(query.setting.schedule.out_of_office)
+        for index, away in enumerate(query.inputs.schedule.out_of_office)
         if away.starts_at < away.ends_at
     ]
 
@@ -63,18 +63,18 @@ def close_holidays(query: SlotQuery) -> list[Closed]:
 
 def close_outside_window(query: SlotQuery) -> list[Closed]:
     """Close what starts before or after the booking window, in the host's zone."""
-    first, last = find_window(query.setting, query.today)
+    first, last = find_window(query.inputs, query.today)
     return [(start, end, 0) for start, end in invert(spans_of_days(query.offsets, first, last)) if start < end]
 
 
 def close_notice(query: SlotQuery) -> list[Closed]:
     """Close what starts sooner than the minimum notice, in elapsed minutes."""
-    return [(query.now, query.now + query.setting.event_type.min_notice_minutes * 60, 0)]
+    return [(query.now, query.now + query.inputs.event_type.min_notice_minutes * 60, 0)]
 
 
 def close_full_days(query: SlotQuery) -> list[Closed]:
     """Close the host's days that have as many bookings as a day may have; the cause is the day number."""
-    most = query.setting.event_type.limits.per_day
+    most = query.inputs.event_type.limits.per_day
     if most is None:
         return []
     booked = Counter(_list_booked_days(query))
@@ -88,7 +88,7 @@ def close_full_days(query: SlotQuery) -> list[Closed]:
 
 def close_full_weeks(query: SlotQuery) -> list[Closed]:
     """Close the host's weeks that have as many bookings as a week may have; the cause is Monday's day number."""
-    most = query.setting.event_type.limits.per_week
+    most = query.inputs.event_type.limits.per_week
     if most is None:
         return []
     booked = Counter(day - (day + 3) % 7 for day in _list_booked_days(query))
@@ -104,14 +104,14 @@ def close_full_sessions(query: SlotQuery) -> list[Closed]:
     """Close the start of each group session that has no seat left; the cause is the claim's index."""
     return [
         (claim.session_start, claim.session_start + 1, index)
-        for index, claim in enumerate(query.setting.taken.claims)
+        for index, claim in enumerate(query.inputs.taken.claims)
         if claim.session_start is not None and claim.seats_left < 1
     ]
 
 
 def close_claims(query: SlotQuery) -> list[Closed]:
     """Close what would overlap a claim, except the start of a session itself; the cause is the claim's index."""
-    claims = query.setting.taken.claims
+    claims = query.inputs.taken.claims
     closed = _close_blocked(query, claims)
     sessions = sorted(claim.session_start for claim in claims if claim.session_start is not None)
     return [part for each in closed for part in _cut(each, sessions)] if sessions else closed
@@ -119,16 +119,16 @@ def close_claims(query: SlotQuery) -> list[Closed]:
 
 def close_busy(query: SlotQuery) -> list[Closed]:
     """Close what would overlap a busy span of an external calendar; the cause is its index."""
-    return _close_blocked(query, query.setting.taken.busy)
+    return _close_blocked(query, query.inputs.taken.busy)
 
 
-def find_window(setting: Setting, today: int) -> tuple[int, int]:
+def find_window(inputs: SlotInputs, today: int) -> tuple[int, int]:
     """Return the first and the last day number of the booking window, by the number of the host's day."""
-    window = setting.event_type.booking_window
+    window = inputs.event_type.booking_window
     if isinstance(window, RangeWindow):
         return day_number(window.first), day_number(window.last)
     if isinstance(window, BusinessDaysWindow):
-        return today, _count_business_days(setting.schedule, today, window.days)
+        return today, _count_business_days(inputs.schedule, today, window.days)
     return today, today + window.days
 
 
@@ -147,7 +147,7 @@ RULES: tuple[tuple[Code, Callable[[SlotQuery], list[Closed]]], ...] = (
 
 
 def _list_booked_days(query: SlotQuery) -> Iterable[int]:
-    return [(start + offset_at(query.offsets, start)) // DAY for start in query.setting.taken.booked]
+    return [(start + offset_at(query.offsets, start)) // DAY for start in query.inputs.taken.booked]
 
 
 def _close_blocked(query: SlotQuery, spans: Iterable[Claim | Busy]) -> list[Closed]:

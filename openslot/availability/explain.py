@@ -8,30 +8,30 @@ from msgspec.structs import replace
 from openslot.availability.closures import RULES, SlotQuery
 from openslot.availability.grid import step_of
 from openslot.availability.intervals import invert, pick_starts
-from openslot.availability.models import Code, DayExplained, Days, Setting, StartExplained
+from openslot.availability.models import Code, DayExplained, Days, SlotInputs, StartExplained
 from openslot.availability.reasons import NEVER, give_day_reason, give_reason
 from openslot.availability.slots import find_causes, is_askable, make_query, spans_of
 from openslot.core.zones import at_second, floor_second, get_zone
 
 
-def explain_start(setting: Setting, starts_at: datetime) -> StartExplained:
+def explain_start(inputs: SlotInputs, starts_at: datetime) -> StartExplained:
     """Return every rule that closes a start, and what would open it."""
     if not is_askable(starts_at):
         return StartExplained(starts_at, Code.OFF_GRID, (NEVER,))
     start = floor_second(starts_at)
-    query = make_query(setting, asked=(start, start + 1))
+    query = make_query(inputs, asked=(start, start + 1))
     causes = find_causes(query, start)
     reasons = tuple(give_reason(query, code, cause=cause, start=start) for code, cause in causes)
     return StartExplained(starts_at, causes[0][0] if causes else Code.OPEN, reasons)
 
 
-def explain_day(setting: Setting, on: date) -> DayExplained:
+def explain_day(inputs: SlotInputs, on: date) -> DayExplained:
     """Return what closes the starts of one day of the host's calendar, and how many each rule closes."""
-    spans = spans_of(Days(on, on), get_zone(setting.schedule.zone))
+    spans = spans_of(Days(on, on), get_zone(inputs.schedule.zone))
     if not spans:
         return DayExplained(on, starts=0, open=0, reasons=(NEVER,))
-    query = make_query(setting, asked=(spans[0][0], spans[-1][1]))
-    starts = pick_starts(query.grid.stretches, invert(spans), step=step_of(setting.event_type))
+    query = make_query(inputs, asked=(spans[0][0], spans[-1][1]))
+    starts = pick_starts(query.grid.stretches, invert(spans), step=step_of(inputs.event_type))
     if not starts:
         return DayExplained(on, starts=0, open=0, reasons=(give_day_reason(query, on),))
     grouped = _group_by_cause(query, starts)
@@ -43,13 +43,13 @@ def explain_day(setting: Setting, on: date) -> DayExplained:
     return DayExplained(on, starts=len(starts), open=len(starts) - len(closed), reasons=reasons)
 
 
-def explain_starts(setting: Setting, on: date) -> tuple[StartExplained, ...]:
+def explain_starts(inputs: SlotInputs, on: date) -> tuple[StartExplained, ...]:
     """Return for every start of one day's hours whether it is open, and the first rule that closes it."""
-    spans = spans_of(Days(on, on), get_zone(setting.schedule.zone))
+    spans = spans_of(Days(on, on), get_zone(inputs.schedule.zone))
     if not spans:
         return ()
-    query = make_query(setting, asked=(spans[0][0], spans[-1][1]))
-    starts = pick_starts(query.grid.stretches, invert(spans), step=step_of(setting.event_type))
+    query = make_query(inputs, asked=(spans[0][0], spans[-1][1]))
+    starts = pick_starts(query.grid.stretches, invert(spans), step=step_of(inputs.event_type))
     firsts: dict[int, tuple[Code, int]] = {}
     for cause, closed in _group_by_cause(query, starts).items():
         for start in closed:

@@ -6,7 +6,7 @@ from itertools import chain, pairwise
 
 from msgspec import Struct
 
-from openslot.availability.intervals import Span, merge, subtract
+from openslot.availability.intervals import Interval, merge, subtract
 from openslot.core.zones import DAY, Offsets, date_of, day_number, instant_of
 from openslot.event_types.models import EventType
 from openslot.schedules.models import Hours, Schedule
@@ -18,10 +18,10 @@ _MONDAY = 4  # 5 January 1970, the first Monday that day numbers know
 class Grid(Struct, frozen=True):
     """The working ranges around some days, and the starts in them."""
 
-    ranges: list[Span]
+    ranges: list[Interval]
     """The hours, weekly or override, merged where they touch or overlap."""
 
-    stretches: list[Span]
+    stretches: list[Interval]
     """From a start that is counted from to the second after the last start that it gives."""
 
     holidays: list[tuple[int, int, int]]
@@ -33,7 +33,7 @@ def lay_grid(schedule: Schedule, offsets: Offsets, *, first_day: int, last_day: 
     # Hours that continue past midnight may have begun long ago, but their steps restart on the Monday after a full
     # week.
     lookback = (first_day + 3) % 7 + 8 if _run_late(schedule) else 1
-    worked: list[Span] = []
+    worked: list[Interval] = []
     shut: list[tuple[int, int, int]] = []
     days_off = _list_days_off(schedule, first_day - lookback, last_day)
     for day, hours in _list_hours(schedule, first_day - lookback, last_day):
@@ -83,7 +83,7 @@ def _list_hours(schedule: Schedule, first_day: int, last_day: int) -> Iterator[t
             yield day, hours
 
 
-def _as_instants(offsets: Offsets, day: int, hours: Hours) -> list[Span]:
+def _as_instants(offsets: Offsets, day: int, hours: Hours) -> list[Interval]:
     midnight = day * DAY
     spans = [
         (instant_of(offsets, midnight + each.start_minute * 60), instant_of(offsets, midnight + each.end_minute * 60))
@@ -92,7 +92,7 @@ def _as_instants(offsets: Offsets, day: int, hours: Hours) -> list[Span]:
     return [span for span in spans if span[0] < span[1]]
 
 
-def _stretch(offsets: Offsets, ranges: list[Span], duration: int) -> Iterator[Span]:
+def _stretch(offsets: Offsets, ranges: list[Interval], duration: int) -> Iterator[Interval]:
     for start, end in ranges:
         mondays = _list_mondays(offsets, start, end) if end - start >= 6 * DAY else ()
         for anchor, following in pairwise((start, *mondays, end)):
@@ -107,7 +107,7 @@ def _list_mondays(offsets: Offsets, start: int, end: int) -> list[int]:
     return [monday for before, monday in pairwise(mondays) if start <= before and monday < end]
 
 
-def _close(shut: list[tuple[int, int, int]], worked: list[Span]) -> Iterator[tuple[int, int, int]]:
+def _close(shut: list[tuple[int, int, int]], worked: list[Interval]) -> Iterator[tuple[int, int, int]]:
     """Leave to a holiday what the hours of the days around it do not reach."""
     for start, end, day in shut:
         for begin, until in subtract([(start, end)], worked):

@@ -6,15 +6,15 @@ from itertools import chain
 
 from openslot.core.zones import FOREVER
 
-Span = tuple[int, int]
+Interval = tuple[int, int]
 
 
-def merge(spans: Iterable[tuple[int, ...]]) -> list[Span]:
+def merge(spans: Iterable[tuple[int, ...]]) -> list[Interval]:
     """Join the spans that touch or overlap, and put all in order; what follows start and end is left out."""
     ordered = sorted(spans)
     if not ordered:
         return []
-    merged: list[Span] = []
+    merged: list[Interval] = []
     begin, until = ordered[0][:2]
     for span in ordered:
         end = span[1]
@@ -27,9 +27,9 @@ def merge(spans: Iterable[tuple[int, ...]]) -> list[Span]:
     return merged
 
 
-def subtract(spans: Iterable[Span], holes: list[Span]) -> list[Span]:
+def subtract(spans: Iterable[Interval], holes: list[Interval]) -> list[Interval]:
     """Return the parts of the spans that no hole covers; both must be merged."""
-    left: list[Span] = []
+    left: list[Interval] = []
     at = 0
     for start, end in spans:
         begin = start
@@ -46,13 +46,13 @@ def subtract(spans: Iterable[Span], holes: list[Span]) -> list[Span]:
     return left
 
 
-def invert(spans: list[Span]) -> list[Span]:
+def invert(spans: list[Interval]) -> list[Interval]:
     """List all that lies before, between and after some spans; they must be merged."""
     edges = [-FOREVER, *chain.from_iterable(spans), FOREVER]
     return list(zip(edges[::2], edges[1::2], strict=True))
 
 
-def pick_starts(stretches: Iterable[Span], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:
+def pick_starts(stretches: Iterable[Interval], closed: Sequence[tuple[int, ...]], *, step: int) -> list[int]:
     """List the starts that nothing closes, each stretch counting its own steps from its beginning.
 
     Both must be in order; what is closed may overlap.

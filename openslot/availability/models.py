@@ -90,7 +90,7 @@ class Taken(Struct, frozen=True):
     """The starts of the event type's confirmed bookings and live holds, which the limits count."""
 
 
-class Setting(Struct, frozen=True, kw_only=True):
+class SlotInputs(Struct, frozen=True, kw_only=True):
     """Everything that decides about a start."""
 
     event_type: EventType
@@ -190,7 +190,7 @@ class DayExplained(Struct, frozen=True, rename="camel"):
 class SlotContext(Struct, frozen=True, kw_only=True):
     """Everything that decides, and whose time it is."""
 
-    setting: Setting
+    inputs: SlotInputs
     claim_ids: list[UUID | None]
     """Those of the setting's claims that are group sessions, in the same order."""
 

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import find_window
-from openslot.availability.models import Days, MonthOfSlots, Setting, SlotContext, Slots
+from openslot.availability.models import Days, MonthOfSlots, SlotContext, SlotInputs, Slots
 from openslot.availability.slots import spans_of
 from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
 
@@ -33,9 +33,9 @@ def days_to_read(month: date | None, *, today: date) -> Days:
     return Days(first, end_month(first))
 
 
-def days_after(setting: Setting, days: Days) -> Days | None:
+def days_after(inputs: SlotInputs, days: Days) -> Days | None:
     """Choose the days to look at when the first ones have no open start; None where the booking window ends."""
-    first, last = _window(setting)
+    first, last = _window(inputs)
     later = begin_month(max(days.last + _DAY, first))
     if later > last:
         return None
@@ -55,7 +55,7 @@ def pick_month(found: SlotContext, slots: Slots, *, month: date, zone: ZoneInfo,
     """Keep the starts of one month, and return whether there are others around it."""
     spans = spans_of(Days(month, end_month(month)), zone)
     first, last = bisect_left(slots.starts, spans[0][0]), bisect_left(slots.starts, spans[-1][1])
-    _, window_ends = _window(found.setting)
+    _, window_ends = _window(found.inputs)
     return MonthOfSlots(
         found=found,
         slots=Slots(slots.starts[first:last], slots.duration, slots.session_ends),
@@ -78,9 +78,9 @@ def nearest(slots: Slots, wanted: int, *, most: int) -> list[int]:
     return sorted(sorted(others, key=lambda start: abs(start - wanted))[:most])
 
 
-def _window(setting: Setting) -> tuple[date, date]:
+def _window(inputs: SlotInputs) -> tuple[date, date]:
     """Return the first and last day of the booking window, plus a day, as the visitor's calendar may be a day ahead."""
-    today = local_day(get_zone(setting.schedule.zone), floor_second(setting.now))
-    first, last = find_window(setting, today)
+    today = local_day(get_zone(inputs.schedule.zone), floor_second(inputs.now))
+    first, last = find_window(inputs, today)
     bounds = date(LAST_YEAR, 12, 31)
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY

@@ -67,7 +67,7 @@ async def list_open(
     """
     zone, days = _read(timezone, first, last, now=work.now)
     found = await _find(work, which, days, zone, without=without)
-    return found, list_slots(found.setting, days, viewer=zone), zone
+    return found, list_slots(found.inputs, days, viewer=zone), zone
 
 
 async def list_month(
@@ -88,7 +88,7 @@ async def list_month(
     today = work.now.astimezone(zone).date()
     days = days_to_read(month, today=today)
     slots = _list_first_month(found, days, zone)
-    later = days_after(found.setting, days) if month is None and not slots.starts else None
+    later = days_after(found.inputs, days) if month is None and not slots.starts else None
     if later is not None:
         found = await _find_around(work, which, later, without=without)
         slots = _list_first_month(found, later, zone)
@@ -103,7 +103,7 @@ async def list_nearest(
     today, on = work.now.date(), starts_at.astimezone(UTC).date()
     days = Days(max(on - AROUND[0], today), max(on, today) + AROUND[1])
     found = await _find_around(work, which, days, without=without)
-    slots, wanted = list_slots(found.setting, days, viewer=get_zone("UTC")), floor_second(starts_at)
+    slots, wanted = list_slots(found.inputs, days, viewer=get_zone("UTC")), floor_second(starts_at)
     is_open = not starts_at.microsecond and wanted in slots.starts
     return NearestSlots(found=found, starts=nearest(slots, wanted, most=most), is_open=is_open)
 
@@ -116,14 +116,14 @@ async def get_offer(work: Work, which: ByPage) -> SlotContext:
 async def explain(work: Work, which: EventTypeRef, starts_at: datetime) -> StartExplained:
     """Return every rule that closes a start, and what would open it."""
     found = await _get(work, which, starts_at, starts_at + timedelta(seconds=1))
-    return explain_start(found.setting, starts_at)
+    return explain_start(found.inputs, starts_at)
 
 
 async def explain_on(work: Work, which: EventTypeRef, on: date) -> tuple[SlotContext, DayExplained]:
     """Return what closes the starts of one day of the host's calendar."""
-    zone = get_zone((await _get(work, which, work.now, work.now)).setting.schedule.zone)
+    zone = get_zone((await _get(work, which, work.now, work.now)).inputs.schedule.zone)
     found = await _find(work, which, Days(on, on), zone)
-    return found, explain_day(found.setting, on)
+    return found, explain_day(found.inputs, on)
 
 
 async def explain_whole_day(
@@ -131,20 +131,20 @@ async def explain_whole_day(
 ) -> WholeDayExplained:
     """Explain what closes the starts of a day in the host's calendar, or every rule that closes one local time."""
     found = await _find_around(work, which, Days(on, on), without=None)
-    setting = found.setting
-    start = None if local_time is None else _instant_of(on, local_time, get_zone(setting.schedule.zone))
+    inputs = found.inputs
+    start = None if local_time is None else _instant_of(on, local_time, get_zone(inputs.schedule.zone))
     return WholeDayExplained(
         found=found,
-        day=explain_day(setting, on),
-        starts=explain_starts(setting, on),
-        asked=None if start is None else explain_start(setting, start),
+        day=explain_day(inputs, on),
+        starts=explain_starts(inputs, on),
+        asked=None if start is None else explain_start(inputs, start),
     )
 
 
 def _list_first_month(found: SlotContext, days: Days, zone: ZoneInfo) -> Slots:
     """List the starts of the first month among some days that has any."""
     for month in split_months(days):
-        slots = list_slots(found.setting, month, viewer=zone)
+        slots = list_slots(found.inputs, month, viewer=zone)
         if slots.starts:
             break
     return slots

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import SlotQuery, find_window
 from openslot.availability.grid import find_holidays, step_of
-from openslot.availability.intervals import Span
+from openslot.availability.intervals import Interval
 from openslot.availability.models import Code, Reason
 from openslot.availability.wording import DayInWords, HoursInWords, LengthOfTime, LocalMoment, LocalSpan
 from openslot.core.zones import at_second, ceil_second, date_of, floor_second, local_day
@@ -52,7 +52,7 @@ def _outside_hours(query: SlotQuery, _: int, start: int) -> Reason:
 
 
 def _tell_hours(query: SlotQuery, on: date) -> Text:
-    schedule = query.setting.schedule
+    schedule = query.inputs.schedule
     hours = HoursInWords(hours_on(schedule, on))
     if find_override(schedule, on) is not None:
         if not hours.hours:
@@ -64,7 +64,7 @@ def _tell_hours(query: SlotQuery, on: date) -> Text:
 
 
 def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
-    step = step_of(query.setting.event_type)
+    step = step_of(query.inputs.event_type)
     anchor = max(first for first, _ in query.grid.stretches if first <= start)
     earlier = _moment(query.zone, start - (start - anchor) % step)
     return Reason(
@@ -79,7 +79,7 @@ def _off_grid(query: SlotQuery, __: int, start: int) -> Reason:
 
 
 def _out_of_office(query: SlotQuery, cause: int, _: int) -> Reason:
-    away = query.setting.schedule.out_of_office[cause]
+    away = query.inputs.schedule.out_of_office[cause]
     span = floor_second(away.starts_at), ceil_second(away.ends_at)
     when = _span(query.zone, span)
     sentence = (
@@ -92,7 +92,7 @@ def _out_of_office(query: SlotQuery, cause: int, _: int) -> Reason:
 
 def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
     on = date_of(cause)
-    name = find_holidays(query.setting.schedule, cause, cause)[cause]
+    name = find_holidays(query.inputs.schedule, cause, cause)[cause]
     return Reason(
         Code.HOLIDAY,
         Text("Public holiday on %(day)s: %(name)s", day=on, name=name),
@@ -101,7 +101,7 @@ def _holiday(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _window(query: SlotQuery, _: int, start: int) -> Reason:
-    first, last = find_window(query.setting, query.today)
+    first, last = find_window(query.inputs, query.today)
     remedy = (
         Text("Let the booking window start earlier")
         if local_day(query.zone, start) < first
@@ -112,7 +112,7 @@ def _window(query: SlotQuery, _: int, start: int) -> Reason:
 
 
 def _notice(query: SlotQuery, _: int, start: int) -> Reason:
-    minutes = query.setting.event_type.min_notice_minutes
+    minutes = query.inputs.event_type.min_notice_minutes
     span = query.now, query.now + minutes * 60
     sentence = Text(
         "Requires %(length)s notice; the earliest start is %(moment)s",
@@ -126,7 +126,7 @@ def _notice(query: SlotQuery, _: int, start: int) -> Reason:
 
 
 def _day_limit(query: SlotQuery, cause: int, _: int) -> Reason:
-    most, on = query.setting.event_type.limits.per_day, date_of(cause)
+    most, on = query.inputs.event_type.limits.per_day, date_of(cause)
     return Reason(
         Code.DAY_LIMIT,
         Text("Limit of %(most)s a day reached on %(day)s", most=most, day=on),
@@ -135,7 +135,7 @@ def _day_limit(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _week_limit(query: SlotQuery, cause: int, _: int) -> Reason:
-    most, on = query.setting.event_type.limits.per_week, date_of(cause)
+    most, on = query.inputs.event_type.limits.per_week, date_of(cause)
     return Reason(
         Code.WEEK_LIMIT,
         Text("Limit of %(most)s a week reached in the week of %(day)s", most=most, day=on),
@@ -144,14 +144,14 @@ def _week_limit(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _full(query: SlotQuery, cause: int, _: int) -> Reason:
-    claim, seats = query.setting.taken.claims[cause], query.setting.event_type.seats
+    claim, seats = query.inputs.taken.claims[cause], query.inputs.event_type.seats
     span = claim.start, claim.end
     sentence = Text("All %(seats)s seats are taken", seats=seats)
     return _with_span(Code.FULL, sentence, Text("Add seats, or cancel a booking of this session"), span)
 
 
 def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
-    claim = query.setting.taken.claims[cause]
+    claim = query.inputs.taken.claims[cause]
     span = claim.start, claim.end
     when = _span(query.zone, span)
     # Each sentence is written out, so that `make messages` finds it.
@@ -168,7 +168,7 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
 
 
 def _busy(query: SlotQuery, cause: int, _: int) -> Reason:
-    busy = query.setting.taken.busy[cause]
+    busy = query.inputs.taken.busy[cause]
     if busy.is_unread:
         remedy = Text(
             "Reconnect %(source)s, stop counting it as busy, or use its last known times for longer",
@@ -200,11 +200,11 @@ _WORDS: dict[Code, Callable[[SlotQuery, int, int], Reason]] = {
 }
 
 
-def _with_span(code: Code, sentence: Text, remedy: Text, span: Span) -> Reason:
+def _with_span(code: Code, sentence: Text, remedy: Text, span: Interval) -> Reason:
     return Reason(code, sentence, remedy, starts_at=at_second(span[0]), ends_at=at_second(span[1]))
 
 
-def _span(zone: ZoneInfo, span: Span) -> LocalSpan:
+def _span(zone: ZoneInfo, span: Interval) -> LocalSpan:
     """Write a span as the host's clock shows it, with dates only where it leaves its day."""
     return LocalSpan(_local(zone, span[0]), _local(zone, span[1]))
 

@@ -16,8 +16,8 @@ from openslot.availability.models import (
     Claim,
     Drafted,
     EventTypeRef,
-    Setting,
     SlotContext,
+    SlotInputs,
     Taken,
 )
 from openslot.core.db import Db, Row
@@ -154,9 +154,9 @@ def _to_context(row: Row, now: datetime) -> SlotContext:
         ],
         booked=row["counted_starts"] or (),
     )
-    setting = Setting(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
+    inputs = SlotInputs(event_type=to_event_type(row), schedule=to_schedule(row, tuple(away)), taken=taken, now=now)
     return SlotContext(
-        setting=setting,
+        inputs=inputs,
         claim_ids=[*([None] * len(plain)), *(session[-1] for session in sessions)],
         has_stale=row["has_stale"],
         host_no=row["host_no"],

@@ -12,14 +12,14 @@ from openslot.backups.archive import CHUNK, Backup, opened_dump
 from openslot.backups.programs import ServerKind, address, get_newest, get_program
 from openslot.backups.store import write_beginning, write_end
 from openslot.core.errors import StartupError
-from openslot.core.inventory import Thing
+from openslot.core.inventory import DatabaseObject
 from openslot.core.progress import progress
 
 # Servers before 17 don't know this setting, but pg_restore sends it to all of them.
 UNKNOWN_BEFORE_17 = b"SET transaction_timeout = 0;\n"
 
 
-def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[Thing, ...]) -> None:
+def load_dump(url: str, kind: ServerKind, backup: Backup, *, in_place_of: tuple[DatabaseObject, ...]) -> None:
     """Load the dump and commit when it is complete; after an error or a kill before that, nothing has changed."""
     where = address(url)
     psql = [get_program("psql", kind), "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", f"--dbname={where.url}"]

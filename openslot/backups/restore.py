@@ -16,7 +16,7 @@ from openslot.backups.programs import ServerKind, server_kind
 from openslot.core.config import Settings
 from openslot.core.direct import connect, direct_url
 from openslot.core.errors import StartupError
-from openslot.core.inventory import Thing, look_into
+from openslot.core.inventory import DatabaseObject, read_inventory
 from openslot.core.key_file import KEY_FILE, changing_keys
 from openslot.core.migrate import checksum, known_migrations
 from openslot.core.secrets import load_secrets
@@ -73,11 +73,11 @@ def restore_backup(settings: Settings, backup: Backup) -> Restored:
     )
 
 
-async def _look(url: str) -> tuple[ServerKind, tuple[Thing, ...]]:
+async def _look(url: str) -> tuple[ServerKind, tuple[DatabaseObject, ...]]:
     """Refuse a database that holds data or is in use, and return what a start without any use has created in it."""
     connection = await connect(url)
     try:
-        found = await look_into(connection)
+        found = await read_inventory(connection)
         await _check_unused(connection, found.ours)
         if found.others:
             raise StartupError(
@@ -94,12 +94,12 @@ async def _look(url: str) -> tuple[ServerKind, tuple[Thing, ...]]:
         await connection.close()
 
 
-def _name(things: tuple[Thing, ...]) -> str:
+def _name(things: tuple[DatabaseObject, ...]) -> str:
     named = ", ".join(map(str, sorted(things, key=lambda thing: thing.kind != "table")[:MOST_NAMED]))
     return named if len(things) <= MOST_NAMED else f"{named} and {len(things) - MOST_NAMED} more"
 
 
-async def _check_unused(connection: asyncpg.Connection, ours: tuple[Thing, ...]) -> None:
+async def _check_unused(connection: asyncpg.Connection, ours: tuple[DatabaseObject, ...]) -> None:
     tables = {thing.name for thing in ours if thing.kind == "table"}
     for table in TRACES:
         rows = await store.count_rows(connection, table) if table in tables else 0

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from openslot.core.inventory import Thing
+from openslot.core.inventory import DatabaseObject
 from openslot.core.migrate import LOCK
 
 # Unlogged tables are left out: a crash empties them anyway.
@@ -58,7 +58,7 @@ async def is_encrypted(connection: asyncpg.Connection) -> bool:
     return bool(await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()"))
 
 
-def write_beginning(in_place_of: tuple[Thing, ...]) -> str:
+def write_beginning(in_place_of: tuple[DatabaseObject, ...]) -> str:
     """Write how the script that loads a dump begins: it drops these objects, and fails if others depend on them."""
     named = {kind: [thing.quoted for thing in in_place_of if thing.kind == kind] for kind in DROPPED_IN_ORDER}
     drops = "".join(f"drop {kind} {', '.join(names)};\n" for kind, names in named.items() if names)

@@ -27,7 +27,7 @@ from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, Success, get, patch, post
 from openslot.routing.moments import From, To, check_span
-from openslot.routing.paging import Limit, Listing, Page, paginate
+from openslot.routing.paging import Limit, Listing, PageNumber, paginate
 
 StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()]
 
@@ -37,7 +37,7 @@ async def list_bookings(
     work: Work,
     user: User,
     *,
-    page: Page = 1,
+    page: PageNumber = 1,
     limit: Limit = 20,
     status: StatusFilter = BookingFilter.ALL,
     from_: From = None,

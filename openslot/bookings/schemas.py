@@ -20,13 +20,13 @@ from openslot.bookings.models import (
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
 from openslot.core.instants import Instant, iso
-from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, Reason
+from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, ReasonText
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, embed
 from openslot.i18n.negotiation import negotiate
 
-Moment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
+IsoMoment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]
 Id = Annotated[str, Meta(pattern=LINE, max_length=100, examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e90"])]
 Token = Annotated[str, Meta(pattern=LINE, max_length=100, description="Token of a private event type")]
@@ -43,7 +43,7 @@ Guests = Annotated[
 class InviteeFields(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What every way of booking takes."""
 
-    start_time: Moment
+    start_time: IsoMoment
     invitee_name: Annotated[Name, Meta(examples=["Jonas Okafor"])]
     invitee_email: EmailAddress
     invitee_timezone: Zone
@@ -73,21 +73,21 @@ class PublicBookingBody(InviteeFields, frozen=True, kw_only=True, rename="camel"
 class CancelBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The reason for a cancellation."""
 
-    reason: Annotated[Reason | None, Meta(examples=["Ill today, sorry"])] = None
+    reason: Annotated[ReasonText | None, Meta(examples=["Ill today, sorry"])] = None
 
 
 class RescheduleBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The new time of a booking."""
 
-    new_start_time: Moment
-    reason: Annotated[Reason | None, Meta(examples=["The train is late"])] = None
+    new_start_time: IsoMoment
+    reason: Annotated[ReasonText | None, Meta(examples=["The train is late"])] = None
 
 
 class HoldBody(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """The slot to hold."""
 
     event_type_id: Id
-    start_time: Moment
+    start_time: IsoMoment
     token: Token | None = None
 
 

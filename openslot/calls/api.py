@@ -11,9 +11,9 @@ from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, get
 from openslot.routing.moments import From, To, check_span
-from openslot.routing.paging import Listing, Page, ShortLimit, paginate
+from openslot.routing.paging import Listing, PageNumber, ShortLimit, paginate
 
-Status = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]
+StatusQuery = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]
 
 
 @get(summary="List calls", check=check_span)
@@ -21,10 +21,10 @@ async def list_calls(
     work: Work,
     user: User,
     *,
-    status: Status = CallFilter.ALL,
+    status: StatusQuery = CallFilter.ALL,
     from_: From = None,
     to: To = None,
-    page: Page = 1,
+    page: PageNumber = 1,
     limit: ShortLimit = 20,
 ) -> Listing[ShownCall]:
     """List your finished voice calls, newest first. `from` and `to` filter by `startedAt`."""

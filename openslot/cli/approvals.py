@@ -7,7 +7,7 @@ import typer
 
 from openslot.agents import approvals, emails
 from openslot.agents.approval_rules import PERSON, Approval
-from openslot.agents.approvals import Decision, Verdict
+from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.deciding import decide
 from openslot.agents.models import AgentEmail
 from openslot.cli.output import AsJson, console, print_json, print_table
@@ -74,7 +74,7 @@ def list_emails(
     print_table(("Time", "Agent", "Category", "To", "Subject", "Status"), rows, nothing="No emails.")
 
 
-def _decide(approval_id: str, decision: Decision) -> Verdict:
+def _decide(approval_id: str, decision: ApprovalDecision) -> Verdict:
     async def do(work: Work) -> Verdict:
         return await decide(work, parse_id(approval_id), decision, approver=PERSON, request_id="terminal")
 

@@ -5,11 +5,11 @@ import sys
 
 import msgspec
 
-from openslot.cli.first_start import FirstWords
+from openslot.cli.first_start import FirstStart
 from openslot.core.config import Settings
 
 
-def print_first_words(words: FirstWords) -> None:
+def print_first_start(words: FirstStart) -> None:
     """Print once how to sign in, as soon as that is possible."""
     if words.setup_link is not None:
         lines = ["", "  There is no account yet. Create the first one within 24 hours:", f"    {words.setup_link}"]

@@ -38,8 +38,8 @@ def examine() -> list[Finding]:
     try:
         chosen = settings()
     except StartupError as fault:
-        mend = "Correct it in the environment or in .env, then: openslot doctor"
-        return [problem("settings", str(fault), mend), *findings]
+        fix = "Correct it in the environment or in .env, then: openslot doctor"
+        return [problem("settings", str(fault), fix), *findings]
     return [ok("settings", "All settings can be read."), *findings, *look_at_machine(chosen), *_look_inside(chosen)]
 
 
@@ -58,18 +58,18 @@ def _look_inside(chosen: Settings) -> list[Finding]:
         with database(chosen) as ready:
             return asyncio.run(look_at_database(ready, WIRING, is_asleep=is_asleep))
     except StartupError as fault:
-        mend = "See postgres.log in the data directory" if is_embedded else "Correct DATABASE_URL, or start the server"
+        fix = "See postgres.log in the data directory" if is_embedded else "Correct DATABASE_URL, or start the server"
         is_tried_on = is_embedded and has_owner(chosen.data_dir)
         trying = " openslot serve is running and keeps trying to start it." if is_tried_on else ""
-        return [problem("database", f"{fault}{trying}", mend)]
+        return [problem("database", f"{fault}{trying}", fix)]
 
 
 def _show(findings: list[Finding], counted: Counter[FindingState]) -> None:
     for finding in findings:
         console.print(f"{finding.state:<8}", style=COLOURS[finding.state], end="")
         console.print(f" {finding.name:<16} {finding.meaning}")
-        if finding.mend is not None:
-            console.print(f"{'':<26}{finding.mend}", style="bold")
+        if finding.fix is not None:
+            console.print(f"{'':<26}{finding.fix}", style="bold")
     told = [
         f"{counted[state]} {state}{'s' if counted[state] > 1 else ''}"
         for state in (FindingState.PROBLEM, FindingState.WARNING)

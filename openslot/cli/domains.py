@@ -15,11 +15,11 @@ from openslot.integrations.dns import DnsResolver
 app = typer.Typer(help="Domains whose accounts an organization manages.", no_args_is_help=True, add_completion=False)
 
 Slug = Annotated[str, typer.Argument(help="The organization's slug")]
-Name = Annotated[str, typer.Argument(help="The domain, such as example.com")]
+DomainName = Annotated[str, typer.Argument(help="The domain, such as example.com")]
 
 
 @app.command("add")
-def add_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
+def add_domain(slug: Slug, domain: DomainName, as_json: AsJson = False) -> None:
     """Claim a domain, and print the DNS record that proves it."""
 
     async def do(work: Work) -> Domain:
@@ -55,7 +55,7 @@ def list_domains(slug: Slug, as_json: AsJson = False) -> None:
 
 
 @app.command("verify")
-def verify_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
+def verify_domain(slug: Slug, domain: DomainName, as_json: AsJson = False) -> None:
     """Look for the proof in the domain's DNS."""
 
     async def do(runtime: Runtime) -> Domain:
@@ -71,7 +71,7 @@ def verify_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
 
 
 @app.command("remove")
-def remove_domain(slug: Slug, domain: Name, as_json: AsJson = False) -> None:
+def remove_domain(slug: Slug, domain: DomainName, as_json: AsJson = False) -> None:
     """Remove a domain; the organization no longer manages accounts because of it."""
 
     async def do(work: Work) -> None:

@@ -32,7 +32,7 @@ def explain(
         which = BySlug(host.id, event_type)
         if len(when) == len("2026-03-16"):
             return (await operations.explain_on(work, which, _read_day(when)))[1]
-        schedule = (await operations.explain_on(work, which, work.now.date()))[0].setting.schedule
+        schedule = (await operations.explain_on(work, which, work.now.date()))[0].inputs.schedule
         return await operations.explain(work, which, _read_start(when, get_zone(schedule.zone)))
 
     explained = with_work(do)

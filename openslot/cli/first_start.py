@@ -11,25 +11,25 @@ from openslot.core.config import Settings
 from openslot.core.direct import connect, direct_url, has_table
 
 
-class FirstWords(Struct, frozen=True, kw_only=True):
+class FirstStart(Struct, frozen=True, kw_only=True):
     """What is printed once, at the first start."""
 
     seeded: object | None = None
     setup_link: str | None = None
 
 
-def first_words(settings: Settings, *, demo: bool) -> FirstWords | None:
+def prepare_first_start(settings: Settings, *, demo: bool) -> FirstStart | None:
     """Create what an empty database needs; return None if the database is not empty."""
     # In a fork: the supervisor never has a connection or an event loop that its children would inherit.
-    return msgspec.json.decode(ask_fork(partial(_first_words, settings, demo=demo)), type=FirstWords | None)
+    return msgspec.json.decode(ask_fork(partial(_prepare_first_start, settings, demo=demo)), type=FirstStart | None)
 
 
-def _first_words(settings: Settings, *, demo: bool) -> bytes:
-    is_inhabited = asyncio.run(_is_inhabited(direct_url(settings)))
-    return msgspec.json.encode(None if is_inhabited else asyncio.run(_move_in(settings, demo=demo)))
+def _prepare_first_start(settings: Settings, *, demo: bool) -> bytes:
+    has_accounts = asyncio.run(_has_accounts(direct_url(settings)))
+    return msgspec.json.encode(None if has_accounts else asyncio.run(_initialize(settings, demo=demo)))
 
 
-async def _is_inhabited(url: str) -> bool:
+async def _has_accounts(url: str) -> bool:
     """Return whether there are accounts."""
     from openslot.accounts.operations import has_users
 
@@ -40,7 +40,7 @@ async def _is_inhabited(url: str) -> bool:
         await connection.close()
 
 
-async def _move_in(settings: Settings, *, demo: bool) -> FirstWords:
+async def _initialize(settings: Settings, *, demo: bool) -> FirstStart:
     from openslot.access.operations import create_setup_link
     from openslot.cli.running import check_secrets
     from openslot.core.actor import OPERATOR
@@ -52,6 +52,6 @@ async def _move_in(settings: Settings, *, demo: bool) -> FirstWords:
     await bring_up_to_date(direct_url(settings))
     async with open_runtime(settings) as runtime, runtime.transaction(OPERATOR) as work:
         if demo:
-            return FirstWords(seeded=await seed(work))
+            return FirstStart(seeded=await seed(work))
         token = await create_setup_link(work)
-        return FirstWords(setup_link=f"{settings.public_url}/setup?token={token}")
+        return FirstStart(setup_link=f"{settings.public_url}/setup?token={token}")

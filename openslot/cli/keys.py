@@ -22,7 +22,7 @@ ForUser = Annotated[str | None, typer.Option("--user", help="Email address of th
 ForOrganization = Annotated[str | None, typer.Option("--organization", help="Slug of the organization with the token")]
 ForAgent = Annotated[str | None, typer.Option("--agent", help="Name of the agent that owns the key")]
 
-Owner = tuple[CredentialKind, UUID | str]
+KeyOwner = tuple[CredentialKind, UUID | str]
 
 
 @app.command("create")
@@ -118,7 +118,7 @@ def revoke_key(
     console.print("The key was revoked.")
 
 
-async def _find_owner(work: Work, user: str | None, organization: str | None, agent: str | None) -> Owner:
+async def _find_owner(work: Work, user: str | None, organization: str | None, agent: str | None) -> KeyOwner:
     _check_one_owner(user, organization, agent)
     if user is not None:
         return CredentialKind.API_KEY, (await accounts.get_user_by_email(work, user)).id

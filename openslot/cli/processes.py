@@ -9,14 +9,14 @@ from openslot.cli.environment import choose, settings
 
 app = typer.Typer(add_completion=False)
 
-Host = Annotated[str | None, typer.Option(help="The address to listen on (OPENSLOT_HOST)")]
+HostOption = Annotated[str | None, typer.Option(help="The address to listen on (OPENSLOT_HOST)")]
 Port = Annotated[int | None, typer.Option(help="The port to listen on (OPENSLOT_PORT)")]
 Workers = Annotated[int, typer.Option(min=1, max=64, help="Number of web processes")]
 
 
 @app.command()
 def serve(
-    host: Host = None,
+    host: HostOption = None,
     port: Port = None,
     workers: Workers = 1,
     demo: Annotated[bool, typer.Option("--demo", help="Create demo data in an empty database")] = False,
@@ -29,7 +29,7 @@ def serve(
 
 
 @app.command()
-def web(host: Host = None, port: Port = None, workers: Workers = 1) -> None:
+def web(host: HostOption = None, port: Port = None, workers: Workers = 1) -> None:
     """Run only web processes."""
     choose(host=host, port=port)
     if workers > 1:

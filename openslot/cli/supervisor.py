@@ -12,11 +12,11 @@ from typing import Self
 import msgspec
 import structlog
 
-from openslot.cli.banner import print_first_words, print_ready
+from openslot.cli.banner import print_first_start, print_ready
 from openslot.cli.children import LOOK_EVERY, Child
 from openslot.cli.database import database, server_options
 from openslot.cli.environment import choose
-from openslot.cli.first_start import first_words
+from openslot.cli.first_start import prepare_first_start
 from openslot.cli.forking import keep_from_forks, loading
 from openslot.cli.listening import listen, nearest_address
 from openslot.cli.signals import holding_signals, leave_on_signals
@@ -189,9 +189,9 @@ def serve_web_processes(settings: Settings, processes: int) -> int:
 def _serve(
     supervisor: Supervisor, settings: Settings, *, keep: Callable[[], bool] | None, web_processes: int, demo: bool
 ) -> int:
-    words = first_words(settings, demo=demo)
+    words = prepare_first_start(settings, demo=demo)
     if words is not None:
-        print_first_words(words)
+        print_first_start(words)
     url = settings.database_url or ""
     supervisor.start_web(web_processes, database_url=url)
     if not supervisor.wait_for_answer():

@@ -19,7 +19,7 @@ from openslot.contacts.schemas import (
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.routing import Query, Success, delete, get, patch, post
-from openslot.routing.paging import Limit, Listing, Page, paginate
+from openslot.routing.paging import Limit, Listing, PageNumber, paginate
 
 Search = Annotated[
     str,
@@ -30,7 +30,7 @@ Search = Annotated[
 
 @get(summary="List contacts")
 async def list_contacts(
-    work: Work, user: User, *, search: Search = "", page: Page = 1, limit: Limit = 20
+    work: Work, user: User, *, search: Search = "", page: PageNumber = 1, limit: Limit = 20
 ) -> Listing[ListedContact]:
     """List your contacts, newest first. `search` filters them."""
     found, total = await operations.list_contacts(work, user, search=search, page=page, limit=limit)

@@ -12,9 +12,9 @@ from openslot.core.phones import PhoneFilter
 from openslot.core.work import Work
 from openslot.routing import Query, get
 from openslot.routing.moments import From, To, check_span
-from openslot.routing.paging import Listing, Page, ShortLimit, paginate
+from openslot.routing.paging import Listing, PageNumber, ShortLimit, paginate
 
-Phone = Annotated[PhoneFilter | None, Meta(description="Phone number, E.164"), Query()]
+PhoneQuery = Annotated[PhoneFilter | None, Meta(description="Phone number, E.164"), Query()]
 
 
 @get(summary="List conversations", check=check_span)
@@ -22,10 +22,10 @@ async def list_conversations(
     work: Work,
     user: User,
     *,
-    phone: Phone = None,
+    phone: PhoneQuery = None,
     from_: From = None,
     to: To = None,
-    page: Page = 1,
+    page: PageNumber = 1,
     limit: ShortLimit = 20,
 ) -> Listing[ShownConversation]:
     """List your SMS and WhatsApp conversations, latest message first. `from` and `to` filter by the last message."""

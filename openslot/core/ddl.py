@@ -26,7 +26,7 @@ order by xact_start limit 1"""
 log = structlog.get_logger()
 
 
-class Patience(Struct, frozen=True, kw_only=True):
+class LockRetries(Struct, frozen=True, kw_only=True):
     """How long a schema change waits for locks, and how often it is tried again."""
 
     # Statements that need the table queue behind us, so this is also how long they may have to wait.
@@ -36,14 +36,14 @@ class Patience(Struct, frozen=True, kw_only=True):
     pauses: tuple[float, ...] = (0.5, 1, 2, 4, 8, 15, 30, 30, 30)
 
 
-PATIENCE = Patience()
+LOCK_RETRIES = LockRetries()
 
 
-async def patiently(
-    connection: asyncpg.Connection, name: str, run: Callable[[], Awaitable[None]], patience: Patience
+async def with_lock_retries(
+    connection: asyncpg.Connection, name: str, run: Callable[[], Awaitable[None]], retries: LockRetries
 ) -> None:
     """Run a schema change, and try it again after growing pauses while others hold a lock that it needs."""
-    for pause in (*patience.pauses, None):
+    for pause in (*retries.pauses, None):
         try:
             return await run()
         except (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError):
@@ -52,7 +52,7 @@ async def patiently(
             log.info("waiting for a lock", wanted_by=name, next_try_in_seconds=pause)
             await asyncio.sleep(pause)
     raise StartupError(
-        f"{name} can't be applied: others hold a lock that it needs, after {len(patience.pauses) + 1} tries. "
+        f"{name} can't be applied: others hold a lock that it needs, after {len(retries.pauses) + 1} tries. "
         f"{await _describe_oldest(connection)}Try again: openslot migrate"
     )
 
@@ -62,10 +62,10 @@ async def limit_waiting(connection: asyncpg.Connection, limit: timedelta) -> Non
     await connection.execute(f"set lock_timeout = {int(limit.total_seconds() * 1000)}")
 
 
-async def run_alone(connection: asyncpg.Connection, statement: str, patience: Patience) -> None:
+async def run_alone(connection: asyncpg.Connection, statement: str, retries: LockRetries) -> None:
     """Run one statement outside of a transaction, after removing what an interrupted build has left."""
     is_concurrent = CONCURRENTLY.search(statement) is not None
-    await limit_waiting(connection, patience.concurrent_lock_timeout if is_concurrent else patience.lock_timeout)
+    await limit_waiting(connection, retries.concurrent_lock_timeout if is_concurrent else retries.lock_timeout)
     built = BUILDS_INDEX.match(statement)
     if built is not None and await connection.fetchval(IS_HALF_BUILT, built["name"]):
         await connection.execute(f"drop index concurrently {built['name']}")

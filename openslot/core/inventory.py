@@ -45,7 +45,7 @@ MADE = re.compile(
 )
 
 
-class Thing(Struct, frozen=True, order=True):
+class DatabaseObject(Struct, frozen=True, order=True):
     """An object in a database."""
 
     kind: str
@@ -66,14 +66,16 @@ class Thing(Struct, frozen=True, order=True):
 class Inventory(Struct, frozen=True, kw_only=True):
     """What a database holds: our own objects, and those not known to be ours."""
 
-    ours: tuple[Thing, ...]
-    others: tuple[Thing, ...]
+    ours: tuple[DatabaseObject, ...]
+    others: tuple[DatabaseObject, ...]
 
 
-async def look_into(connection: asyncpg.Connection) -> Inventory:
+async def read_inventory(connection: asyncpg.Connection) -> Inventory:
     """List a database's objects, separating those that our migrations created; a matching name is not enough."""
-    things = [Thing(**row) for row in await connection.fetch(OBJECTS)]
-    known = known_objects(await _read_ledger(connection) if Thing(LEDGER[0], "public", LEDGER[1]) in things else ())
+    things = [DatabaseObject(**row) for row in await connection.fetch(OBJECTS)]
+    known = known_objects(
+        await _read_ledger(connection) if DatabaseObject(LEDGER[0], "public", LEDGER[1]) in things else ()
+    )
     # If a function is overloaded, at least one of the two is not ours.
     times = Counter((thing.schema, thing.kind, thing.name) for thing in things)
     ours = [

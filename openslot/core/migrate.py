@@ -10,7 +10,7 @@ import asyncpg
 import structlog
 
 from openslot.core.db import DOWN, hide_password, reason
-from openslot.core.ddl import PATIENCE, Patience, limit_waiting, patiently, run_alone
+from openslot.core.ddl import LOCK_RETRIES, LockRetries, limit_waiting, run_alone, with_lock_retries
 from openslot.core.errors import StartupError
 from openslot.core.queue_tables import is_queue_ready, prepare_queue
 from openslot.core.sql_script import split_statements
@@ -39,7 +39,9 @@ def checksum(sql: str) -> str:
     return hashlib.sha256(sql.encode()).hexdigest()
 
 
-async def migrate(url: str, known: Mapping[str, str] | None = None, *, patience: Patience = PATIENCE) -> list[str]:
+async def migrate(
+    url: str, known: Mapping[str, str] | None = None, *, retries: LockRetries = LOCK_RETRIES
+) -> list[str]:
     """Apply missing migrations, one process at a time, and return their names; leave a newer database unchanged."""
     known = known_migrations() if known is None else known
     try:
@@ -53,7 +55,7 @@ async def migrate(url: str, known: Mapping[str, str] | None = None, *, patience:
         if not await missing_migrations(connection, known) and await is_queue_ready(connection):
             return []
         await _take_turn(connection)
-        return await _apply_missing(connection, known, patience)
+        return await _apply_missing(connection, known, retries)
     finally:
         await connection.close()
 
@@ -95,20 +97,20 @@ async def _take_turn(connection: asyncpg.Connection) -> None:
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _apply_missing(connection: asyncpg.Connection, known: Mapping[str, str], patience: Patience) -> list[str]:
+async def _apply_missing(connection: asyncpg.Connection, known: Mapping[str, str], retries: LockRetries) -> list[str]:
     missing = await missing_migrations(connection, known)
     await connection.execute("set statement_timeout = 0")
     await connection.execute(LEDGER)
     for name in missing:
         if known[name].partition("\n")[0].rstrip() == NO_TRANSACTION:
-            await _apply_one_by_one(connection, name, known[name], patience)
+            await _apply_one_by_one(connection, name, known[name], retries)
         else:
-            await limit_waiting(connection, patience.lock_timeout)
+            await limit_waiting(connection, retries.lock_timeout)
             run = partial(_apply, connection, name, known[name])
-            await patiently(connection, f"The migration {name}", run, patience)
+            await with_lock_retries(connection, f"The migration {name}", run, retries)
     if not await is_queue_ready(connection):
-        await limit_waiting(connection, patience.lock_timeout)
-        await patiently(connection, "The queue's upgrade", partial(prepare_queue, connection), patience)
+        await limit_waiting(connection, retries.lock_timeout)
+        await with_lock_retries(connection, "The queue's upgrade", partial(prepare_queue, connection), retries)
     return missing
 
 
@@ -119,9 +121,9 @@ async def _apply(connection: asyncpg.Connection, name: str, sql: str) -> None:
         await connection.execute(APPLIED, name, checksum(sql))
 
 
-async def _apply_one_by_one(connection: asyncpg.Connection, name: str, sql: str, patience: Patience) -> None:
+async def _apply_one_by_one(connection: asyncpg.Connection, name: str, sql: str, retries: LockRetries) -> None:
     """Apply a migration statement by statement; if it is interrupted, the next run repeats it from the beginning."""
     for statement in split_statements(sql):
-        run = partial(run_alone, connection, statement, patience)
-        await patiently(connection, f"The migration {name}", run, patience)
+        run = partial(run_alone, connection, statement, retries)
+        await with_lock_retries(connection, f"The migration {name}", run, retries)
     await connection.execute(APPLIED, name, checksum(sql))

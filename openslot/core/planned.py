@@ -10,7 +10,7 @@ from openslot.core.db import Db, count_of
 from openslot.core.ids import new_id
 from openslot.core.queue import Job, enqueue
 
-ANEW = "it was planned anew"
+REPLANNED = "it was planned anew"
 
 # A waiting effect is moved, a running one gets no attempt after this one, and a dead one is skipped and replaced. Each
 # row is read again under its own lock: a worker starts it before or after that, and the round tells which.
@@ -18,8 +18,8 @@ PLAN = f"""
 with found as (
     update effects e set
         state = case state when 'dead' then 'skipped' else state end,
-        superseded = case state when 'running' then '{ANEW}' end,
-        last_error = case state when 'dead' then left(concat_ws('; it had failed: ', '{ANEW}', last_error), 1000)
+        superseded = case state when 'running' then '{REPLANNED}' end,
+        last_error = case state when 'dead' then left(concat_ws('; it had failed: ', '{REPLANNED}', last_error), 1000)
             when 'running' then last_error end,
         round = round + (state = 'queued')::int,
         attempts = case state when 'queued' then 0 else attempts end,

@@ -20,7 +20,7 @@ PROSE = rf"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]*{END}"
 Line = Annotated[str, Meta(pattern=LINE)]
 ShortLine = Annotated[str, Meta(pattern=LINE, max_length=200)]
 Prose = Annotated[str, Meta(pattern=PROSE, max_length=5000)]
-Reason = Annotated[str, Meta(pattern=PROSE, max_length=500)]
+ReasonText = Annotated[str, Meta(pattern=PROSE, max_length=500)]
 
 PROSE_SHAPE = re.compile(PROSE)
 NOT_AN_ADDRESS = Text("is not a valid email address")

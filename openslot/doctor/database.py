@@ -94,8 +94,8 @@ async def _look_at_seals(connection: asyncpg.Connection, chosen: Settings) -> li
         return [ok("seals", "The secret key matches the database.")]
     meaning = "The secret key is not the one that the database was used with: Openslot can't start."
     is_file = chosen.secret_key is None
-    mend = f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}" if is_file else "Set OPENSLOT_SECRET_KEY to the former key"
-    return [problem("seals", meaning, mend)]
+    fix = f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}" if is_file else "Set OPENSLOT_SECRET_KEY to the former key"
+    return [problem("seals", meaning, fix)]
 
 
 async def _look_at_life(connection: asyncpg.Connection, wiring: Wiring, *, is_asleep: bool) -> AsyncIterator[Finding]:

@@ -19,7 +19,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     name: str
     state: FindingState
     meaning: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 def ok(name: str, meaning: str) -> Finding:
@@ -27,11 +27,11 @@ def ok(name: str, meaning: str) -> Finding:
     return Finding(name=name, state=FindingState.OK, meaning=meaning)
 
 
-def warning(name: str, meaning: str, mend: str) -> Finding:
+def warning(name: str, meaning: str, fix: str) -> Finding:
     """Report that something works but could be better."""
-    return Finding(name=name, state=FindingState.WARNING, meaning=meaning, mend=mend)
+    return Finding(name=name, state=FindingState.WARNING, meaning=meaning, fix=fix)
 
 
-def problem(name: str, meaning: str, mend: str) -> Finding:
+def problem(name: str, meaning: str, fix: str) -> Finding:
     """Report that something does not work, or is not safe."""
-    return Finding(name=name, state=FindingState.PROBLEM, meaning=meaning, mend=mend)
+    return Finding(name=name, state=FindingState.PROBLEM, meaning=meaning, fix=fix)

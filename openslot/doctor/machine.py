@@ -43,8 +43,8 @@ def find_unknown_variables(environ: Mapping[str, str] = os.environ, dotenv: Path
     guesses = [guess for name in unknown for guess in get_close_matches(name, known, n=1)]
     meant = f" Did you mean {', '.join(guesses)}?" if guesses else ""
     is_exported = all(name in environ for name in unknown)
-    mend = f"unset {' '.join(unknown)}" if is_exported else f"Correct or remove them in {dotenv}: {names}"
-    return warning("variables", f"Unknown variables, which have no effect: {names}.{meant}", mend)
+    fix = f"unset {' '.join(unknown)}" if is_exported else f"Correct or remove them in {dotenv}: {names}"
+    return warning("variables", f"Unknown variables, which have no effect: {names}.{meant}", fix)
 
 
 def look_at_machine(chosen: Settings) -> Iterator[Finding]:
@@ -87,8 +87,8 @@ def look_at_key(chosen: Settings) -> Finding:
     try:
         Secrets(tuple((chosen.secret_key or path.read_text("utf-8")).replace(",", "\n").split()))
     except (StartupError, OSError, UnicodeDecodeError) as fault:
-        mend = "Restore the former key; only for a new installation: openssl rand -base64 48"
-        return problem("secret key", f"The key can't be used, so Openslot does not start: {fault}", mend)
+        fix = "Restore the former key; only for a new installation: openssl rand -base64 48"
+        return problem("secret key", f"The key can't be used, so Openslot does not start: {fault}", fix)
     return ok("secret key", f"{path} is private." if is_file else "Set by OPENSLOT_SECRET_KEY.")
 
 
@@ -100,8 +100,8 @@ def look_at_space(data_dir: Path) -> Finding:
     if free >= LITTLE_SPACE:
         return ok("disk space", words)
     meaning = f"{words} The database stops when the disk is full."
-    mend = f"Remove old backups, or find what takes the space: du -sh {data_dir}/*"
-    return problem("disk space", meaning, mend) if free < NO_SPACE else warning("disk space", meaning, mend)
+    fix = f"Remove old backups, or find what takes the space: du -sh {data_dir}/*"
+    return problem("disk space", meaning, fix) if free < NO_SPACE else warning("disk space", meaning, fix)
 
 
 def look_at_address(chosen: Settings) -> Finding:

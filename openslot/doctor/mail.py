@@ -8,7 +8,7 @@ from openslot.doctor.finding import Finding, ok, problem
 from openslot.integrations.mail.ports import MailDeferred
 from openslot.integrations.mail.smtp import SmtpMailer
 
-PATIENCE = timedelta(seconds=10)
+LOCK_RETRIES = timedelta(seconds=10)
 
 
 def look_at_mail(chosen: Settings) -> Finding:
@@ -19,7 +19,7 @@ def look_at_mail(chosen: Settings) -> Finding:
     if chosen.smtp_url is None:
         return ok("mail", "OPENSLOT_SMTP_URL is not set: emails stay in the embedded mailbox (openslot mail list).")
     try:
-        asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=PATIENCE).check())
+        asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=LOCK_RETRIES).check())
     except MailDeferred as fault:
         meaning = f"{chosen.smtp_url!r}: {fault}. Emails are retried for about 24 hours, then they fail."
         return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")

@@ -17,8 +17,8 @@ def look_at_oidc(chosen: Settings) -> Finding:
     try:
         asyncio.run(_read(chosen))
     except OidcUnreachable as fault:
-        mend = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
-        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", mend)
+        fix = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
+        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", fix)
     return ok(
         "oidc", f"{provider.issuer} responds. The redirect URI that is registered there must be {provider.redirect_uri}"
     )

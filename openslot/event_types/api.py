@@ -15,11 +15,11 @@ from openslot.event_types.schemas import (
     show_offered,
 )
 from openslot.routing import get
-from openslot.routing.paging import Limit, Listing, Page, paginate
+from openslot.routing.paging import Limit, Listing, PageNumber, paginate
 
 
 @get(summary="List event types")
-async def list_event_types(work: Work, user: User, page: Page = 1, limit: Limit = 20) -> Listing[ListedEventType]:
+async def list_event_types(work: Work, user: User, page: PageNumber = 1, limit: Limit = 20) -> Listing[ListedEventType]:
     """List your active event types, in the order of your booking page."""
     found, total = await operations.list_event_types(work, user, only_active=True, page=page, limit=limit)
     return Listing(data=[show_listed(each) for each in found], pagination=paginate(page, limit, total))

@@ -10,7 +10,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Skipped
 from openslot.core.work import Work
 from openslot.exports import store
-from openslot.exports.making import AttemptLost, ExportTooLarge, make_export
+from openslot.exports.creating import AttemptLost, ExportTooLarge, make_export
 from openslot.exports.operations import MAKE
 
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800))

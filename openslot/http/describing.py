@@ -12,7 +12,7 @@ from openslot.http.handlers import Handler
 from openslot.http.queries import Parameter
 from openslot.http.router import Route, Router
 from openslot.routing import Declaration, ErrorBody
-from openslot.routing.descriptions import Schema
+from openslot.routing.descriptions import JsonSchema
 
 REFERENCES = "#/components/schemas/{name}"
 ERRORS = {
@@ -64,7 +64,7 @@ class Shapes:
         )
         self._schemas = list(schemas)
 
-    def of(self, kind: Any) -> Schema:
+    def of(self, kind: Any) -> JsonSchema:
         """Return the schema of one of the types."""
         return next(schema for known, schema in zip(self._kinds, self._schemas, strict=True) if known is kind)
 
@@ -83,7 +83,7 @@ def kinds_of(operations: Iterable[Operation]) -> list[Any]:
     return kinds
 
 
-def schema_of(parameter: Parameter, shapes: Shapes) -> Schema:
+def schema_of(parameter: Parameter, shapes: Shapes) -> JsonSchema:
     """Return a parameter's schema, including its default."""
     schema = shapes.of(parameter.kind)
     if parameter.is_required or parameter.default is None:

@@ -15,9 +15,9 @@ from openslot.http.refusals import headers_of, status_of
 from openslot.routing import RateLimit, Request, Response
 
 if TYPE_CHECKING:
-    from openslot.http.router import Found
+    from openslot.http.router import RouteMatch
 
-Scope = dict[str, Any]
+AsgiScope = dict[str, Any]
 Headers = Mapping[str, str]
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
@@ -27,7 +27,7 @@ JSON = "application/json"
 encode = msgspec.json.Encoder().encode
 
 
-class Enter(Protocol):
+class Authenticate(Protocol):
     """Turns a request's credential into an actor, or raises a refusal."""
 
     def __call__(self, runtime: Runtime, headers: Headers, address: str) -> Awaitable[Entry]:
@@ -39,7 +39,7 @@ class Door(Struct, frozen=True, kw_only=True):
 
     name: str
     prefixes: tuple[str, ...]
-    enter: Enter
+    enter: Authenticate
     refuse: Callable[[Refusal, "Exchange"], Response]
     """Builds its error responses."""
     media_types: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Exchange(Request):
         *,
         runtime: Runtime,
         door: Door,
-        found: "Found | None",
+        found: "RouteMatch | None",
         request_id: str,
         method: str,
         path: str,

@@ -10,7 +10,7 @@ from openslot.core.errors import NotFound
 from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
 from openslot.http import metrics
-from openslot.http.doors import Exchange, Scope, get_user
+from openslot.http.doors import AsgiScope, Exchange, get_user
 from openslot.http.faults import translate
 from openslot.http.lifespan import live
 from openslot.http.limits import SAFE, count
@@ -46,7 +46,7 @@ class App:
         self._open_runtime = open_runtime
         self._runtime: Callable[[], Runtime] = _not_open
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer one request; after any error, the answer still has the form of its door."""
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
@@ -61,7 +61,7 @@ class App:
             self._runtime = lambda: runtime
             yield
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
         exchange = self._begin(scope)
         status = CLIENT_GONE
@@ -80,7 +80,7 @@ class App:
         metrics.observe(exchange.door.name, exchange.template, exchange.method, status, seconds=seconds)
         log.debug("request", method=exchange.method, route=exchange.template, status=status)
 
-    def _begin(self, scope: Scope) -> Exchange:
+    def _begin(self, scope: AsgiScope) -> Exchange:
         runtime = self._runtime()
         path = scope["path"]
         if path[:1] != "/" or path[-1] == "/" or "//" in path:

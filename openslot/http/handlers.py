@@ -19,12 +19,12 @@ from openslot.http.bodies import decode
 from openslot.http.doors import Exchange, get_agent_entry, get_user
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
-from openslot.routing import Declaration, Form, Given, Request, Response, Stream
+from openslot.routing import Declaration, Form, QueryValues, Request, Response, Stream
 from openslot.routing.descriptions import described_type
 
-Give = Callable[[Exchange], object]
+ArgumentSource = Callable[[Exchange], object]
 
-GIVEN: dict[str, tuple[tuple[object, Give], ...]] = {
+SOURCES: dict[str, tuple[tuple[object, ArgumentSource], ...]] = {
     "work": ((Work, attrgetter("work")),),
     "user": ((User, get_user), (User | None, attrgetter("user"))),
     "entry": ((Entry, attrgetter("entry")), (AgentEntry, get_agent_entry)),
@@ -53,7 +53,7 @@ class Handler(Struct, frozen=True, kw_only=True):
     path_values: tuple[tuple[str, Callable[[str], object]], ...]
     parameters: tuple[Parameter, ...]
     body: Body | None
-    given: tuple[tuple[str, Give], ...]
+    given: tuple[tuple[str, ArgumentSource], ...]
     returns: Any
 
 
@@ -75,12 +75,12 @@ async def call(handler: Handler, exchange: Exchange, values: Sequence[str]) -> R
 
 def _gather(handler: Handler, exchange: Exchange, values: Sequence[str]) -> dict[str, object]:
     """Collect the arguments; authentication errors come before invalid input, and invalid input before `NotFound`."""
-    arguments = {name: give(exchange) for name, give in handler.given}
+    arguments = {name: source(exchange) for name, source in handler.given}
     faults: dict[str, str] = {}
     if handler.parameters:
         read, faults = read_query(handler.parameters, exchange.query_string)
         if handler.declaration.check is not None:
-            given = Given(values=read, wrong=faults.keys(), now=exchange.work.now)
+            given = QueryValues(values=read, wrong=faults.keys(), now=exchange.work.now)
             faults |= handler.declaration.check(given) | faults
         arguments.update(read)
     if handler.body is not None:
@@ -117,7 +117,7 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
     arguments = inspect.signature(run).parameters
     in_path = NAMES.findall(template)
     parameters = read_parameters(hints, arguments)
-    known = {"data", "form", *GIVEN, *in_path, *(each.argument for each in parameters)}
+    known = {"data", "form", *SOURCES, *in_path, *(each.argument for each in parameters)}
     if unknown := arguments.keys() - known:
         raise TypeError(f"{run.__name__} asks for {', '.join(sorted(unknown))}, which nobody gives; mark it with Query")
     return Handler(
@@ -127,7 +127,7 @@ def read_handler(run: Callable[..., Awaitable[object]], declaration: Declaration
         path_values=tuple((name, _path_value(run.__name__, name, hints)) for name in in_path),
         parameters=parameters,
         body=_body_of(run.__name__, hints, arguments),
-        given=tuple((name, _give(run.__name__, name, hints[name])) for name in arguments if name in GIVEN),
+        given=tuple((name, _find_source(run.__name__, name, hints[name])) for name in arguments if name in SOURCES),
         returns=returns,
     )
 
@@ -140,11 +140,11 @@ def _path_value(handler: str, name: str, hints: dict[str, Any]) -> Callable[[str
     return PATH_VALUES[hints[name]]
 
 
-def _give(handler: str, name: str, kind: object) -> Give:
-    for known, give in GIVEN[name]:
+def _find_source(handler: str, name: str, kind: object) -> ArgumentSource:
+    for known, source in SOURCES[name]:
         if known == kind:
-            return give
-    raise TypeError(f"{handler} must take {name} as {' or '.join(str(known) for known, _ in GIVEN[name])}")
+            return source
+    raise TypeError(f"{handler} must take {name} as {' or '.join(str(known) for known, _ in SOURCES[name])}")
 
 
 def _body_of(handler: str, hints: dict[str, Any], arguments: Any) -> Body | None:

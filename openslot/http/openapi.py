@@ -14,7 +14,7 @@ from openslot.flags.models import FlagKey
 from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
 from openslot.http.queries import Parameter
 from openslot.routing import ErrorBody, Mount, Response, get
-from openslot.routing.descriptions import Schema, Webhook
+from openslot.routing.descriptions import JsonSchema, Webhook
 
 TITLE = "Openslot API"
 DESCRIPTION = """
@@ -78,17 +78,17 @@ def _describe(operation: Operation, shapes: Shapes) -> dict[str, Any]:
     return described
 
 
-def _path_value(name: str) -> Schema:
+def _path_value(name: str) -> JsonSchema:
     return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
-def _parameter(parameter: Parameter, shapes: Shapes) -> Schema:
+def _parameter(parameter: Parameter, shapes: Shapes) -> JsonSchema:
     schema = schema_of(parameter, shapes)
     described = {"name": parameter.name, "in": "query", "required": parameter.is_required, "schema": schema}
     return described | ({"description": schema["description"]} if "description" in schema else {})
 
 
-def _refusal(words: str, shapes: Shapes) -> Schema:
+def _refusal(words: str, shapes: Shapes) -> JsonSchema:
     return {"description": words, "content": {"application/json": {"schema": shapes.of(ErrorBody)}}}
 
 

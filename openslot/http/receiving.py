@@ -8,12 +8,12 @@ from urllib.parse import quote_from_bytes
 from openslot.access.addresses import client_address
 from openslot.core.config import Networks
 from openslot.core.errors import Invalid, NotFound
-from openslot.http.doors import Exchange, Headers, Scope
+from openslot.http.doors import AsgiScope, Exchange, Headers
 from openslot.http.errors import TooLarge, UnsupportedMedia
 from openslot.i18n import Text
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
+AsgiMessage = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[AsgiMessage]]
 
 LONGEST_TARGET = 8 * 1024
 ASCII = bytes(range(128))
@@ -24,7 +24,7 @@ class ClientGone(Exception):  # noqa: N818 - names what happened; nobody is left
     """The client disconnected before it had sent its whole body."""
 
 
-def address_of(scope: Scope, trusted: Networks) -> str:
+def address_of(scope: AsgiScope, trusted: Networks) -> str:
     """Return the client's address for rate limits; several `X-Forwarded-For` lines count as one list."""
     peer = scope["client"][0] if scope["client"] else None
     if not trusted:

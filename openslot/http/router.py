@@ -24,17 +24,17 @@ class Route(Struct, frozen=True, kw_only=True):
     allowed: str
 
 
-Found = tuple[Route, Sequence[str]]
+RouteMatch = tuple[Route, Sequence[str]]
 
 
-class _Fork:
+class _Node:
     """A node of the routing tree: a path continues with a fixed word, with any value, or with its whole rest."""
 
     __slots__ = ("rest", "route", "value", "words")
 
     def __init__(self) -> None:
-        self.words: dict[str, _Fork] = {}
-        self.value: _Fork | None = None
+        self.words: dict[str, _Node] = {}
+        self.value: _Node | None = None
         self.rest: Route | None = None
         self.route: Route | None = None
 
@@ -47,7 +47,7 @@ class Router:
         longest_first = sorted(self._doors, key=len, reverse=True)
         self._prefix = re.compile("|".join(map(re.escape, longest_first)))
         self._plain: dict[str, Route] = {}
-        self._root = _Fork()
+        self._root = _Node()
         self.routes: list[Route] = []
 
     def add(self, route: Route) -> None:
@@ -56,20 +56,20 @@ class Router:
         if "{" not in route.template:
             self._plain[route.template] = route
             return
-        fork = self._root
+        node = self._root
         for part in filter(None, route.template.split("/")):
             if part.endswith(REST_OF_PATH):
-                fork.rest = route
+                node.rest = route
                 return
             if part.startswith("{"):
-                fork.value = fork = fork.value or _Fork()
+                node.value = node = node.value or _Node()
             else:
-                fork = fork.words.setdefault(part, _Fork())
-        if fork.route is not None:
-            raise TypeError(f"{fork.route.template} and {route.template} are one path")
-        fork.route = route
+                node = node.words.setdefault(part, _Node())
+        if node.route is not None:
+            raise TypeError(f"{node.route.template} and {route.template} are one path")
+        node.route = route
 
-    def find(self, path: str) -> tuple[Door, Found | None]:
+    def find(self, path: str) -> tuple[Door, RouteMatch | None]:
         """Return a path's door, and its route with the values in the path."""
         route = self._plain.get(path)
         if route is not None:
@@ -85,22 +85,22 @@ class Router:
             raise LookupError("a path without a door")
         return self._doors[prefix[0]]
 
-    def _follow(self, path: str) -> Found | None:
+    def _follow(self, path: str) -> RouteMatch | None:
         """Match word by word; a fixed word of a route takes precedence over a value."""
-        fork = self._root
+        node = self._root
         values: list[str] = []
         parts = list(filter(None, path.split("/")))
         for place, part in enumerate(parts):
-            if fork.rest is not None:
-                return fork.rest, [*values, "/".join(parts[place:])]
-            next_fork = fork.words.get(part)
-            if next_fork is None:
-                next_fork = fork.value
+            if node.rest is not None:
+                return node.rest, [*values, "/".join(parts[place:])]
+            next_node = node.words.get(part)
+            if next_node is None:
+                next_node = node.value
                 values.append(part)
-            if next_fork is None:
+            if next_node is None:
                 return None
-            fork = next_fork
-        return (fork.route, values) if fork.route is not None else None
+            node = next_node
+        return (node.route, values) if node.route is not None else None
 
 
 def find_handler(exchange: Exchange) -> tuple[Handler, Sequence[str]]:

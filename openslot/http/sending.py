@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable
 
 from openslot.http.doors import Exchange
-from openslot.http.receiving import Message
+from openslot.http.receiving import AsgiMessage
 from openslot.http.refusals import limit_headers
 from openslot.routing import Response, Stream
 
-Send = Callable[[Message], Awaitable[None]]
+Send = Callable[[AsgiMessage], Awaitable[None]]
 
 # With 304, a length would be that of the client's copy.
 WITHOUT_LENGTH = frozenset({204, 304})

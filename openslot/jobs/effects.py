@@ -28,7 +28,7 @@ from openslot.core.events import (
 )
 from openslot.core.queue import Job, Priority
 from openslot.core.work import Runtime, Work
-from openslot.jobs.gate import Gate, TurnedAway
+from openslot.jobs.gate import Gate, Rejected
 from openslot.jobs.retry import hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
@@ -72,14 +72,14 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
         await _try_later(runtime, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
 
 
-async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | TurnedAway:
+async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | Rejected:
     """Run the reaction, but only with a free place if it has a destination, and report to the gate how it went."""
     work = runtime.work(SYSTEM)
     destination = reaction.destination(work, effect) if reaction.destination else None
     if destination is None:
         return await reaction.run(work, effect)
     place = gate.enter(reaction.name, destination, now=work.now)
-    if isinstance(place, TurnedAway):
+    if isinstance(place, Rejected):
         return place
     answered: bool | None = None
     try:
@@ -94,11 +94,11 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
 
 
 async def _settle(
-    runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome | TurnedAway, gate: Gate
+    runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome | Rejected, gate: Gate
 ) -> None:
     async with runtime.transaction(SYSTEM) as work:
         match outcome:
-            case TurnedAway(reason, after, is_quick):
+            case Rejected(reason, after, is_quick):
                 priority = Priority.SOON if is_quick else Priority.LATER
                 await put_back_effect(work.db, effect, reason=reason, delay=after, now=work.now, priority=priority)
             case Skipped(reason):

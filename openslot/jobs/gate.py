@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.destinations import Destination
-from openslot.jobs.standings import AT_ONCE, HANGING_GUESS, QUICK, Line, Owner, Standing
+from openslot.jobs.target_health import AT_ONCE, HANGING_GUESS, QUICK, Owner, TargetHealth, WaitingLine
 
 Key = UUID | tuple[str, str]
 
@@ -20,7 +20,7 @@ ALL_SLOW_PLACES = "all places for slow and new targets are taken"
 class Place(Struct, eq=False):
     """A place that one attempt has taken."""
 
-    standing: Standing
+    health: TargetHealth
     owner: Owner
     since: datetime
     is_slow: bool
@@ -28,8 +28,8 @@ class Place(Struct, eq=False):
 
     def count(self, change: int) -> None:
         """Add to the counts of its target and its owner."""
-        self.standing.inside += change
-        self.standing.hanging += change * self.is_hanging
+        self.health.inside += change
+        self.health.hanging += change * self.is_hanging
         self.owner.hanging += change * self.is_hanging
         if self.is_slow:
             self.owner.slow += change
@@ -37,7 +37,7 @@ class Place(Struct, eq=False):
             self.owner.quick += change
 
 
-class TurnedAway(Struct, frozen=True):
+class Rejected(Struct, frozen=True):
     """There is no free place now: why, when to try again, and whether the target is one that answers quickly."""
 
     reason: str
@@ -58,31 +58,31 @@ class Gate:
         self.owner_places = max(places // 12, AT_ONCE)
         self.suspect_owner_places = max(places // 40, 1)
         self.slow_owner_places = max(places // 50, 1)
-        self._standings: dict[Key, Standing] = {}
+        self._targets: dict[Key, TargetHealth] = {}
         self._owners: dict[Key, Owner] = {}
         self._inside: dict[Place, None] = {}
         self._young: dict[Place, None] = {}
-        self._line = Line()
+        self._line = WaitingLine()
 
     @property
     def slow_inside(self) -> int:
         """The number of places that slow, failing and new targets take."""
         return sum(place.is_slow for place in self._inside)
 
-    def foresee(self, kind: str, to: Destination, *, now: datetime) -> TurnedAway | None:
+    def foresee(self, kind: str, to: Destination, *, now: datetime) -> Rejected | None:
         """Return how a new effect would be turned away if its target is not quick; None if it may be tried at once."""
         self._notice_hanging(now=now)
-        standing, owner = self._remember(kind, to)
-        return None if standing.is_quick else self._find_refusal(standing, owner, now=now)
+        health, owner = self._remember(kind, to)
+        return None if health.is_quick else self._find_refusal(health, owner, now=now)
 
-    def enter(self, kind: str, to: Destination, *, now: datetime) -> Place | TurnedAway:
+    def enter(self, kind: str, to: Destination, *, now: datetime) -> Place | Rejected:
         """Take a place, or return when to try again."""
         self._notice_hanging(now=now)
-        standing, owner = self._remember(kind, to)
-        refusal = self._find_refusal(standing, owner, now=now)
+        health, owner = self._remember(kind, to)
+        refusal = self._find_refusal(health, owner, now=now)
         if refusal is not None:
             return refusal
-        place = Place(standing, owner, now, is_slow=not standing.is_quick)
+        place = Place(health, owner, now, is_slow=not health.is_quick)
         place.count(+1)
         self._inside[place] = self._young[place] = None
         return place
@@ -93,41 +93,41 @@ class Gate:
         self._young.pop(place, None)
         place.count(-1)
         if answered is not None:
-            place.standing.learn(took=now - place.since, answered=answered)
+            place.health.learn(took=now - place.since, answered=answered)
         if answered is False:
             place.owner.failed_at = now
 
-    def _remember(self, kind: str, to: Destination) -> tuple[Standing, Owner]:
-        standing = self._standings.pop((kind, to.target), None) or Standing()
+    def _remember(self, kind: str, to: Destination) -> tuple[TargetHealth, Owner]:
+        health = self._targets.pop((kind, to.target), None) or TargetHealth()
         owner_key = to.owner_id or (kind, to.target)
         owner = self._owners.pop(owner_key, None) or Owner()
         # Reinserted at the end, so that the least recently used come first.
-        self._standings[kind, to.target] = standing
+        self._targets[kind, to.target] = health
         self._owners[owner_key] = owner
-        _forget(self._standings)
+        _forget(self._targets)
         _forget(self._owners)
-        return standing, owner
+        return health, owner
 
-    def _find_refusal(self, standing: Standing, owner: Owner, *, now: datetime) -> TurnedAway | None:
+    def _find_refusal(self, health: TargetHealth, owner: Owner, *, now: datetime) -> Rejected | None:
         is_suspect = owner.is_suspect(now=now)
 
-        def turn_away(reason: str, line: Line, step: timedelta) -> TurnedAway:
-            waits_long = is_suspect and not standing.is_quick
+        def reject(reason: str, line: WaitingLine, step: timedelta) -> Rejected:
+            waits_long = is_suspect and not health.is_quick
             after = line.next_turn(step, is_suspect=waits_long, now=now)
-            return TurnedAway(reason, after, standing.is_quick)
+            return Rejected(reason, after, health.is_quick)
 
-        if standing.inside >= standing.allowance:
-            return turn_away(AT_THIS_TARGET, standing.line, standing.takes / standing.allowance)
-        if standing.is_quick:
+        if health.inside >= health.allowance:
+            return reject(AT_THIS_TARGET, health.line, health.takes / health.allowance)
+        if health.is_quick:
             most = self.suspect_owner_places if is_suspect else self.owner_places
-            return None if owner.quick < most else turn_away(OF_THIS_OWNER, owner.line, standing.takes / most)
-        guess = HANGING_GUESS if is_suspect else standing.takes
+            return None if owner.quick < most else reject(OF_THIS_OWNER, owner.line, health.takes / most)
+        guess = HANGING_GUESS if is_suspect else health.takes
         if owner.slow >= self.slow_owner_places:
-            return turn_away(OF_THIS_OWNER, owner.line, guess / self.slow_owner_places)
+            return reject(OF_THIS_OWNER, owner.line, guess / self.slow_owner_places)
         if self.slow_inside >= self.slow_places:
-            return turn_away(ALL_SLOW_PLACES, self._line, guess / self.slow_places)
+            return reject(ALL_SLOW_PLACES, self._line, guess / self.slow_places)
         if is_suspect and self._count_suspects(now=now) >= self.suspect_places:
-            return turn_away(ALL_SLOW_PLACES, self._line, guess / self.suspect_places)
+            return reject(ALL_SLOW_PLACES, self._line, guess / self.suspect_places)
         return None
 
     def _count_suspects(self, *, now: datetime) -> int:
@@ -142,7 +142,7 @@ class Gate:
             place.count(+1)
 
 
-def _forget(known: dict[Key, Standing] | dict[Key, Owner]) -> None:
+def _forget(known: dict[Key, TargetHealth] | dict[Key, Owner]) -> None:
     if len(known) > MOST_REMEMBERED:
         oldest = next((key for key, each in known.items() if each.is_idle), None)
         if oldest is not None:

@@ -20,7 +20,7 @@ from openslot.people import preview_store
 from openslot.people.preview_store import UpcomingMeeting
 
 # The retries of a calendar server that is down take four days.
-PATIENCE = timedelta(days=7)
+LOCK_RETRIES = timedelta(days=7)
 MOST_SHOWN = 20
 
 
@@ -67,7 +67,7 @@ async def delete_account(work: Work, user: User, *, message: str | None = None) 
     # Closed before anything is cancelled: a booking that is made in this moment is either refused or cancelled too.
     if not await store.close_for_good(work.db, user.id, now=work.now):
         raise AccountIsBeingDeleted
-    finish_by = work.now + PATIENCE
+    finish_by = work.now + LOCK_RETRIES
     await store.insert_deletion(
         work.db,
         AccountDeletion(

@@ -33,7 +33,7 @@ LAST_MAIL = timedelta(days=1)
 
 log = structlog.get_logger()
 
-Step = Callable[[Work, AccountDeletion, User], Awaitable[bool]]
+ErasingStep = Callable[[Work, AccountDeletion, User], Awaitable[bool]]
 
 
 async def advance_deletions(work: Work) -> str:
@@ -110,7 +110,7 @@ async def _erase(work: Work, _: AccountDeletion, user: User) -> bool:
     return False
 
 
-STEPS: dict[DeletionState, Step] = {
+STEPS: dict[DeletionState, ErasingStep] = {
     DeletionState.CANCELLING: _cancel,
     DeletionState.WAITING: _wait,
     DeletionState.TELLING: _tell,

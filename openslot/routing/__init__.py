@@ -2,8 +2,8 @@
 
 from openslot.routing.declarations import (
     Declaration,
-    Given,
     Mount,
+    QueryValues,
     RateLimit,
     delete,
     find_declaration,
@@ -23,9 +23,9 @@ __all__ = [
     "ErrorBody",
     "File",
     "Form",
-    "Given",
     "Mount",
     "Query",
+    "QueryValues",
     "RateLimit",
     "Request",
     "Response",

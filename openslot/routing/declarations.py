@@ -12,15 +12,15 @@ from msgspec import Struct
 from openslot.routing.parameters import is_query
 from openslot.routing.requests import Request
 
-Handler = Callable[..., Awaitable[Any]]
+HandlerFunction = Callable[..., Awaitable[Any]]
 Transaction = Literal["none", "one"]
-F = TypeVar("F", bound=Handler)
+F = TypeVar("F", bound=HandlerFunction)
 
 GIVEN = frozenset({"work", "user", "entry", "request", "data", "form"})
 READS = frozenset({"GET", "HEAD"})
 
 
-class Given(Struct, frozen=True, kw_only=True):
+class QueryValues(Struct, frozen=True, kw_only=True):
     """The query parameters of a request, read one by one."""
 
     values: Mapping[str, Any]
@@ -30,7 +30,7 @@ class Given(Struct, frozen=True, kw_only=True):
     now: datetime
 
 
-Check = Callable[[Given], dict[str, str]]
+Check = Callable[[QueryValues], dict[str, str]]
 
 
 class RateLimit(Struct, frozen=True):
@@ -68,7 +68,7 @@ class Mount(Struct, frozen=True, kw_only=True):
     """Handlers whose paths share a prefix."""
 
     prefix: str
-    handlers: Sequence[Handler]
+    handlers: Sequence[HandlerFunction]
 
 
 def route(
@@ -119,26 +119,26 @@ patch = partial(route, "PATCH")
 delete = partial(route, "DELETE")
 
 
-def find_declaration(handler: Handler) -> Declaration | None:
+def find_declaration(handler: HandlerFunction) -> Declaration | None:
     """Return the declaration that a decorator has attached."""
     declaration: Declaration | None = vars(handler).get("declaration")
     return declaration
 
 
-def _path_of(handler: Handler) -> str:
+def _path_of(handler: HandlerFunction) -> str:
     """Build the path from the domain's collection and the arguments that are not query, body or injected."""
     parameters = inspect.signature(handler).parameters.values()
     values = [each.name for each in parameters if each.name not in GIVEN and not is_query(each.annotation)]
     return "/".join(("", _domain_of(handler).replace("_", "-"), *(f"{{{name}}}" for name in values)))
 
 
-def _tag_of(handler: Handler) -> str:
+def _tag_of(handler: HandlerFunction) -> str:
     if handler.__module__.endswith(".public_api"):
         return "Public"
     return _domain_of(handler).replace("_", " ").capitalize()
 
 
-def _domain_of(handler: Handler) -> str:
+def _domain_of(handler: HandlerFunction) -> str:
     return handler.__module__.rpartition(".")[0].rpartition(".")[2]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 
 
 class DescribedAs(Struct, frozen=True):
@@ -25,4 +25,4 @@ class Webhook(Struct, frozen=True, kw_only=True):
 
     name: str
     data: type[Struct]
-    describe: Callable[[Schema], Schema]
+    describe: Callable[[JsonSchema], JsonSchema]

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from openslot.core.moments import Moment, find_span_faults
-from openslot.routing.declarations import Given
+from openslot.routing.declarations import QueryValues
 from openslot.routing.parameters import Query
 
 _WORDS = "ISO 8601 date or date-time, in UTC unless it has an offset"
@@ -18,6 +18,6 @@ To = Annotated[
 ]
 
 
-def check_span(given: Given) -> dict[str, str]:
+def check_span(given: QueryValues) -> dict[str, str]:
     """Return the faults of `from` and `to` together, if both are given."""
     return find_span_faults(given.values.get("from_"), given.values.get("to"))

@@ -8,7 +8,7 @@ from openslot.routing.parameters import Query
 
 T = TypeVar("T")
 
-Page = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1"), Query()]
+PageNumber = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1"), Query()]
 Limit = Annotated[int, Meta(ge=1, le=100, description="Results per page"), Query()]
 ShortLimit = Annotated[int, Meta(ge=1, le=50, description="Results per page"), Query()]
 

@@ -16,7 +16,7 @@ from openslot.scim.versions import etag, is_named
 
 Attributes = Annotated[str | None, Meta(max_length=4000), Query("attributes")]
 Excluded = Annotated[str | None, Meta(max_length=4000), Query("excludedAttributes")]
-Body = dict[str, Any]
+JsonBody = dict[str, Any]
 
 
 class SearchBody(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -58,7 +58,7 @@ async def search_all(work: Work, data: SearchBody) -> Response:
 
 
 @post("/Users", status=201)
-async def create_user(work: Work, data: Body, attributes: Attributes = None, excluded: Excluded = None) -> Response:
+async def create_user(work: Work, data: JsonBody, attributes: Attributes = None, excluded: Excluded = None) -> Response:
     """Create a user, or link the account that has the address."""
     projection = read_projection(attributes, excluded)
     return _show(work, await operations.create_user(work, data), projection, status=201)
@@ -79,7 +79,13 @@ async def get_user(
 
 @put("/Users/{user_id}")
 async def replace_user(
-    *, work: Work, request: Request, user_id: UUID, data: Body, attributes: Attributes = None, excluded: Excluded = None
+    *,
+    work: Work,
+    request: Request,
+    user_id: UUID,
+    data: JsonBody,
+    attributes: Attributes = None,
+    excluded: Excluded = None,
 ) -> Response:
     """Replace a user."""
     projection = read_projection(attributes, excluded)
@@ -89,7 +95,13 @@ async def replace_user(
 
 @patch("/Users/{user_id}")
 async def patch_user(
-    *, work: Work, request: Request, user_id: UUID, data: Body, attributes: Attributes = None, excluded: Excluded = None
+    *,
+    work: Work,
+    request: Request,
+    user_id: UUID,
+    data: JsonBody,
+    attributes: Attributes = None,
+    excluded: Excluded = None,
 ) -> Response:
     """Change a user."""
     projection = read_projection(attributes, excluded)

@@ -12,13 +12,13 @@ from openslot.scim.matching import is_match, part_of
 from openslot.scim.paths import PathTarget
 from openslot.scim.resources import MOST_VALUES, Resource, read_extension, read_one, read_value, without_empty
 
-Kind = Literal["add", "replace", "remove"]
+PatchKind = Literal["add", "replace", "remove"]
 
 
 class PatchOperation(Struct, frozen=True):
     """One change."""
 
-    kind: Kind
+    kind: PatchKind
     target: PathTarget
     value: Any
 

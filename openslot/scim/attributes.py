@@ -8,7 +8,7 @@ from msgspec import Struct
 CORE = "urn:ietf:params:scim:schemas:core:2.0:User"
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
 
-Kind = Literal["string", "boolean", "complex", "reference"]
+AttributeKind = Literal["string", "boolean", "complex", "reference"]
 
 
 class Attribute(Struct, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class Attribute(Struct, frozen=True, kw_only=True):
 
     name: str
     description: str
-    kind: Kind = "string"
+    kind: AttributeKind = "string"
     multi_valued: bool = False
     required: bool = False
     case_exact: bool = False

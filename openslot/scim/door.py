@@ -31,7 +31,7 @@ ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 log = structlog.get_logger()
 
 
-class _Told(Struct, rename="camel"):
+class _LoggedNames(Struct, rename="camel"):
     """The part of an answer that the log keeps."""
 
     id: str | None = None
@@ -86,7 +86,7 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
     actor = exchange.entry.actor
     if actor.kind is not ActorKind.SCIM or actor.credential_id is None:
         return
-    told = _read_told(exchange, response)
+    told = _read_names(exchange, response)
     values = exchange.found[1] if exchange.found else ()
     named = next((value for value in (*values, told.id or "") if SHAPE.fullmatch(value)), None)
     request = NewRequest(
@@ -105,11 +105,11 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
         log.warning("SCIM request not logged", error=reason(fault))
 
 
-def _read_told(exchange: Exchange, response: Response) -> _Told:
+def _read_names(exchange: Exchange, response: Response) -> _LoggedNames:
     is_list = response.status < 400 and (exchange.method == "GET" and not (exchange.found and exchange.found[1]))
     if is_list or not isinstance(response.body, bytes) or not response.body:
-        return _Told()
+        return _LoggedNames()
     try:
-        return msgspec.json.decode(response.body, type=_Told)
+        return msgspec.json.decode(response.body, type=_LoggedNames)
     except msgspec.DecodeError:
-        return _Told()
+        return _LoggedNames()

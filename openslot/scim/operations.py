@@ -25,7 +25,7 @@ from openslot.scim.patching import patch
 from openslot.scim.resources import Resource, check_user, derive_user, find_new_name, get_email, get_name, read_user
 from openslot.scim.versions import is_named
 
-Change = Callable[[Resource], Resource]
+ResourceChange = Callable[[Resource], Resource]
 
 
 async def get_user(work: Work, user_id: UUID) -> Row:
@@ -86,7 +86,7 @@ async def remove_user(work: Work, user_id: UUID, *, if_match: str | None) -> Non
     await departures.remove(work, organization, member)
 
 
-async def _change(work: Work, user_id: UUID, change: Change, *, if_match: str | None) -> Row:
+async def _change(work: Work, user_id: UUID, change: ResourceChange, *, if_match: str | None) -> Row:
     organization = await organizations.get_organization_by_id(work, _organization_id(work))
     member = await members.get_member_for_change(work, organization.id, user_id)
     _check_version(member, if_match)

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
-from openslot.scim.applying import Kind, PatchOperation, apply
+from openslot.scim.applying import PatchKind, PatchOperation, apply
 from openslot.scim.attributes import CORE
 from openslot.scim.errors import InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
 from openslot.scim.paths import PathTarget, parse_path
 from openslot.scim.resources import Resource, check_user, is_empty, without_empty
 
 MOST_OPERATIONS = 100
-_KINDS: dict[str, Kind] = {"add": "add", "replace": "replace", "remove": "remove"}
+_KINDS: dict[str, PatchKind] = {"add": "add", "replace": "replace", "remove": "remove"}
 
 
 def patch(resource: Resource, body: Mapping[str, Any]) -> Resource:
@@ -55,7 +55,7 @@ def _read_operation(sent: Mapping[str, Any]) -> Iterator[PatchOperation]:
     yield from _with_value(kind, target, value)
 
 
-def _read_without_path(kind: Kind, value: object) -> Iterator[PatchOperation]:
+def _read_without_path(kind: PatchKind, value: object) -> Iterator[PatchOperation]:
     if kind == "remove":
         raise NoTarget("path is required to remove something")
     if not isinstance(value, Mapping):
@@ -67,7 +67,7 @@ def _read_without_path(kind: Kind, value: object) -> Iterator[PatchOperation]:
             yield from _with_value(kind, target, inner)
 
 
-def _with_value(kind: Kind, target: PathTarget, value: object) -> Iterator[PatchOperation]:
+def _with_value(kind: PatchKind, target: PathTarget, value: object) -> Iterator[PatchOperation]:
     """Turn an operation on a whole schema into one for each of its attributes; a null removes."""
     if target.attribute is None and target.schema == CORE and kind != "remove":
         yield from _read_without_path(kind, value)

@@ -10,7 +10,7 @@ from openslot.scim.errors import InvalidValue
 from openslot.scim.filters import parse_attribute_path
 
 Shown = dict[str, Any]
-Wanted = tuple[str, str | None, str | None]
+SelectedPath = tuple[str, str | None, str | None]
 """A schema, an attribute of it or all, a part of that or all."""
 _ALWAYS = frozenset({"schemas", "id"})
 
@@ -18,8 +18,8 @@ _ALWAYS = frozenset({"schemas", "id"})
 class Projection(Struct, frozen=True):
     """What to show, or what to leave out."""
 
-    only: frozenset[Wanted] | None = None
-    without: frozenset[Wanted] = frozenset()
+    only: frozenset[SelectedPath] | None = None
+    without: frozenset[SelectedPath] = frozenset()
 
     @property
     def shows_all(self) -> bool:
@@ -62,11 +62,11 @@ def join_names(names: Iterable[str] | None) -> str | None:
     return ",".join(names) if names else None
 
 
-def _read(text: str) -> frozenset[Wanted]:
+def _read(text: str) -> frozenset[SelectedPath]:
     return frozenset(found for name in text.split(",") if (found := _read_name(name.strip())) is not None)
 
 
-def _read_name(name: str) -> Wanted | None:
+def _read_name(name: str) -> SelectedPath | None:
     split = split_schema(name)
     if split is not None and not split[1]:
         return split[0], None, None
@@ -78,7 +78,7 @@ def _read_name(name: str) -> Wanted | None:
     return None if path.part and part is None else (path.schema, attribute.name, part.name if part else None)
 
 
-def _parts(wanted: frozenset[Wanted], schema: str, name: str) -> set[str | None]:
+def _parts(wanted: frozenset[SelectedPath], schema: str, name: str) -> set[str | None]:
     if (schema, None, None) in wanted:
         return {None}
     return {part for of, attribute, part in wanted if (of, attribute) == (schema, name)}

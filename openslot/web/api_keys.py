@@ -36,7 +36,7 @@ async def show_keys(user: User) -> Response:
 
 
 @post("/account/keys")
-async def make_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
+async def create_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
     """Create a key and show it once, in this response."""
     if user.effective_plan not in PLANS_WITH_API:
         raise PlanWithoutApi

@@ -15,9 +15,9 @@ from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
 from openslot.web.cookies import browser_of
-from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 from openslot.web.sign_in import HOME
+from openslot.web.sign_in_response import respond_signed_in
 
 CHOOSE = Text("Choose a password")
 
@@ -53,7 +53,7 @@ async def accept_invitation(request: Request, work: Work, token: str, form: Form
     async with work.transaction():
         await people.accept_invitation(work, invitation, password_hash=password_hash)
         result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
-    return lead_in(work, result, HOME)
+    return respond_signed_in(work, result, HOME)
 
 
 def _show(invitation: Invitation, form: Form[InvitationForm], *, token: str) -> Response:

@@ -9,13 +9,13 @@ from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.attempts import ATTEMPT_LASTS
 from openslot.integrations.oidc.errors import OidcMismatch
-from openslot.integrations.oidc.models import ReturnedAnswer
+from openslot.integrations.oidc.models import AuthorizationResponse
 from openslot.routing import Cookie, Request, Response, get
 from openslot.web.cookies import browser_of
-from openslot.web.letting_in import lead_in
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.short_cookies import no_short_cookie, short_cookie, short_cookie_of
 from openslot.web.sign_in import local_path
+from openslot.web.sign_in_response import respond_signed_in
 
 ATTEMPT_COOKIE = "openslot_oidc"
 SECURITY_PAGE = "/settings/security"
@@ -53,7 +53,7 @@ async def begin_oidc(request: Request, work: Work, user: User | None) -> Respons
 async def finish_oidc(request: Request, work: Work, user: User | None) -> Response:
     """Let the person in whom the provider has proved, or connect the account of the user who asked for it."""
     await check_rate(work, request)
-    answer = ReturnedAnswer(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
+    answer = AuthorizationResponse(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
     kept = short_cookie_of(request, work, ATTEMPT_COOKIE)
     try:
         attempt, identity = await oidc.prove(work, answer, cookie=kept)
@@ -65,7 +65,7 @@ async def finish_oidc(request: Request, work: Work, user: User | None) -> Respon
         )
     except (Forbidden, Conflict, Unavailable) as refusal:
         return _refuse(work, refusal, user)
-    return lead_in(work, result, local_path(attempt.wanted), no_short_cookie(work, ATTEMPT_COOKIE))
+    return respond_signed_in(work, result, local_path(attempt.wanted), no_short_cookie(work, ATTEMPT_COOKIE))
 
 
 def attempt_cookie(work: Work, kept: str) -> Cookie:

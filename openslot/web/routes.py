@@ -10,7 +10,7 @@ from openslot.web.account_email import (
     withdraw_new_address,
 )
 from openslot.web.admin.routes import ADMINISTRATION
-from openslot.web.api_keys import ask_to_revoke, make_key, revoke_key, show_keys
+from openslot.web.api_keys import ask_to_revoke, create_key, revoke_key, show_keys
 from openslot.web.booking_page.event_type import book, show_event_type
 from openslot.web.booking_page.host import show_host
 from openslot.web.booking_page.llms import llms_text
@@ -60,7 +60,7 @@ PAGES = Mount(
         show_new_address,
         confirm_new_address,
         show_keys,
-        make_key,
+        create_key,
         ask_to_revoke,
         revoke_key,
         show_setup,

@@ -15,9 +15,9 @@ from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
 from openslot.web.cookies import browser_of
-from openslot.web.letting_in import lead_in
 from openslot.web.pages import locale_of, page
 from openslot.web.sign_in import HOME
+from openslot.web.sign_in_response import respond_signed_in
 
 
 class SetupForm(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Respons
         result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
     except Invalid as refusal:
         return _show(form.with_faults(refusal.faults), token=token, status=400)
-    return lead_in(work, result, HOME)
+    return respond_signed_in(work, result, HOME)
 
 
 def _show(form: Form[SetupForm], *, token: str, status: int = 200) -> Response:

@@ -14,8 +14,8 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, device_of, no_session_cookie
-from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
+from openslot.web.sign_in_response import respond_signed_in
 
 HOME = "/"
 NOTICES = {"password": Text("Your password was changed. Sign in with the new one.")}
@@ -58,7 +58,7 @@ async def log_in(request: Request, work: Work, user: User | None, form: Form[Sig
         )
     except WrongSignIn as refusal:
         return _show(work, form.with_faults({"form": refusal.sentence}), wanted=sent.next, status=401)
-    return lead_in(work, result, local_path(sent.next))
+    return respond_signed_in(work, result, local_path(sent.next))
 
 
 @post("/logout")

@@ -13,18 +13,18 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, device_of
-from openslot.web.letting_in import lead_in
 from openslot.web.pages import page, redirect
 from openslot.web.short_cookies import PENDING_COOKIE, no_short_cookie, pending_of
 from openslot.web.sign_in import local_path
+from openslot.web.sign_in_response import respond_signed_in
 
-Code = Annotated[str, Meta(pattern=LINE, max_length=100), WhenEmpty(Text("Enter a code"))]
+TypedCode = Annotated[str, Meta(pattern=LINE, max_length=100), WhenEmpty(Text("Enter a code"))]
 
 
 class SecondStepForm(Struct, frozen=True, kw_only=True):
     """A code of the app or a recovery code, and the page to open next."""
 
-    code: Code
+    code: TypedCode
     next: str = ""
 
 
@@ -60,7 +60,7 @@ async def send_code(request: Request, work: Work, user: User | None, form: Form[
         return _show(Form(), wanted=sent.next, status=401, has_expired=True)
     except WrongCode as refusal:
         return _show(form.with_faults(refusal.faults), wanted=sent.next, status=401)
-    return lead_in(work, signed_in, local_path(sent.next), no_short_cookie(work, PENDING_COOKIE))
+    return respond_signed_in(work, signed_in, local_path(sent.next), no_short_cookie(work, PENDING_COOKIE))
 
 
 def _show(form: Form[SecondStepForm], *, wanted: str, status: int = 200, has_expired: bool = False) -> Response:

@@ -64,13 +64,15 @@ After = Annotated[
     Meta(description="`next` of an earlier response, or the `webhook-id` of an event; the feed continues after it"),
     Query(),
 ]
-Kind = Annotated[
+EventKinds = Annotated[
     EventTypes | None, Meta(description="Only events of this type; separate several with commas"), Query("type")
 ]
 
 
 @get("/events", tag="Events", summary="List events")
-async def list_events(work: Work, user: User, *, after: After = None, kind: Kind = None, limit: Limit = 20) -> Feed:
+async def list_events(
+    work: Work, user: User, *, after: After = None, kind: EventKinds = None, limit: Limit = 20
+) -> Feed:
     """List past events, oldest first. Continue with `next` of the last response: no event is skipped or repeated.
 
     Events are kept for 90 days, or as long as the operator has configured. Continuing after an event that is no longer

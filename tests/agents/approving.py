@@ -8,7 +8,7 @@ import pytest
 from msgspec import Struct, convert
 
 from openslot.agents import approvals
-from openslot.agents.approvals import Decision, Verdict
+from openslot.agents.approvals import ApprovalDecision, Verdict
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.models import Tier, ToolCall
 from openslot.agents.registry import tool
@@ -69,7 +69,7 @@ async def send(
     arguments: Mapping[str, object] = ARGUMENTS,
     *,
     approval_id: UUID | None = None,
-    decision: Decision | None = None,
+    decision: ApprovalDecision | None = None,
     what: Any = mark,
 ) -> Verdict:
     """Make a call of the tool, and return its verdict with what was answered."""

@@ -163,7 +163,7 @@ async def test_a_cut_tail_still_shows_after_more_was_recorded(runtime: Runtime, 
         "update agent_chain set records = 3, last = (select signature from agent_calls where no = 3)"
     )
     if not is_known:
-        runtime.one(audit.KnownEnd).end = None
+        runtime.one(audit.CachedChainEnd).end = None
     await keep(runtime, 2)
 
     assert await find_faults(runtime) == [4]

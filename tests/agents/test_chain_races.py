@@ -63,11 +63,11 @@ async def test_a_call_is_answered_after_its_record_is_committed(orchestrator: Te
 
 async def test_what_another_process_has_appended_is_followed(settings: Settings, runtime: Runtime) -> None:
     await audit.keep(runtime, record())
-    known = runtime.one(audit.KnownEnd).end
+    known = runtime.one(audit.CachedChainEnd).end
     await audit.keep(runtime, record())
-    runtime.one(audit.KnownEnd).end = known
+    runtime.one(audit.CachedChainEnd).end = known
     await audit.keep(runtime, record())
-    runtime.one(audit.KnownEnd).end = known
+    runtime.one(audit.CachedChainEnd).end = known
     async with runtime.transaction(SYSTEM) as work:
         await audit.keep_with(work, record())
 

@@ -217,7 +217,7 @@ async def test_each_credential_opens_only_its_own_door(
             "session": await access.begin_session(work, user, user_agent="test"),
         }
 
-    async def knock(door: str, key: str) -> bool:
+    async def is_let_in(door: str, key: str) -> bool:
         bearer = {"Authorization": f"Bearer {key}"}
         cookie = {"Cookie": f"openslot_session={key}"}
         answers: dict[str, Any] = {
@@ -228,7 +228,7 @@ async def test_each_credential_opens_only_its_own_door(
         }
         return bool((await answers[door]()).status_code == 200)
 
-    table = {(door, kind): await knock(door, key) for door in keys for kind, key in keys.items()}
+    table = {(door, kind): await is_let_in(door, key) for door in keys for kind, key in keys.items()}
     assert table == {(door, kind): door == kind for door in keys for kind in keys}
 
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import holidays
 import msgspec
 
-from openslot.availability.models import Busy, Claim, Setting, Slots, Taken
+from openslot.availability.models import Busy, Claim, SlotInputs, Slots, Taken
 from openslot.availability.schemas import Slot
 from openslot.availability.slot_json import write_slots
 from openslot.event_types.models import (
@@ -75,7 +75,7 @@ def second(text: str) -> int:
     return int(at(text).timestamp())
 
 
-def as_setting(case: Case) -> Setting:
+def as_setting(case: Case) -> SlotInputs:
     """Tell a plain case in the engine's words."""
     schedule = make_schedule(
         case.zone,
@@ -101,7 +101,7 @@ def as_setting(case: Case) -> Setting:
         busy=[Busy(start * 60, end * 60) for start, end in case.busy],
         booked=[start * 60 for start in case.booked],
     )
-    return Setting(event_type=event_type, schedule=schedule, taken=taken, now=_at(case.now))
+    return SlotInputs(event_type=event_type, schedule=schedule, taken=taken, now=_at(case.now))
 
 
 def _window(case: Case) -> BookingWindow:

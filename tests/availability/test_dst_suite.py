@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from openslot.availability.models import Days, Setting, Taken
+from openslot.availability.models import Days, SlotInputs, Taken
 from openslot.availability.slots import list_slots, make_query
 from openslot.core.zones import get_offsets, get_zone
 from openslot.event_types.models import RollingWindow
@@ -38,12 +38,12 @@ def read_range(start: str, end: str) -> TimeRange:
     return TimeRange(first, last if last > first else last + 1440)
 
 
-def make_setting(case: DstCase) -> Setting:
+def make_setting(case: DstCase) -> SlotInputs:
     overrides = []
     for each in case["schedule"]["dateOverrides"]:
         hours = tuple(read_range(span["start"], span["end"]) for span in each["hours"])
         overrides.append(DateOverride(date.fromisoformat(each["date"]), hours))
-    return Setting(
+    return SlotInputs(
         event_type=make_event_type(
             case["eventType"]["durationMinutes"],
             slot_interval_minutes=case["eventType"]["slotIntervalMinutes"],
@@ -56,13 +56,13 @@ def make_setting(case: DstCase) -> Setting:
 
 
 def check_case(case: DstCase) -> None:
-    setting, zone = make_setting(case), ZoneInfo(case["ask"]["timezone"])
+    inputs, zone = make_setting(case), ZoneInfo(case["ask"]["timezone"])
     days = Days(date.fromisoformat(case["ask"]["startDate"]), date.fromisoformat(case["ask"]["endDate"]))
-    slots = list_slots(setting, days, viewer=zone)
+    slots = list_slots(inputs, days, viewer=zone)
     shown = [(slot.date, slot.time, slot.start_time, slot.end_time) for slot in show_slots(slots, viewer=zone)]
     expected = [(slot["date"], slot["time"], slot["startTime"], slot["endTime"]) for slot in case["slots"]]
     assert shown == expected, (zone, case["change"], case["name"])
-    grid = make_query(setting, asked=(slots.starts[0], slots.starts[-1])).grid
+    grid = make_query(inputs, asked=(slots.starts[0], slots.starts[-1])).grid
     assert sum(end - start for start, end in grid.ranges) == case["workedSeconds"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.availability.explain import explain_day, explain_start, explain_starts
-from openslot.availability.models import Busy, Claim, Code, Days, Setting, Taken
+from openslot.availability.models import Busy, Claim, Code, Days, SlotInputs, Taken
 from openslot.availability.slots import judge, list_slots
 from openslot.core.zones import at_second
 from openslot.event_types.models import Limits, RangeWindow, RollingWindow
@@ -29,8 +29,8 @@ NOW = at("2026-03-02 12:00")  # 07:00 on a Monday in New York
 TEN = second("2026-03-02 15:00")
 
 
-def make_setting(**event_type: object) -> Setting:
-    return Setting(
+def make_setting(**event_type: object) -> SlotInputs:
+    return SlotInputs(
         event_type=make_event_type(**{"duration_minutes": 60, **event_type}),  # type: ignore[arg-type]
         schedule=make_schedule(),
         taken=Taken(),
@@ -38,8 +38,8 @@ def make_setting(**event_type: object) -> Setting:
     )
 
 
-def tell(setting: Setting, start: str) -> list[tuple[str, str]]:
-    return [(reason.sentence, reason.remedy) for reason in explain_start(setting, at(start)).reasons]
+def tell(inputs: SlotInputs, start: str) -> list[tuple[str, str]]:
+    return [(reason.sentence, reason.remedy) for reason in explain_start(inputs, at(start)).reasons]
 
 
 def test_open_start_needs_no_reason() -> None:
@@ -101,16 +101,16 @@ def test_range_window_is_told_before_its_first_day() -> None:
 
 
 def test_limits_are_told_with_their_day_and_week() -> None:
-    setting = replace(make_setting(limits=Limits(1, 1)), taken=Taken(booked=[TEN]))
-    assert [sentence for sentence, _ in tell(setting, "2026-03-02 16:00")] == [
+    inputs = replace(make_setting(limits=Limits(1, 1)), taken=Taken(booked=[TEN]))
+    assert [sentence for sentence, _ in tell(inputs, "2026-03-02 16:00")] == [
         "Limit of 1 a day reached on 2026-03-02",
         "Limit of 1 a week reached in the week of 2026-03-02",
     ]
 
 
 def test_busy_span_is_told_by_its_calendar_and_time() -> None:
-    setting = replace(make_setting(), taken=Taken(busy=[Busy(TEN, TEN + 3600, "Work calendar")]))
-    told = explain_start(setting, at("2026-03-02 15:00"))
+    inputs = replace(make_setting(), taken=Taken(busy=[Busy(TEN, TEN + 3600, "Work calendar")]))
+    told = explain_start(inputs, at("2026-03-02 15:00"))
     assert told.code is Code.BUSY
     assert told.reasons[0].sentence == "Busy in Work calendar, 10:00–11:00"
     assert (told.reasons[0].starts_at, told.reasons[0].ends_at) == (at("2026-03-02 15:00"), at("2026-03-02 16:00"))
@@ -118,19 +118,19 @@ def test_busy_span_is_told_by_its_calendar_and_time() -> None:
 
 def test_claim_and_full_session_are_told() -> None:
     claims = [Claim(TEN - 900, TEN + 3600, "hold"), Claim(TEN + 7200, TEN + 10_800, "session", TEN + 7200, 0)]
-    setting = replace(make_setting(seats=8), taken=Taken(claims=claims))
-    assert tell(setting, "2026-03-02 15:00")[0] == (
+    inputs = replace(make_setting(seats=8), taken=Taken(claims=claims))
+    assert tell(inputs, "2026-03-02 15:00")[0] == (
         "Temporarily held by another visitor, 09:45–11:00 including buffers",
         "Wait for the hold to expire, or shorten the buffers",
     )
-    assert tell(setting, "2026-03-02 17:00")[0][0] == "All 8 seats are taken"
+    assert tell(inputs, "2026-03-02 17:00")[0][0] == "All 8 seats are taken"
 
 
 def test_absence_and_holiday_are_told() -> None:
     away = OutOfOffice(at("2026-12-24 14:00"), at("2026-12-28 14:00"), "Skiing")
     schedule = make_schedule(out_of_office=(away,), holidays=HolidayCalendar("US"))
-    setting = replace(make_setting(booking_window=RollingWindow(365)), schedule=schedule)
-    assert tell(setting, "2026-12-25 14:00") == [
+    inputs = replace(make_setting(booking_window=RollingWindow(365)), schedule=schedule)
+    assert tell(inputs, "2026-12-25 14:00") == [
         (
             "Out of office (Skiing), 2026-12-24 09:00 – 2026-12-28 09:00",
             "Shorten or remove the time off",
@@ -169,17 +169,17 @@ def test_explanation_is_never_of_another_opinion_than_the_engine() -> None:
 
 
 def check_explanation(case: Case) -> None:
-    setting, zone = as_setting(case), ZoneInfo(case.zone)
-    listed = list_slots(setting, Days(case.first, case.first), viewer=zone).starts
-    told = explain_day(setting, case.first)
+    inputs, zone = as_setting(case), ZoneInfo(case.zone)
+    listed = list_slots(inputs, Days(case.first, case.first), viewer=zone).starts
+    told = explain_day(inputs, case.first)
     assert told.open == len(listed)
-    starts = explain_starts(setting, case.first)
+    starts = explain_starts(inputs, case.first)
     assert [each.starts_at for each in starts if each.code is Code.OPEN] == [at_second(each) for each in listed]
-    assert all(each.code is judge(setting, each.starts_at) for each in starts[:3])
+    assert all(each.code is judge(inputs, each.starts_at) for each in starts[:3])
     assert len(starts) == told.starts
     assert bool(told.reasons) == (told.open < told.starts or told.starts == 0)
     for start in (case.now, case.now + 5, *(each // 60 for each in listed[:2])):
         starts_at = datetime.fromtimestamp(start * 60, zone)
-        explained = explain_start(setting, starts_at)
-        assert explained.code is judge(setting, starts_at)
+        explained = explain_start(inputs, starts_at)
+        assert explained.code is judge(inputs, starts_at)
         assert bool(explained.reasons) == (explained.code is not Code.OPEN)

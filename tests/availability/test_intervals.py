@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from openslot.availability.intervals import Span, invert, merge, pick_starts, subtract
+from openslot.availability.intervals import Interval, invert, merge, pick_starts, subtract
 from openslot.core.zones import FOREVER
 
 CASES = 300
@@ -17,12 +17,12 @@ def chance() -> Random:
     return Random(7)
 
 
-def draw_spans(chance: Random) -> list[Span]:
+def draw_spans(chance: Random) -> list[Interval]:
     starts = [chance.randint(0, 60) for _ in range(chance.randint(0, 8))]
     return [(start, start + chance.randint(1, 12)) for start in starts]
 
 
-def seconds(some: list[Span]) -> set[int]:
+def seconds(some: list[Interval]) -> set[int]:
     return {second for start, end in some for second in range(start, end)}
 
 

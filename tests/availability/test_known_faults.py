@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
-from openslot.availability.models import Days, Setting, Taken
+from openslot.availability.models import Days, SlotInputs, Taken
 from openslot.availability.slots import list_slots
 from openslot.core.zones import find_zone, get_zone
 from openslot.event_types.models import Limits, RollingWindow
@@ -12,15 +12,15 @@ from openslot.schedules.models import TimeRange
 from tests.availability.cases import at, every_day, make_event_type, make_schedule, second, show_slots
 
 
-def starts(setting: Setting, on: str, viewer: str = "UTC") -> list[str]:
+def starts(inputs: SlotInputs, on: str, viewer: str = "UTC") -> list[str]:
     zone = find_zone(viewer)
     assert zone is not None
     day = date.fromisoformat(on)
-    return [slot.time for slot in show_slots(list_slots(setting, Days(day, day), viewer=zone), viewer=zone)]
+    return [slot.time for slot in show_slots(list_slots(inputs, Days(day, day), viewer=zone), viewer=zone)]
 
 
-def always(zone: str, now: str, duration: int = 60, **event_type: object) -> Setting:
-    return Setting(
+def always(zone: str, now: str, duration: int = 60, **event_type: object) -> SlotInputs:
+    return SlotInputs(
         event_type=make_event_type(duration, **event_type),
         schedule=make_schedule(zone, every_day(TimeRange(0, 1440))),
         taken=Taken(),
@@ -38,24 +38,24 @@ def always(zone: str, now: str, duration: int = 60, **event_type: object) -> Set
     ],
 )
 def test_notice_that_lands_on_a_change_day_is_elapsed_time(now: str, on: str, first: str) -> None:
-    setting = always("America/New_York", now, min_notice_minutes=1440)
-    assert starts(setting, on, "America/New_York")[0] == first
+    inputs = always("America/New_York", now, min_notice_minutes=1440)
+    assert starts(inputs, on, "America/New_York")[0] == first
 
 
 def test_limit_counts_the_hosts_day_whoever_looks() -> None:
     # 20:00 on 2 March in Los Angeles is 3 March in UTC and in Auckland.
     base = always("America/Los_Angeles", "2026-03-01 00:00", duration=240, limits=Limits(per_day=1))
-    setting = Setting(
+    inputs = SlotInputs(
         event_type=base.event_type,
         schedule=base.schedule,
         taken=Taken(booked=[second("2026-03-03 04:00")]),
         now=base.now,
     )
-    assert starts(setting, "2026-03-02", "America/Los_Angeles") == []
-    assert len(starts(setting, "2026-03-03", "America/Los_Angeles")) == 6
+    assert starts(inputs, "2026-03-02", "America/Los_Angeles") == []
+    assert len(starts(inputs, "2026-03-03", "America/Los_Angeles")) == 6
     for viewer in ("UTC", "Pacific/Auckland", "Asia/Kathmandu"):
         days = Days(date(2026, 3, 1), date(2026, 3, 5))
-        shown = list_slots(setting, days, viewer=get_zone(viewer)).starts
+        shown = list_slots(inputs, days, viewer=get_zone(viewer)).starts
         hosts = [datetime.fromtimestamp(start, get_zone("America/Los_Angeles")).day for start in shown]
         assert 2 not in hosts
         assert {1, 3} <= set(hosts)
@@ -64,25 +64,25 @@ def test_limit_counts_the_hosts_day_whoever_looks() -> None:
 def test_limit_of_a_week_begins_on_the_hosts_monday() -> None:
     # 23:00 on Sunday 8 March in New York is Monday in UTC.
     base = always("America/New_York", "2026-03-01 00:00", duration=240, limits=Limits(per_week=1))
-    setting = Setting(
+    inputs = SlotInputs(
         event_type=base.event_type,
         schedule=base.schedule,
         taken=Taken(booked=[second("2026-03-09 03:00")]),
         now=base.now,
     )
-    assert starts(setting, "2026-03-08", "America/New_York") == []
-    assert len(starts(setting, "2026-03-09", "America/New_York")) == 6
+    assert starts(inputs, "2026-03-08", "America/New_York") == []
+    assert len(starts(inputs, "2026-03-09", "America/New_York")) == 6
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "UTC"])
 def test_day_that_ends_at_24_has_its_last_hour(zone: str) -> None:
-    setting = Setting(
+    inputs = SlotInputs(
         event_type=make_event_type(60),
         schedule=make_schedule(zone, every_day(TimeRange(1320, 1440))),
         taken=Taken(),
         now=at("2026-05-01 00:00"),
     )
-    assert starts(setting, "2026-05-04", zone) == ["22:00", "23:00"]
+    assert starts(inputs, "2026-05-04", zone) == ["22:00", "23:00"]
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_day_that_ends_at_24_is_whole_when_midnight_moves(zone: str, on: str, la
     ],
 )
 def test_viewer_with_an_offset_of_45_minutes_sees_true_times(viewer: str, first: str, last: str) -> None:
-    setting = Setting(
+    inputs = SlotInputs(
         event_type=make_event_type(30), schedule=make_schedule(), taken=Taken(), now=at("2026-05-03 00:00")
     )
     zone = get_zone(viewer)
     days = Days(date(2026, 5, 3), date(2026, 5, 6))
-    shown = show_slots(list_slots(setting, days, viewer=zone), viewer=zone)
+    shown = show_slots(list_slots(inputs, days, viewer=zone), viewer=zone)
     monday = [slot for slot in shown if slot.start_time.startswith("2026-05-04")]
     assert [f"{slot.date} {slot.time}" for slot in (monday[0], monday[-1])] == [first, last]
     assert monday[0].start_time == "2026-05-04T13:00:00Z"
@@ -122,25 +122,25 @@ def test_viewer_with_an_offset_of_45_minutes_sees_true_times(viewer: str, first:
 
 @pytest.mark.parametrize("name", ["america/new_york", "AMERICA/NEW_YORK", "America/new_york"])
 def test_zone_names_count_in_any_letter_case(name: str) -> None:
-    setting = always("America/New_York", "2026-03-01 00:00")
-    assert starts(setting, "2026-03-04", name) == starts(setting, "2026-03-04", "America/New_York")
+    inputs = always("America/New_York", "2026-03-01 00:00")
+    assert starts(inputs, "2026-03-04", name) == starts(inputs, "2026-03-04", "America/New_York")
     shouted = always(name, "2026-03-01 00:00")
-    assert starts(shouted, "2026-03-04") == starts(setting, "2026-03-04")
+    assert starts(shouted, "2026-03-04") == starts(inputs, "2026-03-04")
 
 
 def test_working_day_keeps_its_wall_times_through_a_change() -> None:
-    setting = Setting(
+    inputs = SlotInputs(
         event_type=make_event_type(480), schedule=make_schedule(), taken=Taken(), now=at("2026-03-01 00:00")
     )
-    assert starts(setting, "2026-03-06", "UTC") == ["14:00"]
-    assert starts(setting, "2026-03-09", "UTC") == ["13:00"]
+    assert starts(inputs, "2026-03-06", "UTC") == ["14:00"]
+    assert starts(inputs, "2026-03-09", "UTC") == ["13:00"]
 
 
 def test_hour_that_comes_twice_is_offered_twice_at_two_instants() -> None:
     zone = get_zone("Europe/Berlin")
-    setting = always("Europe/Berlin", "2026-10-24 00:00")
+    inputs = always("Europe/Berlin", "2026-10-24 00:00")
     day = Days(date(2026, 10, 25), date(2026, 10, 25))
-    shown = show_slots(list_slots(setting, day, viewer=zone), viewer=zone)
+    shown = show_slots(list_slots(inputs, day, viewer=zone), viewer=zone)
     assert [slot.start_time for slot in shown if slot.time == "02:00"] == [
         "2026-10-25T00:00:00Z",
         "2026-10-25T01:00:00Z",

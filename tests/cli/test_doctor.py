@@ -47,8 +47,8 @@ def test_a_mistyped_variable_is_noticed_and_announced_ones_are_not(tmp_path: Pat
     finding = find_unknown_variables(environ, tmp_path / ".env")
     assert finding.state is FindingState.WARNING
     assert finding.meaning == "Unknown variables, which have no effect: OPENSLOT_PROT. Did you mean OPENSLOT_PORT?"
-    assert finding.mend == f"Correct or remove them in {tmp_path / '.env'}: OPENSLOT_PROT"
-    assert find_unknown_variables({"OPENSLOT_PROT": "1"}, tmp_path / "none").mend == "unset OPENSLOT_PROT"
+    assert finding.fix == f"Correct or remove them in {tmp_path / '.env'}: OPENSLOT_PROT"
+    assert find_unknown_variables({"OPENSLOT_PROT": "1"}, tmp_path / "none").fix == "unset OPENSLOT_PROT"
     assert find_unknown_variables(environ, tmp_path / "none").state is FindingState.OK
 
 
@@ -92,10 +92,10 @@ def test_a_key_that_others_can_read_is_a_problem(tmp_path: Path) -> None:
     load_secrets(None, tmp_path)
     assert look_at_key(settings).state is FindingState.OK
     (tmp_path / KEY_FILE).chmod(0o644)
-    assert look_at_key(settings).mend == f"chmod 600 {tmp_path / KEY_FILE}"
+    assert look_at_key(settings).fix == f"chmod 600 {tmp_path / KEY_FILE}"
     (tmp_path / KEY_FILE).unlink()
     missing = look_at_key(chosen(tmp_path, database_url="postgresql://x"))
-    assert (missing.state, missing.mend) == (FindingState.WARNING, f"tar xf BACKUP -C {tmp_path} secret.key")
+    assert (missing.state, missing.fix) == (FindingState.WARNING, f"tar xf BACKUP -C {tmp_path} secret.key")
     assert look_at_key(chosen(tmp_path, secret_key="short")).state is FindingState.PROBLEM
     assert look_at_key(chosen(tmp_path, secret_key=f"{'new' * 20}, {'old' * 20}")).state is FindingState.OK
 
@@ -105,7 +105,7 @@ def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
     assert look_at_directory(tmp_path / "later").state is FindingState.WARNING
     assert not (tmp_path / "later").exists()
     tmp_path.chmod(0o777)
-    assert look_at_directory(tmp_path).mend == f"chmod o-w {tmp_path}"
+    assert look_at_directory(tmp_path).fix == f"chmod o-w {tmp_path}"
     (tmp_path / "file").touch()
     assert look_at_directory(tmp_path / "file").state is FindingState.PROBLEM
     assert look_at_space(tmp_path / "a" / "b").meaning.endswith(f"free at {tmp_path}.")
@@ -114,7 +114,7 @@ def test_the_data_directory_belongs_to_us_alone(tmp_path: Path) -> None:
 async def test_a_week_without_a_backup_is_noticed(settings: Settings) -> None:
     from openslot.backups.create import create_backup
 
-    assert look_at_backups(settings, now=NOW).mend == "openslot backup create"
+    assert look_at_backups(settings, now=NOW).fix == "openslot backup create"
     _, manifest = await create_backup(settings, None)
     assert look_at_backups(settings, now=manifest.created_at + timedelta(days=7)).state is FindingState.OK
     assert look_at_backups(settings, now=manifest.created_at + timedelta(days=8)).state is FindingState.WARNING
@@ -136,8 +136,8 @@ async def change(settings: Settings, *statements: str) -> None:
 
 async def test_an_empty_service_that_is_not_running_has_no_problem(settings: Settings) -> None:
     found = await inside(settings, is_asleep=True)
-    assert found["worker"].mend == "openslot serve"
-    assert found["administrator"].mend == "openslot user add EMAIL --name NAME --admin"
+    assert found["worker"].fix == "openslot serve"
+    assert found["administrator"].fix == "openslot user add EMAIL --name NAME --admin"
     assert not [finding for finding in found.values() if finding.state is FindingState.PROBLEM]
 
 
@@ -156,7 +156,7 @@ async def test_what_stands_still_is_found(settings: Settings) -> None:
            values ('queue.tidy', '* * * * *', now(), now(), 0, 'failed', 'OSError: the disk is full')""",
     )
     found = await look_at_database(settings, WIRING, is_asleep=False)
-    told = {(finding.name, finding.meaning.partition(" ")[0], finding.mend) for finding in found}
+    told = {(finding.name, finding.meaning.partition(" ")[0], finding.fix) for finding in found}
     assert ("worker", "No", "openslot worker") in told
     assert ("effects", "1", "openslot worker") in told
     assert ("effects", "1", "openslot effect retry --all") in told
@@ -180,7 +180,7 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
 
 
 @pytest.mark.parametrize(
-    ("statement", "mend"),
+    ("statement", "fix"),
     [
         ("delete from migrations where name = '0003_events.sql'", "openslot migrate"),
         (
@@ -190,10 +190,10 @@ async def test_a_running_service_is_in_order_until_a_job_is_late(settings: Setti
     ],
 )
 @pytest.mark.own_database
-async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statement: str, mend: str) -> None:
+async def test_a_shape_that_does_not_fit_is_a_problem(settings: Settings, statement: str, fix: str) -> None:
     await change(settings, statement)
     found = (await inside(settings))["migrations"]
-    assert (found.state, found.mend) == (FindingState.PROBLEM, mend)
+    assert (found.state, found.fix) == (FindingState.PROBLEM, fix)
 
 
 @pytest.mark.usefixtures("user")
@@ -230,7 +230,7 @@ async def test_a_key_that_does_not_fit_the_database_is_a_problem(settings: Setti
     assert (await inside(settings))["seals"].state is FindingState.OK
     other = msgspec.structs.replace(settings, secret_key="x" * 40)
     seals = (await inside(other))["seals"]
-    assert (seals.state, seals.mend) == (FindingState.PROBLEM, "Set OPENSLOT_SECRET_KEY to the former key")
+    assert (seals.state, seals.fix) == (FindingState.PROBLEM, "Set OPENSLOT_SECRET_KEY to the former key")
     (settings.data_dir / KEY_FILE).unlink()
     assert "seals" not in await inside(settings)
     assert not (settings.data_dir / KEY_FILE).exists()
@@ -255,7 +255,7 @@ def test_nothing_is_made_where_nothing_is(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.setenv("OPENSLOT_DATA_DIR", str(tmp_path / "data"))
-    assert {finding.name: finding.mend for finding in examine()}["database"] == "openslot serve"
+    assert {finding.name: finding.fix for finding in examine()}["database"] == "openslot serve"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -52,8 +52,8 @@ def test_a_provider_in_a_network_that_is_not_allowed_is_a_problem(tmp_path: Path
     finding = look_at_oidc(chosen(tmp_path, oidc_issuer="http://127.0.0.1:9", **GIVEN))
 
     assert finding.state is FindingState.PROBLEM
-    assert finding.mend is not None
-    assert "OPENSLOT_OUTBOUND_ALLOW" in finding.mend
+    assert finding.fix is not None
+    assert "OPENSLOT_OUTBOUND_ALLOW" in finding.fix
 
 
 def test_without_a_provider_all_is_in_order(tmp_path: Path) -> None:

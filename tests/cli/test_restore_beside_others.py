@@ -11,7 +11,7 @@ from openslot.backups.load import load_dump
 from openslot.backups.programs import ServerKind
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
-from openslot.core.inventory import look_into
+from openslot.core.inventory import read_inventory
 from openslot.core.key_file import KEY_FILE
 from openslot.core.migrate import checksum, known_migrations
 from tests.cli.conftest import begin_anew, restored, rows_of
@@ -188,7 +188,7 @@ async def test_nothing_is_dropped_that_another_has_built_on_ours(
 ) -> None:
     await begin_anew(elsewhere, postgres, template=TEMPLATE)
     connection = await asyncpg.connect(elsewhere.database_url)
-    ours = (await look_into(connection)).ours
+    ours = (await read_inventory(connection)).ours
     # Made in the moment between the look and the restore.
     await connection.execute("create schema reports; create view reports.people as select email from public.users")
     await connection.close()

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from openslot.core.inventory import known_objects, look_into
+from openslot.core.inventory import known_objects, read_inventory
 from openslot.core.migrate import known_migrations
 from tests.databases import new_database
 
@@ -29,7 +29,7 @@ async def connection(opened: asyncpg.Connection) -> AsyncIterator[asyncpg.Connec
 
 
 async def test_everything_that_migrations_make_is_known(connection: asyncpg.Connection) -> None:
-    found = await look_into(connection)
+    found = await read_inventory(connection)
 
     assert found.others == ()
     assert {(thing.kind, thing.name) for thing in found.ours} == known_objects(known_migrations())
@@ -38,7 +38,7 @@ async def test_everything_that_migrations_make_is_known(connection: asyncpg.Conn
 
 async def test_only_what_was_applied_is_known(connection: asyncpg.Connection) -> None:
     await connection.execute("delete from migrations where name >= '0006'")
-    found = await look_into(connection)
+    found = await read_inventory(connection)
 
     assert "table claims" in {str(thing) for thing in found.ours}
     assert {"table contacts", "function contact_gram(owner_id uuid, gram text)"} < {str(t) for t in found.others}
@@ -58,7 +58,7 @@ async def test_with_another_record_of_migrations_nothing_is_ours(
     connection: asyncpg.Connection, statement: str
 ) -> None:
     await connection.execute(statement)
-    found = await look_into(connection)
+    found = await read_inventory(connection)
 
     assert found.ours == ()
     assert "table users" in {str(thing) for thing in found.others}

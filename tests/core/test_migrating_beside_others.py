@@ -8,7 +8,7 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.core.ddl import PATIENCE, Patience
+from openslot.core.ddl import LOCK_RETRIES, LockRetries
 from openslot.core.errors import StartupError
 from openslot.core.migrate import LOCK, NO_TRANSACTION, known_migrations, migrate
 from openslot.core.queue_tables import OURS
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.own_database
 
 WITHIN = 60.0
 SHORT = timedelta(milliseconds=50)
-HASTY = Patience(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.05, 0.05))
-STUBBORN = Patience(lock_timeout=SHORT, pauses=(0.2,) * 200)
+HASTY = LockRetries(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.05, 0.05))
+STUBBORN = LockRetries(lock_timeout=SHORT, pauses=(0.2,) * 200)
 ADD_COLUMN = {"9000_note.sql": "alter table lanes add column note text"}
 BUILD_INDEX = {
     "9001_index.sql": f"{NO_TRANSACTION}\n-- Two steps; each may be repeated.\n"
@@ -64,7 +64,7 @@ async def test_writers_go_on_while_a_migration_waits_for_a_long_reader(database_
         reading = reader.transaction()
         await reading.start()
         await reader.fetch("select * from lanes")
-        migrating = asyncio.create_task(migrate(database_url, knowing(ADD_COLUMN), patience=STUBBORN))
+        migrating = asyncio.create_task(migrate(database_url, knowing(ADD_COLUMN), retries=STUBBORN))
         async with asyncio.timeout(WITHIN):
             for number in range(20):
                 await writer.execute("insert into lanes (lane, unfinished) values ($1, 1)", f"lane {number}")
@@ -82,7 +82,7 @@ async def test_a_migration_that_never_gets_its_lock_says_who_holds_it_and_change
         await reader.fetch("select * from lanes")
 
         with pytest.raises(StartupError) as caught:
-            await migrate(database_url, knowing(ADD_COLUMN), patience=HASTY)
+            await migrate(database_url, knowing(ADD_COLUMN), retries=HASTY)
 
     said = str(caught.value)
     assert "The migration 9000_note.sql can't be applied: others hold a lock that it needs, after 3 tries." in said
@@ -93,9 +93,9 @@ async def test_a_migration_that_never_gets_its_lock_says_who_holds_it_and_change
 
 
 def test_the_pauses_grow_and_no_wait_for_a_lock_is_long() -> None:
-    assert list(PATIENCE.pauses) == sorted(PATIENCE.pauses)
-    assert sum(PATIENCE.pauses) > 60
-    assert PATIENCE.lock_timeout <= timedelta(seconds=3)
+    assert list(LOCK_RETRIES.pauses) == sorted(LOCK_RETRIES.pauses)
+    assert sum(LOCK_RETRIES.pauses) > 60
+    assert LOCK_RETRIES.lock_timeout <= timedelta(seconds=3)
 
 
 async def test_a_migration_outside_of_a_transaction_runs_statement_by_statement(database_url: str) -> None:
@@ -134,8 +134,8 @@ async def test_a_build_that_others_have_kept_waiting_is_begun_again(database_url
         await writing.start()
         await writer.execute("insert into lanes (lane, unfinished) values ('a', 1)")
         sql = f"{NO_TRANSACTION}\ncreate index concurrently if not exists lanes_un on lanes (unfinished)"
-        patience = Patience(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.2,) * 200)
-        migrating = asyncio.create_task(migrate(database_url, knowing({"9001_index.sql": sql}), patience=patience))
+        retries = LockRetries(lock_timeout=SHORT, concurrent_lock_timeout=SHORT, pauses=(0.2,) * 200)
+        migrating = asyncio.create_task(migrate(database_url, knowing({"9001_index.sql": sql}), retries=retries))
         async with asyncio.timeout(WITHIN):
             while await is_valid(database_url, "lanes_un") is None:
                 await asyncio.sleep(0.01)
@@ -194,7 +194,7 @@ async def test_the_queues_upgrade_waits_for_others_and_goes_on(database_url: str
         await worker.execute("alter table pgqueuer alter column attempts set default 7")
         await working.start()
         await worker.execute("lock table pgqueuer in row exclusive mode")
-        migrating = asyncio.create_task(migrate(database_url, patience=STUBBORN))
+        migrating = asyncio.create_task(migrate(database_url, retries=STUBBORN))
         await asyncio.sleep(0.5)
         assert not migrating.done()
         await working.rollback()

@@ -9,7 +9,14 @@ from ipaddress import ip_network
 import httpcore2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, OutboundResponse
+from openslot.core.outbound import (
+    FailureKind,
+    Outbound,
+    OutboundFailed,
+    OutboundReason,
+    OutboundRefused,
+    OutboundResponse,
+)
 from tests.core.test_outbound_peers import OK, PUBLIC, Handler, Names, Peer, serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
@@ -93,7 +100,7 @@ async def test_endless_headers_are_a_protocol_failure(handler: Handler) -> None:
     async with serve(handler) as peer:
         with pytest.raises(OutboundFailed, match="too many headers") as failed:
             await send(peer)
-    assert failed.value.kind is Kind.PROTOCOL
+    assert failed.value.kind is FailureKind.PROTOCOL
 
 
 async def test_a_packed_answer_is_never_unpacked() -> None:
@@ -119,14 +126,14 @@ async def test_a_tarpit_ends_within_the_total_time(handler: Handler) -> None:
     async with asyncio.timeout(60), serve(handler) as peer:
         with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{peer.port}/", within=SOON)
-        assert failed.value.kind is Kind.TIMEOUT
+        assert failed.value.kind is FailureKind.TIMEOUT
 
 
 async def test_a_server_that_never_shakes_hands_ends_within_the_time_to_connect() -> None:
     async with asyncio.timeout(60), serve(endless(b"", b"", pause=1)) as peer:
         with pytest.raises(OutboundFailed, match="took too long to connect") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"https://127.0.0.1:{peer.port}/", connect_within=SOON)
-        assert failed.value.kind is Kind.TIMEOUT
+        assert failed.value.kind is FailureKind.TIMEOUT
 
 
 class BlackHole(httpcore2.AsyncNetworkBackend):
@@ -154,7 +161,7 @@ async def test_dead_addresses_share_the_time_to_connect_and_four_are_tried() -> 
     outbound = Outbound(resolver=Names([PUBLIC, "1.1.1.1", "8.8.8.8", "9.9.9.9", "1.0.0.1"]), connector=hole)
     with pytest.raises(OutboundFailed, match="took too long to connect") as failed:
         await outbound.send("GET", "https://hooks.example.org/", connect_within=timedelta(seconds=12))
-    assert failed.value.kind is Kind.TIMEOUT
+    assert failed.value.kind is FailureKind.TIMEOUT
     assert hole.asked == [PUBLIC, "1.1.1.1", "8.8.8.8", "9.9.9.9"]
     for waited, most in zip(hole.waited, (3, 4, 6, 12), strict=True):
         assert waited is not None
@@ -170,7 +177,7 @@ async def test_an_answer_that_is_no_http_is_a_protocol_failure(answer: bytes) ->
     async with serve(answer) as peer:
         with pytest.raises(OutboundFailed) as failed:
             await send(peer)
-    assert failed.value.kind is Kind.PROTOCOL
+    assert failed.value.kind is FailureKind.PROTOCOL
 
 
 async def test_a_request_says_what_it_must_and_no_more() -> None:
@@ -242,7 +249,7 @@ async def test_closing_ends_the_calls_under_way() -> None:
         await outbound.close()
         with pytest.raises(OutboundFailed) as failed:
             await asyncio.wait_for(call, 60)
-        assert failed.value.kind is Kind.PROTOCOL
+        assert failed.value.kind is FailureKind.PROTOCOL
 
 
 async def test_a_cancelled_call_leaves_no_connection_behind() -> None:

@@ -12,7 +12,7 @@ import httpcore2
 import httpx2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
+from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from tests.core.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.core.small_internet import HERE, HERE_ADDRESS, Site, small_internet
 from tests.core.test_outbound_answers import HEAD, endless
@@ -61,7 +61,7 @@ async def test_extensions_change_neither_the_name_that_is_proven_nor_the_path(tm
         world.name("stranger.example.org", [HERE_ADDRESS])
         with pytest.raises(OutboundFailed, match="No secure connection to stranger") as failed:
             await client.get("https://stranger.example.org/", extensions={"sni_hostname": HERE})
-        assert failed.value.kind is Kind.TLS
+        assert failed.value.kind is FailureKind.TLS
         await client.get(f"{HOME}a", extensions={"target": b"http://127.0.0.1/"})
         assert world.here.requests[-1].startswith(b"GET /a HTTP/1.1\r\n")
 
@@ -137,7 +137,7 @@ async def test_a_body_past_its_bound_is_a_failure_read_at_once_or_streamed(handl
     async with asyncio.timeout(60), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=SMALL) as client:
         with pytest.raises(OutboundFailed, match="sent more than 1000 bytes") as failed:
             await client.get(f"http://127.0.0.1:{peer.port}/")
-        assert failed.value.kind is Kind.TOO_LARGE
+        assert failed.value.kind is FailureKind.TOO_LARGE
         came = 0
         with pytest.raises(OutboundFailed, match="sent more than 1000 bytes"):
             async with client.stream("GET", f"http://127.0.0.1:{peer.port}/") as response:
@@ -160,7 +160,7 @@ async def test_a_tarpit_ends_within_the_total_time_read_at_once_or_streamed(hand
     async with asyncio.timeout(60), serve(handler) as peer, Outbound(allow=LOOPBACK).client(limits=limits) as client:
         with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
             await client.get(f"http://127.0.0.1:{peer.port}/")
-        assert failed.value.kind is Kind.TIMEOUT
+        assert failed.value.kind is FailureKind.TIMEOUT
         with pytest.raises(OutboundFailed, match="took too long to answer"):
             async with client.stream("GET", f"http://127.0.0.1:{peer.port}/") as response:
                 async for _ in response.aiter_bytes():
@@ -195,7 +195,7 @@ async def test_a_callers_shorter_patience_is_kept() -> None:
         for scheme, step in (("http", "answer"), ("https", "connect")):
             with pytest.raises(OutboundFailed, match=f"took too long to {step}") as failed:
                 await client.get(f"{scheme}://127.0.0.1:{peer.port}/", timeout=0.5)
-            assert failed.value.kind is Kind.TIMEOUT
+            assert failed.value.kind is FailureKind.TIMEOUT
 
 
 async def test_a_callers_longer_patience_is_not() -> None:
@@ -212,7 +212,7 @@ async def test_a_packed_body_is_refused_and_never_unpacked(tmp_path: Path) -> No
     async with small_internet(tmp_path, here=Site(packed + bomb)) as (outbound, world), outbound.client() as client:
         with pytest.raises(OutboundFailed, match="sent a compressed response") as failed:
             await client.get(HOME)
-        assert failed.value.kind is Kind.PROTOCOL
+        assert failed.value.kind is FailureKind.PROTOCOL
         assert b"\r\nAccept-Encoding: identity\r\n" in world.here.requests[0]
     async with small_internet(tmp_path, here=Site(packed)) as (outbound, _), outbound.client() as client:
         assert (await client.head(HOME)).headers["content-encoding"] == "gzip"

@@ -13,7 +13,7 @@ from uuid import uuid4
 import httpx2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
+from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from tests.ports import held_port
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
@@ -141,7 +141,7 @@ async def test_a_large_response_comes_whole_and_one_past_the_bound_fails(server:
     async with dav(RequestLimits(at_most=500_000)) as client:
         with pytest.raises(OutboundFailed, match="sent more than 500000 bytes") as failed:
             await client.request("REPORT", url, content=FIND_EVENTS.encode(), headers={"Depth": "1"})
-    assert failed.value.kind is Kind.TOO_LARGE
+    assert failed.value.kind is FailureKind.TOO_LARGE
 
 
 async def test_the_well_known_address_leads_to_the_calendars(server: str) -> None:

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
+from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused
 from openslot.core.outbound.resolver import SystemResolver
 from tests.core.test_outbound_peers import OK, PUBLIC, PUBLIC_V6, Internet, Names, serve
 from tests.ports import held_port
@@ -153,7 +153,7 @@ async def test_a_certificate_that_nobody_vouches_for_is_a_tls_failure(identity: 
     async with world(identity, Names([PUBLIC]), trusted=False) as (outbound, internet):
         with pytest.raises(OutboundFailed, match="self-signed certificate") as failed:
             await outbound.send("GET", f"https://{NAME}/")
-        assert failed.value.kind is Kind.TLS
+        assert failed.value.kind is FailureKind.TLS
         assert internet.public is not None
         assert internet.public.requests == []
 
@@ -162,14 +162,14 @@ async def test_a_certificate_for_another_name_is_a_tls_failure(identity: Identit
     async with world(identity, Names([PUBLIC])) as (outbound, _):
         with pytest.raises(OutboundFailed, match=r"other\.example\.org") as failed:
             await outbound.send("GET", "https://other.example.org/")
-        assert failed.value.kind is Kind.TLS
+        assert failed.value.kind is FailureKind.TLS
 
 
 async def test_a_server_that_speaks_no_tls_is_a_tls_failure() -> None:
     async with serve(greeting=b"SSH-2.0-OpenSSH_9.6\r\n") as peer:
         with pytest.raises(OutboundFailed, match="the TLS handshake failed") as failed:
             await Outbound(allow=LOOPBACK).send("GET", f"https://127.0.0.1:{peer.port}/")
-        assert failed.value.kind is Kind.TLS
+        assert failed.value.kind is FailureKind.TLS
 
 
 @pytest.mark.parametrize("variable", ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"])
@@ -232,8 +232,8 @@ class Deaf:
         raise socket.gaierror(socket.EAI_NONAME, f"{host} is not known")
 
 
-@pytest.mark.parametrize(("silent", "kind"), [(False, Kind.DNS), (True, Kind.TIMEOUT)])
-async def test_a_name_without_an_answer_is_a_failure_by_name(*, silent: bool, kind: Kind) -> None:
+@pytest.mark.parametrize(("silent", "kind"), [(False, FailureKind.DNS), (True, FailureKind.TIMEOUT)])
+async def test_a_name_without_an_answer_is_a_failure_by_name(*, silent: bool, kind: FailureKind) -> None:
     outbound = Outbound(resolver=Deaf(silent=silent))
     with pytest.raises(OutboundFailed, match=NAME) as failed:
         await outbound.send("GET", f"https://{NAME}/", connect_within=timedelta(seconds=0.1))
@@ -243,13 +243,13 @@ async def test_a_name_without_an_answer_is_a_failure_by_name(*, silent: bool, ki
 async def test_a_name_with_no_address_at_all_is_a_dns_failure() -> None:
     with pytest.raises(OutboundFailed) as failed:
         await Outbound(resolver=Names([])).send("GET", f"https://{NAME}/")
-    assert failed.value.kind is Kind.DNS
+    assert failed.value.kind is FailureKind.DNS
 
 
 async def test_a_refused_connection_is_a_connect_failure() -> None:
     with held_port() as port, pytest.raises(OutboundFailed) as failed:
         await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{port}/")
-    assert failed.value.kind is Kind.CONNECT
+    assert failed.value.kind is FailureKind.CONNECT
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
+from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundReason, OutboundRefused, RequestLimits
 from openslot.core.outbound.client import MOST_REDIRECTS
 from tests.core.hostile_urls import PRIVATE_ADDRESSES, SHAPES
 from tests.core.small_internet import HERE, HERE_ADDRESS, THERE, Site, redirect, small_internet
@@ -169,7 +169,7 @@ async def test_one_clock_runs_for_all_redirects_together(tmp_path: Path) -> None
         async with outbound.client(follow_redirects=True, limits=limits) as client:
             with pytest.raises(OutboundFailed, match="took too long to answer") as failed:
                 await client.get(START)
-        assert failed.value.kind is Kind.TIMEOUT
+        assert failed.value.kind is FailureKind.TIMEOUT
         assert len(site.requests) < MOST_REDIRECTS
 
 
@@ -179,7 +179,7 @@ async def test_the_body_of_a_redirect_is_bounded_like_any_other(tmp_path: Path) 
         async with outbound.client(follow_redirects=True, limits=RequestLimits(at_most=2000)) as client:
             with pytest.raises(OutboundFailed, match="sent more than 2000 bytes") as failed:
                 await client.get(START)
-        assert failed.value.kind is Kind.TOO_LARGE
+        assert failed.value.kind is FailureKind.TOO_LARGE
         assert world.there.requests == []
 
 

@@ -10,7 +10,7 @@ from ipaddress import ip_network
 import httpcore2
 import pytest
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed
+from openslot.core.outbound import FailureKind, Outbound, OutboundFailed
 from openslot.core.outbound.sockets import AddressBackend
 from tests.core.test_outbound_peers import serve
 
@@ -49,7 +49,7 @@ async def test_a_server_that_lets_nobody_in_is_a_timeout() -> None:
             await AddressBackend().connect_tcp("127.0.0.1", port, timeout=0.2)
     with busy_port() as port, pytest.raises(OutboundFailed, match="took too long to connect") as failed:
         await Outbound(allow=LOOPBACK).send("GET", f"http://127.0.0.1:{port}/", connect_within=timedelta(seconds=0.2))
-    assert failed.value.kind is Kind.TIMEOUT
+    assert failed.value.kind is FailureKind.TIMEOUT
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.1", "2130706433", "0x7f.1"])

@@ -21,12 +21,12 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime
-from openslot.exports import making, store, writers, zipping
+from openslot.exports import creating, store, writers, zipping
 from openslot.exports import operations as exports
+from openslot.exports.creating import AttemptLost, make_export
 from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
 from openslot.exports.files import FILES, NOT_EXPORTED
 from openslot.exports.jobs import delete_expired
-from openslot.exports.making import AttemptLost, make_export
 from openslot.exports.models import ExportFile, ExportState
 from openslot.integrations.mail import operations as mail
 from tests.clocks import MovingClock
@@ -235,7 +235,7 @@ async def test_the_worker_makes_it_and_mails_a_link(runtime: Runtime, user: User
 async def test_files_are_read_with_custom_plans(runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     as_text = writers.as_object("select current_setting('plan_cache_mode') where $1::uuid is not null")
     probe = ExportFile(name="plans.txt", about="How it was read", tables=(), write=as_text)
-    monkeypatch.setattr(making, "FILES", (probe,))
+    monkeypatch.setattr(creating, "FILES", (probe,))
 
     file = await export(runtime, user)
 
@@ -248,7 +248,7 @@ async def test_a_worker_that_dies_leaves_nothing_that_the_next_one_keeps(
     export_id = await request(runtime, user)
     with monkeypatch.context() as patch:
         patch.setattr("openslot.exports.zipping.PIECE", 100)
-        patch.setattr(making.PieceWriter, "close", _die)
+        patch.setattr(creating.PieceWriter, "close", _die)
         with pytest.raises(KeyboardInterrupt):
             await make_export(runtime, export_id)
     assert await runtime.pool.fetchval("select count(*) from data_export_pieces") > 1
@@ -263,14 +263,14 @@ async def test_an_attempt_that_was_overtaken_writes_nothing(
     runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export_id = await request(runtime, user)
-    original = making.PieceWriter.close
+    original = creating.PieceWriter.close
 
-    async def overtaken(self: making.PieceWriter) -> None:
-        monkeypatch.setattr(making.PieceWriter, "close", original)
+    async def overtaken(self: creating.PieceWriter) -> None:
+        monkeypatch.setattr(creating.PieceWriter, "close", original)
         await make_export(runtime, export_id)
         await original(self)
 
-    monkeypatch.setattr(making.PieceWriter, "close", overtaken)
+    monkeypatch.setattr(creating.PieceWriter, "close", overtaken)
     with pytest.raises(AttemptLost):
         await make_export(runtime, export_id)
 
@@ -281,7 +281,7 @@ async def test_an_attempt_that_was_overtaken_writes_nothing(
 async def test_a_file_that_grows_too_large_is_given_up(
     runtime: Runtime, user: User, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "MOST_BYTES", 10)
+    monkeypatch.setattr(creating, "MOST_BYTES", 10)
     await request(runtime, user)
     await work_off(runtime, clock)
 
@@ -332,5 +332,5 @@ async def test_pieces_are_sealed_and_none_fits_in_anothers_place(runtime: Runtim
         await read(runtime, user, export_id)
 
 
-async def _die(_: making.PieceWriter) -> None:
+async def _die(_: creating.PieceWriter) -> None:
     raise KeyboardInterrupt

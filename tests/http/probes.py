@@ -12,7 +12,7 @@ from openslot.core.text import Name, Prose
 from openslot.core.work import Work
 from openslot.routing import Cookie, Query, Request, Response, delete, get, post, put
 from openslot.routing.moments import To
-from openslot.routing.paging import Limit, Page
+from openslot.routing.paging import Limit, PageNumber
 
 
 class Colour(StrEnum):
@@ -72,7 +72,7 @@ async def send_note(data: Note | None = None) -> dict[str, bool]:
 @get("/api/v1/probe")
 async def search(
     work: Work,
-    page: Page = 1,
+    page: PageNumber = 1,
     limit: Limit = 20,
     q: Annotated[str | None, Query()] = None,
     at: Annotated[datetime | None, Query()] = None,

@@ -148,14 +148,14 @@ async def test_what_is_sent_ahead_of_a_slow_answer_waits_at_the_client() -> None
 async def test_an_answer_that_nobody_takes_is_given_up() -> None:
     learned: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
-    async def pour(_scope: Scope, receive: Receive, send: Send) -> None:
+    async def send_forever(_scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for _ in range(500):
             await send({"type": "http.response.body", "body": bytes(100_000), "more_body": True})
         learned.set_result((await receive())["type"])
 
-    async with talking(pour, ConnectionLimits(send_seconds=0.3)) as talk:
+    async with talking(send_forever, ConnectionLimits(send_seconds=0.3)) as talk:
         cast("asyncio.Transport", talk.writer.transport).pause_reading()
         await talk.send(GET)
 

@@ -12,8 +12,8 @@ import pytest
 from openslot.core.destinations import Destination
 from openslot.core.ids import new_id
 from openslot.jobs import gate as gates
-from openslot.jobs.gate import Gate, Place, TurnedAway
-from openslot.jobs.standings import AT_ONCE, FORGIVEN_AFTER, LONGEST, LONGEST_OF_SUSPECTS, QUICK
+from openslot.jobs.gate import Gate, Place, Rejected
+from openslot.jobs.target_health import AT_ONCE, FORGIVEN_AFTER, LONGEST, LONGEST_OF_SUSPECTS, QUICK
 
 NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 SHORT, LONG = timedelta(milliseconds=20), timedelta(seconds=15)
@@ -33,10 +33,10 @@ def enter(gate: Gate, to: Destination, *, now: datetime = NOW) -> Place:
     return place
 
 
-def turn_away(gate: Gate, to: Destination, *, now: datetime = NOW) -> TurnedAway:
+def turn_away(gate: Gate, to: Destination, *, now: datetime = NOW) -> Rejected:
     """Ask for a place that must not be there."""
     refusal = gate.enter(KIND, to, now=now)
-    assert isinstance(refusal, TurnedAway)
+    assert isinstance(refusal, Rejected)
     return refusal
 
 
@@ -246,11 +246,11 @@ def test_what_has_not_been_asked_for_longest_is_forgotten_first(monkeypatch: pyt
         visit(gate, to, answered=False)
     visit(gate, somewhere())
 
-    assert {(KIND, busy.target), (KIND, recent.target)} < set(gate._standings)
-    assert (KIND, old.target) not in gate._standings
+    assert {(KIND, busy.target), (KIND, recent.target)} < set(gate._targets)
+    assert (KIND, old.target) not in gate._targets
     turn_away(gate, busy)
     gate.leave(place, answered=True, now=NOW)
-    assert len(gate._standings) == len(gate._owners) == 3
+    assert len(gate._targets) == len(gate._owners) == 3
 
 
 class Simulation:
@@ -274,7 +274,7 @@ class Simulation:
 
         def ask(now: datetime) -> None:
             place = self.gate.enter(KIND, to, now=now)
-            if isinstance(place, TurnedAway):
+            if isinstance(place, Rejected):
                 self.put_backs[who] += 1
                 self.at(now + place.after, ask)
                 return

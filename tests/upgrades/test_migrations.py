@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 import asyncpg
 import pytest
 
-from openslot.core.ddl import PATIENCE, run_alone
+from openslot.core.ddl import LOCK_RETRIES, run_alone
 from openslot.core.ids import new_id
 from openslot.core.migrate import NO_TRANSACTION, known_migrations, migrate
 from openslot.core.sql_script import split_statements
@@ -35,7 +35,7 @@ async def cut_off_everywhere(url: str, known: Mapping[str, str]) -> None:
             statements = split_statements(sql) if sql.startswith(NO_TRANSACTION) else []
             for end in range(1, len(statements)):
                 for statement in statements[:end]:
-                    await run_alone(connection, statement, PATIENCE)
+                    await run_alone(connection, statement, LOCK_RETRIES)
             await migrate(url, {each: known[each] for each in known if each <= name})
     finally:
         await connection.close()

@@ -12,7 +12,7 @@ from openslot.agents.registry import CallTarget
 from openslot.core.errors import Invalid, NotFound, Refusal
 from openslot.core.moments import Moment, Span, read_span
 from openslot.core.text import LINE, PROSE
-from openslot.routing.paging import Limit, Page
+from openslot.routing.paging import Limit, PageNumber
 
 UserId = Annotated[UUID, Meta(description="The user's id")]
 BookingId = Annotated[UUID, Meta(description="The booking's id")]
@@ -33,7 +33,7 @@ class ToolArguments(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 class Paging(ToolArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Which page of a list."""
 
-    page: Page = 1
+    page: PageNumber = 1
     limit: Limit = 20
 
 

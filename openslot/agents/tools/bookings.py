@@ -12,10 +12,10 @@ from openslot.agents.schemas import Decided
 from openslot.agents.tools.arguments import BookingId, RangePaging, ToolArguments, UserId, naming
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AnswerValue, BookingEntry, BookingRef, Payment, Status
-from openslot.bookings.schemas import BookingFilter, EmailLog, Moment, show_email, show_entry
+from openslot.bookings.schemas import BookingFilter, EmailLog, IsoMoment, show_email, show_entry
 from openslot.contacts.schemas import EmbeddedContact
 from openslot.core.instants import Instant
-from openslot.core.text import Reason
+from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.event_types.models import Location
 from openslot.event_types.schemas import EmbeddedEventType
@@ -38,15 +38,15 @@ class BookingArguments(ToolArguments, frozen=True, kw_only=True, rename="camel",
 class CancelBooking(BookingArguments, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Which booking."""
 
-    reason: Annotated[Reason | None, Meta(description="Included in the notification to the host and the invitee")] = (
-        None
-    )
+    reason: Annotated[
+        ReasonText | None, Meta(description="Included in the notification to the host and the invitee")
+    ] = None
 
 
 class RescheduleBooking(CancelBooking, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """Which booking, and its new start."""
 
-    new_start_time: Moment
+    new_start_time: IsoMoment
 
 
 class PlatformBooking(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -16,7 +16,7 @@ import httpx2
 from msgspec import Struct
 
 from openslot.core.config import Network
-from openslot.core.outbound.errors import Kind, OutboundFailed
+from openslot.core.outbound.errors import FailureKind, OutboundFailed
 from openslot.core.outbound.guard import Guard
 from openslot.core.outbound.requests import check_headers, check_method
 from openslot.core.outbound.resolver import Resolver, SystemResolver
@@ -171,7 +171,7 @@ async def _read_body(response: httpx2.Response) -> tuple[bytes, bool]:
             async for chunk in chunks:
                 body += chunk
     except OutboundFailed as fault:
-        if fault.kind is not Kind.TOO_LARGE:
+        if fault.kind is not FailureKind.TOO_LARGE:
             raise
         return bytes(body), True
     return bytes(body), False

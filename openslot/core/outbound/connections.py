@@ -6,7 +6,7 @@ import time
 import httpcore2
 
 from openslot.core.outbound.addresses import Address
-from openslot.core.outbound.errors import NOT_CONNECTED, NOT_SECURE, Kind, OutboundFailed
+from openslot.core.outbound.errors import NOT_CONNECTED, NOT_SECURE, FailureKind, OutboundFailed
 from openslot.core.outbound.streams import MeteredStream
 from openslot.core.outbound.targets import OutboundTarget
 
@@ -81,7 +81,7 @@ async def _connect(
             return await _connect(target, tuple(others), connector, connect_by=connect_by)
         if isinstance(fault, httpcore2.ConnectTimeout):
             raise
-        raise OutboundFailed(Kind.CONNECT, NOT_CONNECTED.fill(host=target.host_header)) from fault
+        raise OutboundFailed(FailureKind.CONNECT, NOT_CONNECTED.fill(host=target.host_header)) from fault
 
 
 async def _start_tls(
@@ -90,7 +90,7 @@ async def _start_tls(
     try:
         return await stream.start_tls(tls, server_hostname=host)
     except httpcore2.ConnectError as fault:
-        raise OutboundFailed(Kind.TLS, NOT_SECURE.fill(host=host, why=_why(fault))) from fault
+        raise OutboundFailed(FailureKind.TLS, NOT_SECURE.fill(host=host, why=_why(fault))) from fault
 
 
 def _why(fault: httpcore2.ConnectError) -> str:

@@ -55,7 +55,7 @@ class OutboundRefused(Refusal):
         self.reason = reason
 
 
-class Kind(StrEnum):
+class FailureKind(StrEnum):
     """The step at which an outgoing call failed."""
 
     DNS = "dns"
@@ -69,7 +69,7 @@ class Kind(StrEnum):
 class OutboundFailed(httpx2.TransportError):
     """The call was allowed and the other side gave no whole answer."""
 
-    def __init__(self, kind: Kind, message: str) -> None:
+    def __init__(self, kind: FailureKind, message: str) -> None:
         super().__init__(str(message))
         self.kind = kind
         self.message = str(message)

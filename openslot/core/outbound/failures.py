@@ -5,7 +5,14 @@ from contextlib import contextmanager
 
 import httpcore2
 
-from openslot.core.outbound.errors import BROKEN_OFF, MANY_HEADERS, NOT_HTTP, SLOW_TO_ANSWER, Kind, OutboundFailed
+from openslot.core.outbound.errors import (
+    BROKEN_OFF,
+    MANY_HEADERS,
+    NOT_HTTP,
+    SLOW_TO_ANSWER,
+    FailureKind,
+    OutboundFailed,
+)
 from openslot.core.outbound.streams import ResponseTooLong
 
 
@@ -15,10 +22,10 @@ def told_as_failures(host: str) -> Iterator[None]:
     try:
         yield
     except (TimeoutError, httpcore2.TimeoutException) as fault:
-        raise OutboundFailed(Kind.TIMEOUT, SLOW_TO_ANSWER.fill(host=host)) from fault
+        raise OutboundFailed(FailureKind.TIMEOUT, SLOW_TO_ANSWER.fill(host=host)) from fault
     except ResponseTooLong as fault:
-        raise OutboundFailed(Kind.PROTOCOL, MANY_HEADERS.fill(host=host)) from fault
+        raise OutboundFailed(FailureKind.PROTOCOL, MANY_HEADERS.fill(host=host)) from fault
     except httpcore2.ProtocolError as fault:
-        raise OutboundFailed(Kind.PROTOCOL, NOT_HTTP.fill(host=host)) from fault
+        raise OutboundFailed(FailureKind.PROTOCOL, NOT_HTTP.fill(host=host)) from fault
     except httpcore2.NetworkError as fault:
-        raise OutboundFailed(Kind.PROTOCOL, BROKEN_OFF.fill(host=host)) from fault
+        raise OutboundFailed(FailureKind.PROTOCOL, BROKEN_OFF.fill(host=host)) from fault

@@ -2,7 +2,7 @@
 
 from openslot.core.config import Network
 from openslot.core.outbound.addresses import Address
-from openslot.core.outbound.errors import NO_ADDRESS, UNRESOLVED, Kind, OutboundFailed
+from openslot.core.outbound.errors import NO_ADDRESS, UNRESOLVED, FailureKind, OutboundFailed
 from openslot.core.outbound.resolver import Resolver
 from openslot.core.outbound.targets import LONGEST_URL, OutboundTarget, check_addresses, get_target
 
@@ -28,7 +28,7 @@ class Guard:
         try:
             addresses = await self._resolver.resolve(host)
         except (OSError, UnicodeError) as fault:
-            raise OutboundFailed(Kind.DNS, UNRESOLVED.fill(host=host)) from fault
+            raise OutboundFailed(FailureKind.DNS, UNRESOLVED.fill(host=host)) from fault
         if not addresses:
-            raise OutboundFailed(Kind.DNS, NO_ADDRESS.fill(host=host))
+            raise OutboundFailed(FailureKind.DNS, NO_ADDRESS.fill(host=host))
         return addresses

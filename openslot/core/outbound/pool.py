@@ -4,7 +4,7 @@ from weakref import WeakSet
 
 from openslot.core.outbound.addresses import Address
 from openslot.core.outbound.connections import OutboundConnection
-from openslot.core.outbound.errors import CLOSED, Kind, OutboundFailed
+from openslot.core.outbound.errors import CLOSED, FailureKind, OutboundFailed
 from openslot.core.outbound.targets import OutboundTarget
 
 MOST_IDLE = 10
@@ -36,7 +36,7 @@ class OutboundPool:
     def use(self, connection: OutboundConnection) -> None:
         """Track a connection until it is released."""
         if self._is_closed:
-            raise OutboundFailed(Kind.CONNECT, CLOSED)
+            raise OutboundFailed(FailureKind.CONNECT, CLOSED)
         self._busy.add(connection)
 
     async def release(self, connection: OutboundConnection) -> None:

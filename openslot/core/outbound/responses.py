@@ -9,7 +9,7 @@ from typing import Literal
 import httpcore2
 import httpx2
 
-from openslot.core.outbound.errors import PACKED, TOO_MUCH, Kind, OutboundFailed
+from openslot.core.outbound.errors import PACKED, TOO_MUCH, FailureKind, OutboundFailed
 from openslot.core.outbound.failures import told_as_failures
 from openslot.core.outbound.streams import ResponseTooLong
 
@@ -83,11 +83,11 @@ class BoundedStream(httpx2.AsyncByteStream):
                     raise self._too_large() from None
         if chunk and self._is_refused:
             # A few compressed bytes could expand to more than memory holds.
-            raise OutboundFailed(Kind.PROTOCOL, PACKED.fill(host=self._host))
+            raise OutboundFailed(FailureKind.PROTOCOL, PACKED.fill(host=self._host))
         return chunk
 
     def _too_large(self) -> OutboundFailed:
-        return OutboundFailed(Kind.TOO_LARGE, TOO_MUCH.fill(host=self._host, count=self._at_most))
+        return OutboundFailed(FailureKind.TOO_LARGE, TOO_MUCH.fill(host=self._host, count=self._at_most))
 
 
 def _is_packed(response: httpcore2.Response) -> bool:

@@ -11,7 +11,7 @@ import httpx2
 from msgspec import Struct
 
 from openslot.core.outbound.connections import OutboundConnection, open_connection
-from openslot.core.outbound.errors import SLOW_TO_CONNECT, Kind, OutboundFailed
+from openslot.core.outbound.errors import SLOW_TO_CONNECT, FailureKind, OutboundFailed
 from openslot.core.outbound.failures import told_as_failures
 from openslot.core.outbound.guard import Guard
 from openslot.core.outbound.pool import OutboundPool
@@ -92,7 +92,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                     target, addresses, connector=self._connector, tls=self._tls, within=within
                 )
         except (TimeoutError, httpcore2.ConnectTimeout) as fault:
-            raise OutboundFailed(Kind.TIMEOUT, SLOW_TO_CONNECT.fill(host=target.host)) from fault
+            raise OutboundFailed(FailureKind.TIMEOUT, SLOW_TO_CONNECT.fill(host=target.host)) from fault
 
     async def _exchange(self, connection: OutboundConnection, message: httpcore2.Request) -> httpcore2.Response:
         try:

@@ -14,7 +14,7 @@ from openslot.http import metrics
 from openslot.http.errors import RequestTimeout
 from openslot.http.protocol.answers import Header, write_refusal
 from openslot.http.protocol.connections import Connections, counted_address
-from openslot.http.protocol.cycle import App, Cycle
+from openslot.http.protocol.cycle import AsgiApp, Cycle
 from openslot.http.protocol.heads import read_target
 from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
@@ -48,7 +48,7 @@ class Connection(asyncio.Protocol):
         connections: Connections,
         refusal_headers: tuple[Header, ...],
     ) -> None:
-        self._app = cast("App", config.loaded_app)
+        self._app = cast("AsgiApp", config.loaded_app)
         self._state = server_state
         self._app_state = app_state
         self._loop = _loop or asyncio.get_running_loop()

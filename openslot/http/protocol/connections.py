@@ -14,7 +14,7 @@ RETRY_AFTER = 10
 UNCOUNTED = ""
 
 
-class Late(Protocol):
+class HasDeadline(Protocol):
     """A connection with a deadline on the loop's clock."""
 
     address: str
@@ -29,11 +29,11 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self._limits = limits
-        self._open: set[Late] = set()
+        self._open: set[HasDeadline] = set()
         self._counts: Counter[str] = Counter()
         self._timer: asyncio.TimerHandle | None = None
 
-    def add(self, connection: Late, loop: asyncio.AbstractEventLoop) -> None:
+    def add(self, connection: HasDeadline, loop: asyncio.AbstractEventLoop) -> None:
         """Register a connection, or raise a refusal."""
         refusal = self._find_refusal(connection.address)
         if refusal is not None:
@@ -43,7 +43,7 @@ class Connections:
         if self._timer is None:
             self._timer = loop.call_later(LOOK_EVERY, self._look, loop)
 
-    def remove(self, connection: Late) -> None:
+    def remove(self, connection: HasDeadline) -> None:
         """Remove a connection; one that was refused was never registered."""
         if connection not in self._open:
             return

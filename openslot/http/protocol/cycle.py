@@ -8,18 +8,20 @@ import structlog
 
 from openslot.http.protocol.answers import CLOSE, CONTINUE, Header, write_head
 
-Message = MutableMapping[str, Any]
-Scope = dict[str, Any]
-App = Callable[[Scope, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
+AsgiMessage = MutableMapping[str, Any]
+AsgiScope = dict[str, Any]
+AsgiApp = Callable[
+    [AsgiScope, Callable[[], Awaitable[AsgiMessage]], Callable[[AsgiMessage], Awaitable[None]]], Awaitable[None]
+]
 
-GONE: Message = {"type": "http.disconnect"}
+GONE: AsgiMessage = {"type": "http.disconnect"}
 LAST_CHUNK = b"0\r\n\r\n"
 WITHOUT_BODY = frozenset({204, 304})
 
 log = structlog.get_logger()
 
 
-class Wire(Protocol):
+class ResponseTransport(Protocol):
     """The connection that a cycle answers on."""
 
     is_sending_paused: bool
@@ -49,7 +51,7 @@ class Cycle:
         "has_started", "is_answered", "is_gone", "is_whole", "keeps_alive", "scope",
     )  # fmt: skip
 
-    def __init__(self, wire: Wire, scope: Scope, *, keeps_alive: bool, expects_continue: bool) -> None:
+    def __init__(self, wire: ResponseTransport, scope: AsgiScope, *, keeps_alive: bool, expects_continue: bool) -> None:
         self._wire = wire
         self.scope = scope
         self.keeps_alive = keeps_alive
@@ -68,7 +70,7 @@ class Cycle:
         self.is_gone = False
         """Whether the client is gone."""
 
-    async def run(self, app: App) -> None:
+    async def run(self, app: AsgiApp) -> None:
         """Let the app answer."""
         try:
             await app(self.scope, self.receive, self.send)
@@ -92,7 +94,7 @@ class Cycle:
         self.is_gone = True
         self._wake()
 
-    async def receive(self) -> Message:
+    async def receive(self) -> AsgiMessage:
         """Return the next part of the body, or a disconnect message if the client is gone."""
         if self._expects_continue and not (self._has_news or self.is_gone or self.has_started):
             self._expects_continue = False
@@ -107,7 +109,7 @@ class Cycle:
         self._has_news = False
         return {"type": "http.request", "body": body, "more_body": not self.is_whole}
 
-    async def send(self, message: Message) -> None:
+    async def send(self, message: AsgiMessage) -> None:
         """Send the next part of the app's response."""
         if self._wire.is_sending_paused:
             await self._wire.wait_until_sent()

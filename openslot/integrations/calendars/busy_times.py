@@ -33,14 +33,14 @@ DAY = timedelta(days=1)
 LONGEST_UID = 500
 SEQUENCE = re.compile(r"[0-9]{1,9}")
 
-Span = tuple[int, int]
+Interval = tuple[int, int]
 
 
 class BusyEvent(Struct, frozen=True, kw_only=True):
     """One event of a calendar with all of its repetitions."""
 
     uid: str
-    spans: tuple[Span, ...]
+    spans: tuple[Interval, ...]
     """From when to when it keeps the host busy, merged, in whole seconds since 1970."""
     starts_at: datetime | None
     ends_at: datetime | None
@@ -91,7 +91,7 @@ def read_event(uid: str, group: list[Component], lines: Lines, scope: Scope, *, 
     versions = [found for component in group if (found := _find_version(component, lines, scope)) is not None]
     fault = None if len(versions) == len(group) else "has no time that can be read"
     series = _sort_out(versions)
-    spans: list[Span] = []
+    spans: list[Interval] = []
     try:
         # Spans are added one by one, so that those found before a rule fails still count.
         for span in _list_spans(series, lines, scope, budget):
@@ -121,7 +121,7 @@ def _sort_out(versions: list[Version]) -> Series:
     return Series(masters, changed)
 
 
-def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> Iterator[Span]:
+def _list_spans(series: Series, lines: Lines, scope: Scope, budget: Budget) -> Iterator[Interval]:
     """List when an event keeps the host busy, those that need no rule first."""
     for version in series.changed.values():
         yield from _span_of(version, version.start, scope)
@@ -150,7 +150,7 @@ def _replaced_at(version: Version) -> datetime:
     return version.replaces.instant if version.replaces else version.start.instant
 
 
-def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Span]:
+def _span_of(version: Version, start: EventTime, scope: Scope) -> Iterator[Interval]:
     if not version.is_busy:
         return
     begins, ends = start.instant, version.length.end_of(start)
@@ -182,7 +182,7 @@ def _list_starts(
                 yield master.start.at(wall)
 
 
-def _list_periods(master: Version, lines: Lines, scope: Scope) -> Iterator[Span]:
+def _list_periods(master: Version, lines: Lines, scope: Scope) -> Iterator[Interval]:
     """List repetitions that say by themselves how long they last."""
     for line in master.component.list("RDATE"):
         if line.parameters.get("VALUE", "").upper() != "PERIOD":

@@ -11,7 +11,7 @@ from msgspec import Struct
 from openslot.core.outbound import Outbound
 from openslot.integrations.calendars import dav_xml
 from openslot.integrations.calendars.dav_client import AnswerTooLarge, DavClient, ReportRefused, origin_of
-from openslot.integrations.calendars.dav_xml import CALDAV, DAV, SERVER, Answer, MultiStatus
+from openslot.integrations.calendars.dav_xml import CALDAV, DAV, SERVER, DavResponse, MultiStatus
 from openslot.integrations.calendars.errors import (
     CalendarFault,
     CalendarGone,
@@ -289,7 +289,7 @@ def _spell(url: str) -> str:
     return parts._replace(path=path, fragment="").geturl()
 
 
-def _is_calendar(answer: Answer) -> bool:
+def _is_calendar(answer: DavResponse) -> bool:
     kind = answer.properties.get(f"{DAV}resourcetype")
     if kind is None or kind.find(f"{CALDAV}calendar") is None:
         return False
@@ -297,12 +297,12 @@ def _is_calendar(answer: Answer) -> bool:
     return held is None or any(each.get("name") == "VEVENT" for each in held.iter(f"{CALDAV}comp"))
 
 
-def _is_collection(answer: Answer) -> bool:
+def _is_collection(answer: DavResponse) -> bool:
     kind = answer.properties.get(f"{DAV}resourcetype")
     return kind is not None and kind.find(f"{DAV}collection") is not None
 
 
-def _can_write(answer: Answer) -> bool:
+def _can_write(answer: DavResponse) -> bool:
     rights = answer.properties.get(f"{DAV}current-user-privilege-set")
     return rights is None or any(rights.find(f".//{DAV}{right}") is not None for right in WRITES)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import httpx2
 
-from openslot.core.outbound import Kind, Outbound, OutboundFailed, OutboundRefused, RequestLimits
+from openslot.core.outbound import FailureKind, Outbound, OutboundFailed, OutboundRefused, RequestLimits
 from openslot.integrations.calendars.dav_xml import MultiStatus, read_multistatus
 from openslot.integrations.calendars.errors import (
     CalendarChanged,
@@ -105,7 +105,7 @@ class DavClient:
 
 def told(fault: OutboundFailed | OutboundRefused) -> CalendarFault:
     """Translate the failure of an outgoing request."""
-    if isinstance(fault, OutboundFailed) and fault.kind is Kind.TOO_LARGE:
+    if isinstance(fault, OutboundFailed) and fault.kind is FailureKind.TOO_LARGE:
         return AnswerTooLarge(fault.sentence)
     return CalendarUnreachable(fault.sentence)
 

@@ -18,7 +18,7 @@ STATUS = re.compile(r"[1-5][0-9]{2}")
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
-class Answer(Struct, frozen=True):
+class DavResponse(Struct, frozen=True):
     """What a multistatus says of one resource."""
 
     href: str
@@ -41,7 +41,7 @@ class Answer(Struct, frozen=True):
 class MultiStatus(Struct, frozen=True):
     """What a server says of many resources at once."""
 
-    answers: list[Answer]
+    answers: list[DavResponse]
     token: str | None
 
 
@@ -77,7 +77,7 @@ def read_multistatus(body: bytes) -> MultiStatus:
     return MultiStatus(list(_read_answers(root)), token.text.strip() if token is not None and token.text else None)
 
 
-def _read_answers(root: Element) -> Iterator[Answer]:
+def _read_answers(root: Element) -> Iterator[DavResponse]:
     for response in root.iter(f"{DAV}response"):
         href = response.find(f"{DAV}href")
         if href is None or not href.text:
@@ -90,7 +90,7 @@ def _read_answers(root: Element) -> Iterator[Answer]:
             for prop in part.findall(f"{DAV}prop")
             for each in prop
         }
-        yield Answer(href.text.strip(), _read_status(status) if status is not None else 200, properties)
+        yield DavResponse(href.text.strip(), _read_status(status) if status is not None else 200, properties)
 
 
 def _read_status(status: Element | None) -> int:

@@ -27,7 +27,7 @@ PLAN_LANE, WRITE_LANE = "calendars:booking", "calendars:write"
 log = structlog.get_logger()
 
 
-class Sighting(Struct, frozen=True, kw_only=True):
+class RemoteChanges(Struct, frozen=True, kw_only=True):
     """What a sync has seen of our own bookings in one calendar."""
 
     calendar: Calendar
@@ -47,21 +47,21 @@ def calendar_actor(connection: CalendarConnection) -> Actor:
     return Actor(kind=ActorKind.SYSTEM, user_id=connection.owner_id, agent=CALENDAR, credential_id=connection.id)
 
 
-async def follow(runtime: Runtime, connection: CalendarConnection, sighting: Sighting) -> None:
+async def follow(runtime: Runtime, connection: CalendarConnection, changes: RemoteChanges) -> None:
     """Apply what has happened to bookings in one calendar, each in its own transaction, unless that is switched off."""
     work = runtime.work(calendar_actor(connection))
     if not await flags.is_enabled(work, FlagKey.CALENDAR_TWO_WAY, user_id=connection.owner_id):
         return
     written = await event_store.list_written(
-        runtime.pool, sighting.calendar.id, [remote.href for remote, _ in sighting.seen]
+        runtime.pool, changes.calendar.id, [remote.href for remote, _ in changes.seen]
     )
     by_place = {each.href: each for each in written}
-    for remote, event in sighting.seen:
+    for remote, event in changes.seen:
         if remote.href in by_place:
             await _follow_move(runtime, connection, by_place[remote.href], remote, event)
-    gone = await event_store.list_written(runtime.pool, sighting.calendar.id, sighting.removed)
+    gone = await event_store.list_written(runtime.pool, changes.calendar.id, changes.removed)
     if gone:
-        await _follow_removal(runtime, connection, sighting, gone)
+        await _follow_removal(runtime, connection, changes, gone)
 
 
 async def _follow_move(
@@ -89,7 +89,7 @@ async def _follow_move(
 
 
 async def _follow_removal(
-    runtime: Runtime, connection: CalendarConnection, sighting: Sighting, gone: list[WrittenEvent]
+    runtime: Runtime, connection: CalendarConnection, changes: RemoteChanges, gone: list[WrittenEvent]
 ) -> None:
     vanished: list[WrittenEvent] = []
     for written in gone:
@@ -100,8 +100,8 @@ async def _follow_removal(
             ):
                 continue
             vanished.append(written)
-    if rules.are_to_be_asked(vanished, left=sighting.left, removed=len(sighting.removed)):
-        await _ask(runtime, connection, sighting.calendar, vanished)
+    if rules.are_to_be_asked(vanished, left=changes.left, removed=len(changes.removed)):
+        await _ask(runtime, connection, changes.calendar, vanished)
         return
     for written in vanished:
         async with runtime.transaction(calendar_actor(connection)) as work:

@@ -11,7 +11,7 @@ async def plan_forgotten(work: Work) -> str:
     """Plan the reading of calendar connections that are due and have no planned effect."""
     forgotten = await store.list_forgotten(work.db, operations.READ, now=work.now, limit=MOST)
     for connection_id in forgotten:
-        await operations.plan_reading(work, connection_id)
+        await operations.plan_sync(work, connection_id)
     return f"{len(forgotten)} calendar connections planned"
 
 

@@ -85,12 +85,12 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
             raise TooManyConnections(MOST_CONNECTIONS)
         calendars = await keep_calendars(work, connection, found)
         await _receive_by_default(work, owner, calendars)
-        await plan_reading(work, connection.id)
+        await plan_sync(work, connection.id)
         await work.record(CalendarConnected(connection_id=connection.id, owner_id=owner.id, label=label))
     return await get_connection(work, ConnectionRef(connection.id, owner.id))
 
 
-async def plan_reading(work: Work, connection_id: UUID) -> None:
+async def plan_sync(work: Work, connection_id: UUID) -> None:
     """Plan the next reading of a connection, with its owner and its server as destination."""
     connection = await store.find_connection(work.db, ConnectionRef(connection_id))
     if connection is not None:
@@ -232,7 +232,7 @@ async def _set_busy(work: Work, connection: CalendarConnection, names: tuple[str
             await busy.keep_source(work, calendar.id, host_id=connection.owner_id, name=calendar.name)
     await busy.drop_sources(work, [each.id for each in connection.calendars if each.id not in chosen])
     await store.make_due(work.db, connection.id, now=work.now)
-    await plan_reading(work, connection.id)
+    await plan_sync(work, connection.id)
 
 
 async def _set_receiving(work: Work, connection: CalendarConnection, name: str) -> None:

@@ -147,7 +147,7 @@ async def read(work: Work, effect: Effect) -> Outcome:
 
     async def plan_next(work: Work) -> None:
         await forget_effect(work.db, effect.id)
-        await operations.plan_reading(work, connection_id)
+        await operations.plan_sync(work, connection_id)
 
     return Done(write=plan_next)
 

@@ -14,7 +14,7 @@ from openslot.integrations.calendars import store
 from openslot.integrations.calendars.errors import CalendarUnreachable, ConnectionNotFound
 from openslot.integrations.calendars.failures import MISSING, SLOW
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind, ConnectionRef, Secret
-from openslot.integrations.calendars.operations import get_connection, plan_reading
+from openslot.integrations.calendars.operations import get_connection, plan_sync
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.servers import SERVERS
 
@@ -60,7 +60,7 @@ async def read_now(work: Work, ref: ConnectionRef) -> None:
 
 async def _make_due(work: Work, connection: CalendarConnection) -> None:
     await store.make_due(work.db, connection.id, now=work.now)
-    await plan_reading(work, connection.id)
+    await plan_sync(work, connection.id)
 
 
 async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Secret]:

@@ -25,7 +25,7 @@ from openslot.integrations.calendars.errors import (
 )
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.failures import MISSING
-from openslot.integrations.calendars.following import Sighting, follow
+from openslot.integrations.calendars.following import RemoteChanges, follow
 from openslot.integrations.calendars.models import Calendar, KeptObject, Lease
 from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
 from openslot.integrations.calendars.recurrence import Budget
@@ -79,12 +79,12 @@ async def sync_connection(
         message = "The calendar's server took too long"
         await _keep_failure(runtime, lease, message, is_final=False)
         return message
-    for sighting in sightings:
-        await follow(runtime, lease.connection, sighting)
+    for changes in sightings:
+        await follow(runtime, lease.connection, changes)
     return None
 
 
-async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[Sighting]:
+async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[RemoteChanges]:
     server = open_server(runtime, lease.connection.kind, lease.secret)
     try:
         calendars, told = await _refresh(runtime, lease, server)
@@ -120,7 +120,7 @@ async def _refresh(runtime: Runtime, lease: Lease, server: CalendarServer) -> tu
 
 async def _read_calendar(
     runtime: Runtime, lease: Lease, server: CalendarServer, calendar: Calendar, addresses: frozenset[str]
-) -> Sighting:
+) -> RemoteChanges:
     now = runtime.clock()
     scope = Scope(zone=get_zone(lease.zone), addresses=addresses, first=now - rules.BEHIND, last=now + rules.AHEAD)
     known = await event_store.read_known(runtime.pool, calendar.id)
@@ -140,7 +140,7 @@ async def _read_calendar(
         left, unread = await event_store.count_objects(work.db, calendar.id)
         expanded_at = now if again is not None else None
         await event_store.keep_read(work.db, calendar.id, state=changes.state, unread=unread, expanded_at=expanded_at)
-    return Sighting(
+    return RemoteChanges(
         calendar=calendar,
         seen=tuple((each.remote, each.events[0]) for each in read if rules.find_booking_id(each.uid) in own),
         removed=changes.removed,

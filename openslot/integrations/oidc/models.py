@@ -39,7 +39,7 @@ class OidcAttempt(Struct, frozen=True, kw_only=True):
     """The user who connects the account, if it is not a sign-in."""
 
 
-class ReturnedAnswer(Struct, frozen=True, kw_only=True):
+class AuthorizationResponse(Struct, frozen=True, kw_only=True):
     """What the provider has sent back through the browser."""
 
     code: str = ""

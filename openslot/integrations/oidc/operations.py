@@ -29,11 +29,11 @@ from openslot.integrations.oidc.errors import (
 )
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
 from openslot.integrations.oidc.models import (
+    AuthorizationResponse,
     OidcAttempt,
     ProvenIdentity,
     Provider,
     ProviderMetadata,
-    ReturnedAnswer,
 )
 from openslot.people import operations as people
 
@@ -53,7 +53,7 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
     return url, seal_attempt(work.runtime.cipher, attempt)
 
 
-async def prove(work: Work, answer: ReturnedAnswer, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
+async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tuple[OidcAttempt, ProvenIdentity]:
     """Return who has signed in at the provider, or refuse; no connection is held while the provider is asked."""
     provider = wire.get_provider(work.runtime.settings)
     try:
@@ -115,7 +115,7 @@ async def find_connected_at(work: Work, user: User) -> datetime | None:
     return await store.find_connected_at(work.db, provider.issuer, user.id) if provider else None
 
 
-def _check_answer(answer: ReturnedAnswer) -> None:
+def _check_answer(answer: AuthorizationResponse) -> None:
     if answer.error:
         raise OidcDeclined
     if not answer.code:

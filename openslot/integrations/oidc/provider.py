@@ -46,7 +46,7 @@ class ProviderCache:
         self.failure: tuple[float, str] | None = None
 
     @asynccontextmanager
-    async def reading(self) -> AsyncIterator[None]:
+    async def asking(self) -> AsyncIterator[None]:
         """Let one reader at a time ask the provider; if it has just failed, the others do not wait for it again."""
         async with self.lock:
             if self.failure is not None and time.monotonic() - self.failure[0] < TRY_AGAIN_SECONDS:
@@ -81,7 +81,7 @@ def get_provider(settings: Settings) -> Provider:
 async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata:
     """Return what the provider says about itself, at most ten minutes old."""
     cache = runtime.one(ProviderCache)
-    async with cache.reading():
+    async with cache.asking():
         if cache.metadata is None or time.monotonic() - cache.metadata[0] > KEPT_SECONDS:
             cache.metadata = (time.monotonic(), await read_metadata(runtime.outbound, provider))
         return cache.metadata[1]
@@ -90,7 +90,7 @@ async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata
 async def get_keys(runtime: Runtime, metadata: ProviderMetadata, *, read_again: bool = False) -> "tuple[Key, ...]":
     """Return the provider's keys, at most ten minutes old, or as new as possible."""
     cache = runtime.one(ProviderCache)
-    async with cache.reading():
+    async with cache.asking():
         age = time.monotonic() - cache.keys[0] if cache.keys else KEPT_SECONDS + 1
         if cache.keys is None or age > (READ_AGAIN_SECONDS if read_again else KEPT_SECONDS):
             cache.keys = (time.monotonic(), await read_keys_of(runtime.outbound, metadata))

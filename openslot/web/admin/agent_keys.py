@@ -50,7 +50,9 @@ class RotateForm(Struct, frozen=True, kw_only=True):
 
 
 @post("/admin/agents/{slug}/keys")
-async def make_agent_key(request: Request, work: Work, user: User, slug: str, form: Form[AgentKeyForm]) -> Response:
+async def create_key_of_agent(
+    request: Request, work: Work, user: User, slug: str, form: Form[AgentKeyForm]
+) -> Response:
     """Create a key and show it once, in this response."""
     if form.faults:
         return await agent_page(work, user, slug, key_form=form, status=400)

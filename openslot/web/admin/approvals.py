@@ -14,13 +14,13 @@ from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
 from openslot.change_log.models import ChangeAction, ChangeAuthor
 from openslot.core.errors import NotFound
-from openslot.core.text import Reason
+from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.changing import log_platform
-from openslot.web.admin.outcomes import Outcome, describe_outcome
+from openslot.web.admin.outcomes import OutcomePreview, describe_outcome
 from openslot.web.dashboard import phrases
 from openslot.web.organization.changing import author_of
 from openslot.web.pages import page, redirect
@@ -59,7 +59,7 @@ class ApprovalRow(Struct, frozen=True, kw_only=True):
 class RejectForm(Struct, frozen=True, kw_only=True):
     """Why a call is rejected."""
 
-    reason: Reason = ""
+    reason: ReasonText = ""
 
 
 @get("/admin/approvals")
@@ -116,7 +116,7 @@ async def _log(
 
 async def _approval_page(work: Work, user: User, approval_id: UUID, form: Form[RejectForm]) -> Response:
     approval = await approvals.get_approval(work, approval_id)
-    outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else Outcome()
+    outcome = await describe_outcome(work, user, approval) if approval.arguments is not None else OutcomePreview()
     return page(
         "admin/approval.html",
         user,

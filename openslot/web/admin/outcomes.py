@@ -25,7 +25,7 @@ MOST_BOOKINGS = 25
 Arguments = Mapping[str, object]
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class OutcomePreview(Struct, frozen=True, kw_only=True):
     """What a call would do."""
 
     sentences: tuple[Text, ...] = ()
@@ -35,21 +35,21 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """How many of them are not listed."""
 
 
-async def describe_outcome(work: Work, reader: User, approval: Approval) -> Outcome:
+async def describe_outcome(work: Work, reader: User, approval: Approval) -> OutcomePreview:
     """Look up what a call is about as it is now."""
     describe = DESCRIBED.get(approval.tool)
     if describe is None:
-        return Outcome()
+        return OutcomePreview()
     try:
         return await describe(work, reader, approval.arguments or {})
     except NotFound:
-        return Outcome(sentences=(Text("The target no longer exists, so the call would be refused."),))
+        return OutcomePreview(sentences=(Text("The target no longer exists, so the call would be refused."),))
 
 
-async def list_closing(work: Work, reader: User, user: User) -> Outcome:
+async def list_closing(work: Work, reader: User, user: User) -> OutcomePreview:
     """Return what closing an account cancels."""
     found = await agenda.list_agenda(work, user, AgendaFilter(view=AgendaView.UPCOMING), limit=MOST_BOOKINGS)
-    return Outcome(
+    return OutcomePreview(
         sentences=(
             Text("%(name)s can no longer sign in, and the booking page and the API keys stop working.", name=user.name),
             PluralText(
@@ -65,7 +65,7 @@ async def list_closing(work: Work, reader: User, user: User) -> Outcome:
     )
 
 
-async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Outcome:
+async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
     details = await bookings.get_booking(work, BookingRef(_id_of(arguments, "bookingId"), None))
     booking = details.booking
     host = await accounts.get_user(work, booking.host_id)
@@ -78,14 +78,14 @@ async def _cancel_booking(work: Work, reader: User, arguments: Arguments) -> Out
         when=when,
     )
     if booking.status is Status.CANCELLED:
-        return Outcome(sentences=(about, Text("It is already cancelled, so nothing would change.")))
+        return OutcomePreview(sentences=(about, Text("It is already cancelled, so nothing would change.")))
     if booking.ends_at <= work.now:
-        return Outcome(sentences=(about, Text("It is over, so the call would be refused.")))
+        return OutcomePreview(sentences=(about, Text("It is over, so the call would be refused.")))
     told = Text("It will be cancelled and its time freed. The host, invitee and guests will be notified by email.")
-    return Outcome(sentences=(about, told))
+    return OutcomePreview(sentences=(about, told))
 
 
-async def _change_user_plan(work: Work, reader: User, arguments: Arguments) -> Outcome:
+async def _change_user_plan(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
     user = await accounts.get_user(work, _id_of(arguments, "userId"))
     plan = Plan(str(arguments.get("plan")))
     changes = Text(
@@ -97,11 +97,11 @@ async def _change_user_plan(work: Work, reader: User, arguments: Arguments) -> O
     )
     if user.plan in PLANS_WITH_API and plan not in PLANS_WITH_API:
         lost = Text("API keys stop working, unless a trial or an organization gives the plan.")
-        return Outcome(sentences=(changes, lost))
-    return Outcome(sentences=(changes,))
+        return OutcomePreview(sentences=(changes, lost))
+    return OutcomePreview(sentences=(changes,))
 
 
-async def _disable_user(work: Work, reader: User, arguments: Arguments) -> Outcome:
+async def _disable_user(work: Work, reader: User, arguments: Arguments) -> OutcomePreview:
     return await list_closing(work, reader, await accounts.get_user(work, _id_of(arguments, "userId")))
 
 
@@ -109,7 +109,7 @@ def _id_of(arguments: Arguments, name: str) -> UUID:
     return parse_id(str(arguments.get(name)))
 
 
-DESCRIBED: dict[str, Callable[[Work, User, Arguments], Awaitable[Outcome]]] = {
+DESCRIBED: dict[str, Callable[[Work, User, Arguments], Awaitable[OutcomePreview]]] = {
     "cancel_booking": _cancel_booking,
     "change_user_plan": _change_user_plan,
     "disable_user": _disable_user,

@@ -1,11 +1,11 @@
 """All pages of the administration."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.admin.agent_keys import (
     ask_to_deactivate,
     ask_to_rotate,
+    create_key_of_agent,
     deactivate_agent_key,
-    make_agent_key,
     rotate_agent_key,
 )
 from openslot.web.admin.agents import change_level, change_scopes, show_agent, show_agents
@@ -18,7 +18,7 @@ from openslot.web.admin.log import export_platform_log, show_platform_log
 from openslot.web.admin.mailbox import save_attachment, save_mail_source, show_mail, show_mail_html, show_mailbox
 from openslot.web.admin.organization_deletion import ask_to_delete_organization, delete_any_organization
 from openslot.web.admin.organizations import set_organization_plan, show_one_organization, show_organizations
-from openslot.web.admin.system import download_backup, make_backup, show_system
+from openslot.web.admin.system import create_backup_now, download_backup, show_system
 from openslot.web.admin.users import (
     ask_to_disable,
     change_administrator,
@@ -30,7 +30,7 @@ from openslot.web.admin.users import (
     sign_user_out,
 )
 
-ADMINISTRATION: list[Handler] = [
+ADMINISTRATION: list[HandlerFunction] = [
     show_analytics,
     show_users,
     show_user_account,
@@ -49,7 +49,7 @@ ADMINISTRATION: list[Handler] = [
     show_agent,
     change_level,
     change_scopes,
-    make_agent_key,
+    create_key_of_agent,
     ask_to_rotate,
     rotate_agent_key,
     ask_to_deactivate,
@@ -75,7 +75,7 @@ ADMINISTRATION: list[Handler] = [
     save_mail_source,
     save_attachment,
     show_system,
-    make_backup,
+    create_backup_now,
     download_backup,
     show_platform_log,
     export_platform_log,

@@ -77,7 +77,7 @@ async def show_system(request: Request, work: Work, user: User) -> Response:
 
 
 @post("/admin/system/backups", transaction="none")
-async def make_backup(request: Request, work: Work, user: User) -> Response:
+async def create_backup_now(request: Request, work: Work, user: User) -> Response:
     """Create a backup on the machine that answers; the service keeps running."""
     settings = work.runtime.settings
     try:

@@ -13,7 +13,7 @@ from openslot.accounts.models import User, UserStatus
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields
 from openslot.core.moments import Span
-from openslot.core.text import Reason
+from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.people import operations as people
@@ -75,7 +75,7 @@ class AdminForm(Struct, frozen=True, kw_only=True):
 class DisableForm(Struct, frozen=True, kw_only=True):
     """Why an account is closed."""
 
-    reason: Reason = ""
+    reason: ReasonText = ""
 
 
 @get("/admin/users")

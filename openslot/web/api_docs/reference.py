@@ -24,7 +24,7 @@ class BodyReference(Struct, frozen=True, kw_only=True):
     example: str
 
 
-class AnswerRow(Struct, frozen=True, kw_only=True):
+class ResponseRow(Struct, frozen=True, kw_only=True):
     """A successful response."""
 
     status: int
@@ -49,7 +49,7 @@ class ReferenceEntry(Struct, frozen=True, kw_only=True):
     description: str
     parameters: tuple[FieldRow, ...]
     body: BodyReference | None
-    answer: AnswerRow
+    answer: ResponseRow
     errors: tuple[ErrorRow, ...]
     command: str
 
@@ -102,7 +102,7 @@ def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> 
             for each in parameters
         ),
         body=sent,
-        answer=AnswerRow(
+        answer=ResponseRow(
             status=operation.status,
             phrase=HTTPStatus(operation.status).phrase,
             body=_body(operation.returns, operation.media_type, shapes, schemas),

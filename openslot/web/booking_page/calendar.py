@@ -80,11 +80,11 @@ def _choose(days: list[date], on: date | None) -> date | None:
 
 def _count_seats(found: MonthOfSlots) -> SeatsLeft | None:
     """Count the seats left in sessions; None where a meeting is for one."""
-    setting = found.found.setting
-    if setting.event_type.seats == 1:
+    inputs = found.found.inputs
+    if inputs.event_type.seats == 1:
         return None
-    sessions = [claim for claim in setting.taken.claims if claim.session_start is not None]
-    return {None: setting.event_type.seats} | {claim.session_start: claim.seats_left for claim in sessions}
+    sessions = [claim for claim in inputs.taken.claims if claim.session_start is not None]
+    return {None: inputs.event_type.seats} | {claim.session_start: claim.seats_left for claim in sessions}
 
 
 def _lay_grid(found: MonthOfSlots, runs: Mapping[date, list[Run]], chosen: date | None, locale: Locale) -> Markup:

@@ -32,7 +32,7 @@ from openslot.web.booking_page.zones import zones_page
 from openslot.web.pages import redirect
 
 
-class Visit(Struct, frozen=True, kw_only=True):
+class PageContext(Struct, frozen=True, kw_only=True):
     """One request for an event type's page, on behalf of the public even if a host is signed in."""
 
     work: Work
@@ -46,39 +46,39 @@ class Visit(Struct, frozen=True, kw_only=True):
 @limit_views
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
-    visit = _visit(work, request, username, slug)
-    options = visit.options
+    context = _read_context(work, request, username, slug)
+    options = context.options
     if (wanted := choose_format(request)) is not Format.HTML:
-        return await write_offer(visit.work, request, visit.which, wanted)
+        return await write_offer(context.work, request, context.which, wanted)
     if options.view == "zones":
         return zones_page(work, options, back=request.path)
     if options.start is None:
-        picked = await pick_month(work, visit.which, options)
-        _count(visit, request, picked)
-        return _show(visit, picked)
-    picked = await pick_start(work, visit.which, options, options.start)
-    _count(visit, request, picked)
-    return _show(visit, picked, status=200 if picked.is_open else 409)
+        picked = await pick_month(work, context.which, options)
+        _count(context, request, picked)
+        return _show(context, picked)
+    picked = await pick_start(work, context.which, options, options.start)
+    _count(context, request, picked)
+    return _show(context, picked, status=200 if picked.is_open else 409)
 
 
 @post("/{username}/{slug}", transaction="none")
 async def book(work: Work, request: Request, username: str, slug: str, form: Form[BookingForm]) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
-    visit = _visit(work, request, username, slug)
+    context = _read_context(work, request, username, slug)
     if form[TRAP]:
         form = form.with_faults({TRAP: TRAPPED})
     if form.faults:
-        return await _ask_again(visit, form, Invalid())
+        return await _ask_again(context, form, Invalid())
     try:
-        booking = await _book(visit, form)
+        booking = await _book(context, form)
     except (TimeTaken, TooMany, Invalid, PaymentUnavailable) as refusal:
-        return await _ask_again(visit, form.with_faults(name_faults(refusal.faults)), refusal)
-    return redirect(manage_path(work, booking.id, visit.options, done="booked"))
+        return await _ask_again(context, form.with_faults(name_faults(refusal.faults)), refusal)
+    return redirect(manage_path(work, booking.id, context.options, done="booked"))
 
 
-def _visit(work: Work, request: Request, username: str, slug: str) -> Visit:
+def _read_context(work: Work, request: Request, username: str, slug: str) -> PageContext:
     options = read_options(request)
-    return Visit(
+    return PageContext(
         work=work.acting_as(PUBLIC),
         path=request.path,
         address=request.address,
@@ -87,48 +87,48 @@ def _visit(work: Work, request: Request, username: str, slug: str) -> Visit:
     )
 
 
-def _count(visit: Visit, request: Request, picked: Picked) -> None:
+def _count(context: PageContext, request: Request, picked: Picked) -> None:
     found = picked.found
-    event_type_id = found.setting.event_type.id
+    event_type_id = found.inputs.event_type.id
     count_visit(
-        visit.work,
+        context.work,
         request,
-        visit.options,
+        context.options,
         username=found.host_username,
         zone=found.host_zone,
         event_type_id=event_type_id,
     )
 
 
-async def _book(visit: Visit, form: Form[BookingForm]) -> Booking:
-    work = visit.work
-    await take(work.runtime, booking_limit(work.runtime.settings), visit.address)
-    wanted = read_wanted(visit.which, form, visit.options)
+async def _book(context: PageContext, form: Form[BookingForm]) -> Booking:
+    work = context.work
+    await take(work.runtime, booking_limit(work.runtime.settings), context.address)
+    wanted = read_wanted(context.which, form, context.options)
     return await run_in_turn(work.runtime, PUBLIC, lambda it: bookings.create_booking(it, wanted))
 
 
-async def _ask_again(visit: Visit, form: Form[BookingForm], refusal: Refusal) -> Response:
+async def _ask_again(context: PageContext, form: Form[BookingForm], refusal: Refusal) -> Response:
     """Show the form with everything that was typed, and what is wrong with it or with its time."""
     start, status = read_start(form["start"]), status_of(refusal)
     if start is None:
-        picked = await pick_month(visit.work, visit.which, visit.options)
-        return _show(visit, picked, form=form, status=status)
-    options, own = with_zone(visit.options, form["tz"]), read_hold(form["hold"])
-    picked = await pick_start(visit.work, visit.which, options, start, without=own)
-    shown = _show(visit, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
+        picked = await pick_month(context.work, context.which, context.options)
+        return _show(context, picked, form=form, status=status)
+    options, own = with_zone(context.options, form["tz"]), read_hold(form["hold"])
+    picked = await pick_start(context.work, context.which, options, start, without=own)
+    shown = _show(context, picked, form=form, status=status, notices=list_notices(refusal, picked.is_open))
     return replace(shown, headers={**shown.headers, **headers_of(refusal)})
 
 
 def _show(
-    visit: Visit,
+    context: PageContext,
     picked: Picked,
     *,
     form: Form[BookingForm] | None = None,
     status: int = 200,
     notices: tuple[str, ...] = (),
 ) -> Response:
-    found, options = picked.found, visit.options
-    event_type = found.setting.event_type
+    found, options = picked.found, context.options
+    event_type = found.inputs.event_type
     form = form or begin_form(event_type, options)
     return show(
         "booking/book.html",
@@ -136,15 +136,15 @@ def _show(
         colour=found.host_colour or event_type.colour,
         photo=photo_path(found.host_photo),
         status=status,
-        path=visit.path,
+        path=context.path,
         host_name=found.host_name,
         host_path=f"/{found.host_username}",
         initials=initials(found.host_name),
         event_type=event_type,
-        preview=preview_event_type(visit.work, event_type, found.host_name, found.host_username),
+        preview=preview_event_type(context.work, event_type, found.host_name, found.host_username),
         facts=list_facts(event_type, found.host_name, options.locale),
         picked=picked,
-        zone=show_zone(str(picked.zone), options, visit.work),
+        zone=show_zone(str(picked.zone), options, context.work),
         guesses_zone=options.zone is None,
         hours=hours_of(options),
         form=form,

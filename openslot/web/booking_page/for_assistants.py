@@ -87,7 +87,7 @@ async def _read_offer(work: Work, which: ByPage, options: Options) -> tuple[Offe
     last = first + timedelta(days=MOST_DAYS - 1)
     found, slots, _ = await availability.list_open(work, which, timezone=str(zone), first=first, last=last)
     first_slots = write_slots(replace(slots, starts=slots.starts[:MOST_SLOTS]), viewer=zone)
-    event_type = found.setting.event_type
+    event_type = found.inputs.event_type
     asked = {"timezone": str(zone), "startDate": first.isoformat(), "endDate": last.isoformat()}
     query = urlencode(asked | ({"token": which.token} if which.token else {}))
     base, path = work.runtime.settings.public_url, f"{found.host_username}/{event_type.slug}"

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from openslot.availability.models import EventTypeRef
 from openslot.bookings.models import Answers, BookingWanted, Invitee
 from openslot.core.ids import SHAPE
-from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, Reason
+from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, QuestionKind
 from openslot.i18n import Text
@@ -43,13 +43,13 @@ class RescheduleForm(Struct, frozen=True, kw_only=True):
     """The new time of a booking."""
 
     start: Start
-    reason: Reason | None = None
+    reason: ReasonText | None = None
 
 
 class CancelForm(Struct, frozen=True, kw_only=True):
     """Why a booking is cancelled."""
 
-    reason: Reason | None = None
+    reason: ReasonText | None = None
 
 
 def read_wanted(which: EventTypeRef, form: Form[BookingForm], options: Options) -> BookingWanted:

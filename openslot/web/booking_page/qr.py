@@ -24,7 +24,7 @@ async def show_qr(work: Work, request: Request, username: str, slug: str) -> Res
     """Show the code with what it leads to, ready to print."""
     options = read_options(request)
     found = await availability.get_offer(work, ByPage(username, slug, options.token))
-    event_type = found.setting.event_type
+    event_type = found.inputs.event_type
     shown = page(
         "booking/qr.html",
         None,
@@ -43,7 +43,7 @@ async def qr_image(work: Work, request: Request, username: str, slug: str) -> Re
     """Send the code as an image that can be printed at any size."""
     token = read_options(request).token
     found = await availability.get_offer(work, ByPage(username, slug, token))
-    link = _link(work, found.host_username, found.setting.event_type.slug, token, **SOURCE)
+    link = _link(work, found.host_username, found.inputs.event_type.slug, token, **SOURCE)
     return Response(headers={"content-type": SVG, "cache-control": "private, no-cache"}, body=draw_qr(link))
 
 

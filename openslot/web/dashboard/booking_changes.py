@@ -12,7 +12,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings import rules
 from openslot.bookings.models import BookingDetails, BookingRef
 from openslot.core.errors import Conflict, Invalid
-from openslot.core.text import Reason
+from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
@@ -26,14 +26,14 @@ from openslot.web.pages import page, redirect
 class HostCancelForm(Struct, frozen=True, kw_only=True):
     """Why a booking is cancelled."""
 
-    reason: Reason = ""
+    reason: ReasonText = ""
 
 
 class HostRescheduleForm(Struct, frozen=True, kw_only=True):
     """Where a booking is moved to, and why."""
 
     start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
-    reason: Reason = ""
+    reason: ReasonText = ""
     day: str = ""
     """The first day that was shown."""
 

@@ -29,7 +29,7 @@ YOURS = {
 }
 
 
-class Chapter(Struct, frozen=True, kw_only=True):
+class HistoryRow(Struct, frozen=True, kw_only=True):
     """One change of a booking, and the steps that followed from it."""
 
     title: Text
@@ -42,23 +42,23 @@ class Chapter(Struct, frozen=True, kw_only=True):
 
 def tell_history(
     booking: Booking, changes: Sequence[BookingChange], effects: Sequence[TimelineEffect], user: User, *, now: datetime
-) -> list[Chapter]:
+) -> list[HistoryRow]:
     """List every change with its steps, followed by what is planned."""
     told = [_tell(booking, change, effects, user, now=now) for change in changes if change.type in YOURS]
     known = {change.event_id for change in changes if change.type in YOURS}
     others = tuple(describe_step(each, user, now=now) for each in effects if each.event_id not in known - {None})
     if others:
-        told.append(Chapter(title=Text("Reminders and other steps"), at=None, was=None, reason=None, steps=others))
+        told.append(HistoryRow(title=Text("Reminders and other steps"), at=None, was=None, reason=None, steps=others))
     return told
 
 
 def _tell(
     booking: Booking, change: BookingChange, effects: Sequence[TimelineEffect], user: User, *, now: datetime
-) -> Chapter:
+) -> HistoryRow:
     own = change.event_id is not None
     steps = [describe_step(each, user, now=now) for each in effects if own and each.event_id == change.event_id]
     before = change.previous_starts_at
-    return Chapter(
+    return HistoryRow(
         title=_say_who(booking, change, user),
         at=phrases.at(change.at, user.zone, now=now),
         was=Text("It was %(when)s", when=phrases.at(before, user.zone, now=now)) if before else None,

@@ -1,6 +1,6 @@
 """All pages of the dashboard."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.dashboard.availability.routes import AVAILABILITY
 from openslot.web.dashboard.booking_changes import (
     cancel_as_host,
@@ -26,7 +26,7 @@ from openslot.web.dashboard.security.routes import SECURITY
 from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
 from openslot.web.dashboard.your_data.routes import YOUR_DATA
 
-DASHBOARD: list[Handler] = [
+DASHBOARD: list[HandlerFunction] = [
     show_home,
     retry_from_home,
     show_bookings,

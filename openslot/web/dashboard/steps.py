@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings.events import BookingCancelled, BookingRescheduled
-from openslot.core.planned import ANEW
+from openslot.core.planned import REPLANNED
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.failures import show_failure
@@ -27,7 +27,7 @@ REASONS = {
     MOVED: Text("the booking was rescheduled"),
     UNWANTED: Text("you have turned these emails off"),
     REPLACED: Text("a newer change replaced it"),
-    ANEW: Text("a newer change replaced it"),
+    REPLANNED: Text("a newer change replaced it"),
     DONE_SINCE: Text("a later change was already carried out"),
     TOO_OLD: Text("it is too old"),
     "the endpoint is deleted": Text("the endpoint is deleted"),

@@ -1,6 +1,6 @@
 """All pages of an organization."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.organization import (
     about,
     deleting,
@@ -15,7 +15,7 @@ from openslot.web.organization import (
     waiting,
 )
 
-ORGANIZATION: list[Handler] = [
+ORGANIZATION: list[HandlerFunction] = [
     about.show_organization,
     about.switch_organization,
     about.show_new_organization,

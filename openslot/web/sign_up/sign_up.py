@@ -21,9 +21,9 @@ from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
 from openslot.web.booking_page.visits import is_visit, list_own_hosts
 from openslot.web.cookies import browser_of, sign_up_cookie, sign_up_of
-from openslot.web.letting_in import lead_in
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME
+from openslot.web.sign_in_response import respond_signed_in
 from openslot.web.sign_up.limiting import TRAP, TRAPPED, count_form, keep_address_private
 
 FIRST_PAGE = "/welcome"
@@ -111,7 +111,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         return _explain(is_taken=True)
     except WrongPassword:
         return _show_verify(request, work, found, form.with_faults({"password": OTHER_BROWSER}), token=token)
-    return lead_in(work, result, FIRST_PAGE, sign_up_cookie(work, ""))
+    return respond_signed_in(work, result, FIRST_PAGE, sign_up_cookie(work, ""))
 
 
 def _show(form: Form[SignUpForm], *, status: int = 200, is_sent: bool = False) -> Response:

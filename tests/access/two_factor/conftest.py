@@ -4,7 +4,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.access.two_factor_scene import App, add_host, turn_on
+from tests.access.two_factor_users import App, add_host, turn_on
 from tests.clocks import clock
 
 __all__ = ["clock"]

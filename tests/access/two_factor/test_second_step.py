@@ -21,7 +21,7 @@ from openslot.core.errors import TooMany
 from openslot.core.work import Runtime
 from openslot.people import operations as people
 from tests.access.two_factor.signing_in import count, first_step, second_step, sign_in
-from tests.access.two_factor_scene import App, add_host, in_session, turn_on
+from tests.access.two_factor_users import App, add_host, in_session, turn_on
 from tests.cheap_passwords import CHEAP
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD

@@ -15,7 +15,7 @@ from openslot.accounts.models import User
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from tests.access.two_factor.signing_in import count, events, first_step, second_step, sign_in
-from tests.access.two_factor_scene import App, in_session
+from tests.access.two_factor_users import App, in_session
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 

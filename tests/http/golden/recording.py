@@ -11,7 +11,7 @@ from openslot.http.openapi import describe
 from openslot.webhooks.describing import WEBHOOKS
 from tests.http.golden.asgi import Sent
 from tests.http.golden.cases import all_cases
-from tests.http.golden.scene import playing
+from tests.http.golden.installation import opening
 
 ANSWERS = Path(__file__).parent / "answers.txt"
 DESCRIPTION = Path(__file__).parent / "openapi.json"
@@ -21,10 +21,10 @@ SPOKEN = re.compile(r"<h1[^>]*>(.*?)</h1>|class=\"fault\"[^>]*>(.*?)</p>|role=\"
 
 async def list_answers(settings: Settings) -> AsyncIterator[str]:
     """Ask everything, and tell each request with its answer."""
-    async with playing(settings) as scene:
+    async with opening(settings) as installation:
         for case in all_cases():
-            sent = await scene.ask(case)
-            yield f"{sent.status} {short(str(case))} → {short(scene.steady(summarize(sent)))}"
+            sent = await installation.ask(case)
+            yield f"{sent.status} {short(str(case))} → {short(installation.steady(summarize(sent)))}"
 
 
 def read_description() -> str:

@@ -25,7 +25,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
 from openslot.people import deletions, erasing
 from openslot.people import operations as people
-from openslot.people.deletions import PATIENCE
+from openslot.people.deletions import LOCK_RETRIES
 from tests.clocks import MovingClock
 from tests.people.deletions.conftest import Delete, advance, find_state, is_there, settle
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, listen
@@ -78,7 +78,7 @@ async def test_an_effect_that_is_tried_again_is_waited_for_but_not_for_ever(
     await delete()
     await settle(runtime, clock)
     assert await find_state(runtime, user) == "waiting"
-    clock.now += PATIENCE - timedelta(seconds=1)
+    clock.now += LOCK_RETRIES - timedelta(seconds=1)
     await advance(runtime)
     assert await find_state(runtime, user) == "waiting"
     assert await is_there(runtime, user)

@@ -11,7 +11,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.scim import store as scim_store
 from openslot.scim.departures import suspend
-from tests.access.two_factor_scene import turn_on
+from tests.access.two_factor_users import turn_on
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part
 from tests.scim.conftest import Provider

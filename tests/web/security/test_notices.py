@@ -6,7 +6,7 @@ from openslot.access import two_factor
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.access.two_factor_scene import forget_steps, in_session, turn_on
+from tests.access.two_factor_users import forget_steps, in_session, turn_on
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages, part

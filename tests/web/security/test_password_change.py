@@ -5,7 +5,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from tests.access.two_factor_scene import App, forget_steps
+from tests.access.two_factor_users import App, forget_steps
 from tests.conftest import PASSWORD
 
 NEW = "a fresh long password"

@@ -12,7 +12,7 @@ from openslot.app import create_app
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings, load_settings
 from openslot.core.work import Runtime
-from tests.access.two_factor_scene import App, turn_on
+from tests.access.two_factor_users import App, turn_on
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.live import connect, serving

@@ -14,7 +14,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.access.two_factor_scene import App, turn_on
+from tests.access.two_factor_users import App, turn_on
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.live import connect, serving

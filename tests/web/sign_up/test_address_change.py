@@ -17,7 +17,7 @@ from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from tests.access.test_statements import CountingPool
-from tests.access.two_factor_scene import turn_on
+from tests.access.two_factor_users import turn_on
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import mails, part

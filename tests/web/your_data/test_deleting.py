@@ -8,7 +8,7 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from tests.access.two_factor_scene import turn_on
+from tests.access.two_factor_users import turn_on
 from tests.conftest import PASSWORD
 from tests.web.dashboard.conftest import ELEVEN, Book
 from tests.web.hostile_text import CORPUS

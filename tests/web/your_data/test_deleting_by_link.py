@@ -8,7 +8,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.people import deletion_links
-from tests.access.two_factor_scene import turn_on
+from tests.access.two_factor_users import turn_on
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages

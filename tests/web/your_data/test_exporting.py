@@ -12,8 +12,8 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
+from openslot.exports.creating import make_export
 from openslot.exports.files import FILES
-from openslot.exports.making import make_export
 from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import Book
 from tests.web.dashboard.test_safety import NOBODY

@@ -1,6 +1,6 @@
 """All pages about availability."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.dashboard.availability.away import add_away, ask_to_remove_away, remove_away, show_away
 from openslot.web.dashboard.availability.deleting import ask_to_delete_schedule, delete_schedule
 from openslot.web.dashboard.availability.holidays import change_holidays
@@ -22,7 +22,7 @@ from openslot.web.dashboard.availability.schedules import add_schedule, show_sch
 from openslot.web.dashboard.availability.weekly_hours import change_weekly_hours
 from openslot.web.dashboard.availability.why import show_why
 
-AVAILABILITY: list[Handler] = [
+AVAILABILITY: list[HandlerFunction] = [
     show_schedules,
     add_schedule,
     show_away,

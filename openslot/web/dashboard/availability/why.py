@@ -33,7 +33,7 @@ OTHER_PLACES = {
 OF_SCHEDULE = frozenset({Code.OUTSIDE_HOURS, Code.HOLIDAY})
 
 
-class ToldReason(Struct, frozen=True, kw_only=True):
+class ReasonRow(Struct, frozen=True, kw_only=True):
     """A reason with the page where its rule is set."""
 
     sentence: str
@@ -43,12 +43,12 @@ class ToldReason(Struct, frozen=True, kw_only=True):
     closes: int = 1
 
 
-class ToldStart(Struct, frozen=True, kw_only=True):
+class StartRow(Struct, frozen=True, kw_only=True):
     """A start of the day and its verdict."""
 
     time: time
     path: str
-    reason: ToldReason | None
+    reason: ReasonRow | None
 
 
 @get("/availability/why")
@@ -88,7 +88,7 @@ def _read(request: Request, user: User, work: Work) -> tuple[Form[None], date | 
 
 
 def _tell(told: WholeDayExplained, chosen: EventType, on: date, at: time | None, *, now: datetime) -> dict[str, Any]:
-    zone = told.found.setting.schedule.zone
+    zone = told.found.inputs.schedule.zone
     asked = told.asked
     return {
         "zone": zone,
@@ -96,9 +96,9 @@ def _tell(told: WholeDayExplained, chosen: EventType, on: date, at: time | None,
         "verdict": None if asked is None else OPEN if asked.code is Code.OPEN else CLOSED,
         "asked_at": None if asked is None else LocalMoment(_local(asked.starts_at, zone)),
         "clock_note": _note_clock(asked, on, at, zone),
-        "reasons": [] if asked is None else [_give(each, told) for each in asked.reasons],
-        "day_reasons": [_give(each, told) for each in told.day.reasons],
-        "starts": [_tell_start(each, told, chosen) for each in told.starts],
+        "reasons": [] if asked is None else [_reason_row(each, told) for each in asked.reasons],
+        "day_reasons": [_reason_row(each, told) for each in told.day.reasons],
+        "starts": [_start_row(each, told, chosen) for each in told.starts],
     }
 
 
@@ -114,40 +114,40 @@ def _note_clock(asked: StartExplained | None, on: date, at: time | None, zone: s
     return None
 
 
-def _tell_start(start: StartExplained, told: WholeDayExplained, chosen: EventType) -> ToldStart:
-    local = _local(start.starts_at, told.found.setting.schedule.zone)
+def _start_row(start: StartExplained, told: WholeDayExplained, chosen: EventType) -> StartRow:
+    local = _local(start.starts_at, told.found.inputs.schedule.zone)
     query = urlencode({"type": chosen.slug, "day": local.date().isoformat(), "time": f"{local:%H:%M}"})
-    return ToldStart(
+    return StartRow(
         time=local.time(),
         path=f"/availability/why?{query}",
-        reason=_give(start.reasons[0], told) if start.reasons else None,
+        reason=_reason_row(start.reasons[0], told) if start.reasons else None,
     )
 
 
-def _give(reason: Reason, told: WholeDayExplained) -> ToldReason:
+def _reason_row(reason: Reason, told: WholeDayExplained) -> ReasonRow:
     path, link = _place(reason, told)
-    return ToldReason(sentence=reason.sentence, remedy=reason.remedy, path=path, link=link, closes=reason.closes)
+    return ReasonRow(sentence=reason.sentence, remedy=reason.remedy, path=path, link=link, closes=reason.closes)
 
 
 def _place(reason: Reason, told: WholeDayExplained) -> tuple[str | None, Text | None]:
     """Find the page on which a rule is set."""
-    setting = told.found.setting
+    inputs = told.found.inputs
     if reason.code in OTHER_PLACES:
         return OTHER_PLACES[reason.code]
     if reason.code is Code.PAST:
         return None, None
     if reason.code in OF_SCHEDULE:
         part = "#holidays" if reason.code is Code.HOLIDAY else ""
-        return f"/availability/{setting.schedule.id}{part}", SCHEDULE
+        return f"/availability/{inputs.schedule.id}{part}", SCHEDULE
     if reason.code in {Code.TAKEN, Code.FULL} and reason.starts_at and reason.ends_at:
         zone = get_zone(told.found.host_zone)
         first, last = (edge.astimezone(zone).date() for edge in (reason.starts_at, reason.ends_at))
         return f"/bookings?from={first}&to={last}", Text("View bookings")
-    return f"/event-types/{setting.event_type.id}", EVENT_TYPE
+    return f"/event-types/{inputs.event_type.id}", EVENT_TYPE
 
 
 def _write_curl(work: Work, user: User, chosen: EventType, on: date, told: WholeDayExplained) -> object:
-    zone = told.found.setting.schedule.zone
+    zone = told.found.inputs.schedule.zone
     query = {"timezone": zone, "startDate": on.isoformat(), "endDate": on.isoformat()}
     return curl(work, user, f"/availability/{chosen.slug}", query=query)
 

@@ -1,6 +1,6 @@
 """All pages of calendars; fixed paths come before those with an id."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.dashboard.calendars.connecting import connect_account, connect_feed, show_connect
 from openslot.web.dashboard.calendars.connection import (
     ask_to_disconnect,
@@ -20,7 +20,7 @@ from openslot.web.dashboard.calendars.overview import (
     show_calendars,
 )
 
-CALENDARS: list[Handler] = [
+CALENDARS: list[HandlerFunction] = [
     show_calendars,
     choose_target,
     renew_own_feed,

@@ -1,6 +1,6 @@
 """All pages of contacts."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.dashboard.contacts.contact_csv import export_contacts
 from openslot.web.dashboard.contacts.contact_detail import show_contact
 from openslot.web.dashboard.contacts.contact_forms import (
@@ -21,7 +21,7 @@ from openslot.web.dashboard.contacts.import_pages import (
 from openslot.web.dashboard.contacts.import_report import export_bad_lines
 from openslot.web.dashboard.contacts.import_upload import show_imports, upload_file
 
-CONTACTS: list[Handler] = [
+CONTACTS: list[HandlerFunction] = [
     show_contacts,
     export_contacts,
     show_new_contact,

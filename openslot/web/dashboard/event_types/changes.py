@@ -42,7 +42,7 @@ async def ask_for_private_link(work: Work, user: User, event_type_id: UUID) -> R
 
 
 @post("/event-types/{event_type_id}/private")
-async def make_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
+async def create_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
     """Take an event type off the host's page, and give it a new private link."""
     current = await event_types.get_for_change(work, user, event_type_id)
     await event_types.make_private(work, current)

@@ -26,8 +26,8 @@ from openslot.web.booking_page.forms import begin_form
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.picking import pick_month
 from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
+from openslot.web.dashboard.event_types.creating import FALLBACK, find_beginning
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
-from openslot.web.dashboard.event_types.making import FALLBACK, find_beginning
 from openslot.web.pages import locale_of, page
 
 # Fields that make sense only together.

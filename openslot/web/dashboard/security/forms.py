@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from openslot.core.text import LINE
 from openslot.i18n import Text
 from openslot.routing import WhenEmpty
-from openslot.web.two_factor import Code
+from openslot.web.two_factor import TypedCode
 
 CurrentPassword = Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
 
@@ -28,11 +28,11 @@ class ConnectProviderForm(Struct, frozen=True, kw_only=True):
 class FirstCodeForm(Struct, frozen=True, kw_only=True):
     """The first code of the app."""
 
-    code: Code
+    code: TypedCode
 
 
 class BothFactorsForm(Struct, frozen=True, kw_only=True):
     """What proves that it is the user who weakens or renews the second factor."""
 
     current: CurrentPassword
-    code: Code
+    code: TypedCode

@@ -1,6 +1,6 @@
 """All pages of webhooks."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.dashboard.webhooks.changes import (
     ask_to_delete_endpoint,
     ask_to_rotate,
@@ -20,7 +20,7 @@ from openslot.web.dashboard.webhooks.endpoints import (
 )
 from openslot.web.dashboard.webhooks.replay import replay_days, show_replay
 
-WEBHOOK_PAGES: list[Handler] = [
+WEBHOOK_PAGES: list[HandlerFunction] = [
     show_endpoints,
     show_new_endpoint,
     add_endpoint,

@@ -9,7 +9,7 @@ from openslot.access import two_factor
 from openslot.access.models import Entry, TwoFactorState
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid, TooMany
-from openslot.core.text import LINE, Reason
+from openslot.core.text import LINE, ReasonText
 from openslot.core.work import Work
 from openslot.http.limits import take_own
 from openslot.http.refusals import status_of
@@ -35,7 +35,7 @@ class DeleteAccountForm(Struct, frozen=True, kw_only=True):
     password: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
     code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
     proof: Annotated[str, Meta(pattern=LINE, max_length=200)] = ""
-    message: Reason = ""
+    message: ReasonText = ""
 
 
 @get("/settings/data/delete")

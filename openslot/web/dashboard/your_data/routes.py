@@ -1,6 +1,6 @@
 """All pages of one's data."""
 
-from openslot.routing.declarations import Handler
+from openslot.routing.declarations import HandlerFunction
 from openslot.web.dashboard.your_data.deleting import (
     delete_own_account,
     send_deletion_link,
@@ -9,7 +9,7 @@ from openslot.web.dashboard.your_data.deleting import (
 )
 from openslot.web.dashboard.your_data.exporting import download, request_export, show_data
 
-YOUR_DATA: list[Handler] = [
+YOUR_DATA: list[HandlerFunction] = [
     show_data,
     request_export,
     download,

@@ -19,7 +19,7 @@ from tests.clocks import MovingClock
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
-from tests.web.security.oidc.scene import BACK, MARA, START, callback_of, is_in, sign_in
+from tests.web.security.oidc.signing_in import BACK, MARA, START, callback_of, is_in, sign_in
 
 HUGE = (200, {"Content-Type": "application/json"}, b'{"keys": [' + b" " * 400_000 + b"]}")
 BROKEN: dict[str, tuple[int, dict[str, str], bytes] | None] = {

@@ -14,11 +14,11 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from tests.access.two_factor_scene import add_host, turn_on
+from tests.access.two_factor_users import add_host, turn_on
 from tests.clocks import MovingClock
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.live import connect, serving
-from tests.web.security.oidc.scene import BACK, MARA, START, is_in, sign_in
+from tests.web.security.oidc.signing_in import BACK, MARA, START, is_in, sign_in
 
 
 async def test_the_sign_in_page_leads_to_the_provider_and_back(

@@ -24,7 +24,7 @@ HISTORIES = (1_000, 10_000)
 BUSY = {50: 40, 500: 40, 5_000: 4}
 
 
-class Scenery(Struct, frozen=True, kw_only=True):
+class BenchmarkData(Struct, frozen=True, kw_only=True):
     """Who can ask for what."""
 
     keys: list[str]
@@ -47,27 +47,27 @@ class Scenery(Struct, frozen=True, kw_only=True):
     """Keys of hosts by how many bookings of their own they have."""
 
 
-async def set_up(url: str, *, bookings: int) -> Scenery:
+async def set_up(url: str, *, bookings: int) -> BenchmarkData:
     """Fill an empty database with what is measured."""
     await migrate(url)
     connection = await asyncpg.connect(url)
     try:
         await make_ceiling(connection)
-        return await make_scenery(connection, bookings=bookings)
+        return await create_data(connection, bookings=bookings)
     finally:
         await connection.close()
 
 
-async def list_made(url: str, scenery: Scenery) -> list[tuple[str, str]]:
+async def list_made(url: str, data: BenchmarkData) -> list[tuple[str, str]]:
     """List the bookings that were made during the measurement, each with its host's key."""
     connection = await asyncpg.connect(url)
-    keys = {host.id: host.api_key for host in scenery.hosts}
+    keys = {host.id: host.api_key for host in data.hosts}
     rows = await connection.fetch("select host_id, id from bookings where invitee_email = 'client@bench.example'")
     await connection.close()
     return [(keys[row["host_id"]], str(row["id"])) for row in rows]
 
 
-async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scenery:
+async def create_data(connection: asyncpg.Connection, *, bookings: int) -> BenchmarkData:
     """Write hosts with bookings, second keys, and busy spans for some."""
     now = system_clock()
     asked = min(HOSTS, bookings // BOOKINGS_A_LIST)
@@ -84,7 +84,7 @@ async def make_scenery(connection: asyncpg.Connection, *, bookings: int) -> Scen
     keys = {host.id: host.api_key for host in hosts}
     past = "select host_id, id from bookings where host_id = any($1) and starts_at < now() limit 5000"
     rows = await connection.fetch(past, list(keys))
-    return Scenery(
+    return BenchmarkData(
         keys=listed,
         hosts=hosts,
         busy=keys_of_busy,

@@ -91,7 +91,7 @@ async def show_new_event_type(request: Request, work: Work, user: User) -> Respo
 
 
 @post("/event-types")
-async def make_event_type(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
+async def create_event_type(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
     """Create an event type, or change the questions of the form without creating one."""
     if form["act"]:
         values, focus = change_questions(form.values, form["act"])

@@ -17,7 +17,7 @@ WIDEST, LONGEST = timedelta(milliseconds=250), timedelta(seconds=60)
 LONGEST_OF_SUSPECTS = timedelta(minutes=10)
 
 
-class Line(Struct):
+class WaitingLine(Struct):
     """The order in which effects that were turned away are tried again, one after the other."""
 
     last_turn: datetime | None = None
@@ -34,7 +34,7 @@ class Line(Struct):
         return max(turn - now, CLOSEST)
 
 
-class Standing(Struct):
+class TargetHealth(Struct):
     """What is known about a target: how often in a row it has answered, how fast, and what it is being sent now."""
 
     answers: int = 0
@@ -42,7 +42,7 @@ class Standing(Struct):
     has_failed: bool = False
     inside: int = 0
     hanging: int = 0
-    line: Line = field(default_factory=Line)
+    line: WaitingLine = field(default_factory=WaitingLine)
 
     @property
     def is_idle(self) -> bool:
@@ -81,7 +81,7 @@ class Owner(Struct):
     slow: int = 0
     hanging: int = 0
     failed_at: datetime | None = None
-    line: Line = field(default_factory=Line)
+    line: WaitingLine = field(default_factory=WaitingLine)
 
     @property
     def is_idle(self) -> bool:

@@ -48,7 +48,7 @@ UNSTEADY = (
 )
 
 
-class Scene:
+class GoldenInstallation:
     """An app with people in it, and the words that stand for what is there."""
 
     def __init__(self, app: Any, words: dict[str, str], db: Db) -> None:
@@ -97,7 +97,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def playing(settings: Settings) -> AsyncIterator[Scene]:
+async def opening(settings: Settings) -> AsyncIterator[GoldenInstallation]:
     """Put the scene up, with an app in front of it."""
     roomy = replace(settings, limit_key=ROOMY, limit_public=ROOMY, limit_failed_auth=ROOMY)
     app = create_app(roomy, clock=lambda: MONDAY)
@@ -105,7 +105,7 @@ async def playing(settings: Settings) -> AsyncIterator[Scene]:
         async with runtime.transaction(OPERATOR) as work:
             words = await _people(work)
         async with running(app):
-            yield Scene(app, words, runtime.pool)
+            yield GoldenInstallation(app, words, runtime.pool)
 
 
 async def _people(work: Work) -> dict[str, str]:

@@ -10,7 +10,7 @@ from openslot.web.pages import redirect
 from openslot.web.short_cookies import pending_cookie
 
 
-def lead_in(work: Work, result: SignedIn | SecondFactorNeeded, path: str, *cookies: Cookie) -> Response:
+def respond_signed_in(work: Work, result: SignedIn | SecondFactorNeeded, path: str, *cookies: Cookie) -> Response:
     """Redirect to one of our pages with the session's cookies, or first to the page that asks for a code."""
     if isinstance(result, SecondFactorNeeded):
         return redirect(f"/login/two-factor?next={quote(path)}", pending_cookie(work, result.token), *cookies)
