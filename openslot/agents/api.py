@@ -8,7 +8,7 @@ from openslot.http.doors import Exchange
 from openslot.routing import Mount, Response, post
 
 
-@post("", transaction="none", summary="Call the tool server", operation_id="callToolServer")
+@post("", transaction="none", summary="Call the tool server")
 async def call_tool_server(work: Work, entry: AgentEntry, request: Exchange) -> Response:
     """Answer JSON-RPC messages of the Model Context Protocol."""
     context = RpcContext(runtime=work.runtime, entry=entry, request_id=request.request_id, headers=request.headers)

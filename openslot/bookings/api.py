@@ -32,7 +32,7 @@ from openslot.routing.paging import Limit, Listing, PageNumber, paginate
 StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()]
 
 
-@get(summary="List bookings", check=check_span)
+@get(check=check_span)
 async def list_bookings(
     work: Work,
     user: User,
@@ -52,7 +52,7 @@ async def list_bookings(
     return Listing(data=shown, pagination=paginate(page, limit, total))
 
 
-@get(summary="Get a booking")
+@get()
 async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooking:
     """Get one of your bookings with its event type, contact and emails."""
     booking, emails = await operations.get_with_emails(work, BookingRef(booking_id, user.id))
@@ -60,7 +60,7 @@ async def get_booking(work: Work, user: User, booking_id: UUID) -> DetailedBooki
     return DetailedBooking(**asdict(shown), email_logs=[show_email(email) for email in emails])
 
 
-@post(summary="Create a booking")
+@post()
 async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBooking:
     """Book an available slot of one of your event types for an invitee."""
     wanted = BookingWanted(
@@ -75,7 +75,7 @@ async def create_booking(work: Work, user: User, data: BookingBody) -> CreatedBo
     return CreatedBooking(booking_id=str(booking.id))
 
 
-@post("/bookings/{booking_id}/cancel", summary="Cancel a booking")
+@post("/bookings/{booking_id}/cancel")
 async def cancel_booking(
     work: Work,
     user: User,
@@ -87,7 +87,7 @@ async def cancel_booking(
     return Success()
 
 
-@patch("/bookings/{booking_id}/reschedule", summary="Reschedule a booking")
+@patch("/bookings/{booking_id}/reschedule")
 async def reschedule_booking(work: Work, user: User, booking_id: UUID, data: RescheduleBody) -> Success:
     """Reschedule one of your bookings to another available slot."""
     ref = BookingRef(booking_id, user.id)

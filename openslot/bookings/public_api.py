@@ -55,7 +55,7 @@ def invitee_of(request: Request) -> str | None:
     return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"
 
 
-@post("/bookings", summary="Create a public booking", retried_by=invitee_of)
+@post("/bookings", retried_by=invitee_of)
 async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
     """Book an available slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
@@ -80,7 +80,7 @@ def _show_created(work: Work, booking: Booking) -> CreatedPublicBooking:
     )
 
 
-@post("/holds", summary="Create a hold", limit=HOLDS)
+@post("/holds", limit=HOLDS)
 async def create_hold(work: Work, request: Request, data: HoldBody) -> CreatedHold:
     """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time."""
     which = ById(parse_id(data.event_type_id), data.token)

@@ -16,7 +16,7 @@ from openslot.routing.paging import Listing, PageNumber, ShortLimit, paginate
 StatusQuery = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]
 
 
-@get(summary="List calls", check=check_span)
+@get(check=check_span)
 async def list_calls(
     work: Work,
     user: User,

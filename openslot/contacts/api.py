@@ -28,7 +28,7 @@ Search = Annotated[
 ]
 
 
-@get(summary="List contacts")
+@get()
 async def list_contacts(
     work: Work, user: User, *, search: Search = "", page: PageNumber = 1, limit: Limit = 20
 ) -> Listing[ListedContact]:
@@ -37,26 +37,26 @@ async def list_contacts(
     return Listing(data=[show_listed(each) for each in found], pagination=paginate(page, limit, total))
 
 
-@post(summary="Create a contact", status=201)
+@post(status=201)
 async def create_contact(work: Work, user: User, data: ContactWanted) -> DetailedContact:
     """Create a contact. The email address must be unique among your contacts."""
     return show_detailed(KnownContact(await operations.add_contact(work, user, data)))
 
 
-@get(summary="Get a contact")
+@get()
 async def get_contact(work: Work, user: User, contact_id: UUID) -> DetailedContact:
     """Get a contact with its past and upcoming meetings."""
     return show_detailed(await operations.get_with_meetings(work, user, contact_id))
 
 
-@patch(summary="Update a contact")
+@patch()
 async def update_contact(work: Work, user: User, contact_id: UUID, data: ContactChanges) -> DetailedContact:
     """Update the given fields of a contact. `null` clears an optional field."""
     changed = await operations.change_contact(work, user, contact_id, data)
     return show_detailed(await operations.get_with_meetings(work, user, changed.id))
 
 
-@delete(summary="Delete a contact")
+@delete()
 async def delete_contact(work: Work, user: User, contact_id: UUID) -> Success:
     """Delete a contact permanently. Bookings keep the invitee's name and email address."""
     await operations.delete_contact(work, user, contact_id)

@@ -17,7 +17,7 @@ from openslot.routing.paging import Listing, PageNumber, ShortLimit, paginate
 PhoneQuery = Annotated[PhoneFilter | None, Meta(description="Phone number, E.164"), Query()]
 
 
-@get(summary="List conversations", check=check_span)
+@get(check=check_span)
 async def list_conversations(
     work: Work,
     user: User,

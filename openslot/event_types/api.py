@@ -18,14 +18,14 @@ from openslot.routing import get
 from openslot.routing.paging import Limit, Listing, PageNumber, paginate
 
 
-@get(summary="List event types")
+@get()
 async def list_event_types(work: Work, user: User, page: PageNumber = 1, limit: Limit = 20) -> Listing[ListedEventType]:
     """List your active event types, in the order of your booking page."""
     found, total = await operations.list_event_types(work, user, only_active=True, page=page, limit=limit)
     return Listing(data=[show_listed(each) for each in found], pagination=paginate(page, limit, total))
 
 
-@get(summary="Get an event type")
+@get()
 async def get_event_type(work: Work, user: User, event_type_id: UUID) -> DetailedEventType:
     """Get an event type, active or not, with its scheduling configuration."""
     event_type, schedule = await operations.get_with_schedule(work, user, event_type_id)

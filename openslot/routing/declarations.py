@@ -96,7 +96,7 @@ def route(
             method=method,
             path=path if path is not None else _path_of(handler),
             status=status,
-            summary=summary or description.partition(". ")[0].rstrip("."),
+            summary=summary or _summary_of(handler),
             description=description,
             tag=tag or _tag_of(handler),
             operation_id=operation_id or _camel(handler.__name__),
@@ -130,6 +130,13 @@ def _path_of(handler: HandlerFunction) -> str:
     parameters = inspect.signature(handler).parameters.values()
     values = [each.name for each in parameters if each.name not in GIVEN and not is_query(each.annotation)]
     return "/".join(("", _domain_of(handler).replace("_", "-"), *(f"{{{name}}}" for name in values)))
+
+
+def _summary_of(handler: HandlerFunction) -> str:
+    """Turn the name of a function into a title: `get_event_type` is "Get an event type"."""
+    verb, _, noun = handler.__name__.replace("_", " ").partition(" ")
+    article = "" if not noun or noun.endswith("s") else "an " if noun[0] in "aeiou" else "a "
+    return f"{verb.capitalize()} {article}{noun}".rstrip()
 
 
 def _tag_of(handler: HandlerFunction) -> str:

@@ -69,7 +69,7 @@ EventKinds = Annotated[
 ]
 
 
-@get("/events", tag="Events", summary="List events")
+@get("/events", tag="Events")
 async def list_events(
     work: Work, user: User, *, after: After = None, kind: EventKinds = None, limit: Limit = 20
 ) -> Feed:

@@ -203,7 +203,7 @@ def test_what_is_not_given_follows_from_name_module_and_docstring() -> None:
 
     assert (declaration.method, declaration.path) == ("GET", "/http/{thing_id}/{part_id}")
     assert (declaration.tag, declaration.operation_id) == ("Http", "getThing")
-    assert (declaration.summary, declaration.description) == ("Read a thing", "Read a thing. It may be deep.")
+    assert (declaration.summary, declaration.description) == ("Get a thing", "Read a thing. It may be deep.")
     assert (declaration.status, declaration.transaction) == (200, "none")
     assert vars(add_guest)["declaration"].transaction == "one"
 
