@@ -1,11 +1,15 @@
 """The SQL of backups: what a database holds, who else is connected to it, and what surrounds a dump that is loaded."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import asyncpg
 
-from openslot.core.inventory import DatabaseObject
 from openslot.core.migrate import LOCK
+
+if TYPE_CHECKING:
+    # The pages that create backups would load the queue with it.
+    from openslot.core.inventory import DatabaseObject
 
 # Unlogged tables are left out: a crash empties them anyway.
 TABLES = """
@@ -58,7 +62,7 @@ async def is_encrypted(connection: asyncpg.Connection) -> bool:
     return bool(await connection.fetchval("select ssl from pg_stat_ssl where pid = pg_backend_pid()"))
 
 
-def write_beginning(in_place_of: tuple[DatabaseObject, ...]) -> str:
+def write_beginning(in_place_of: "tuple[DatabaseObject, ...]") -> str:
     """Write how the script that loads a dump begins: it drops these objects, and fails if others depend on them."""
     named = {kind: [thing.quoted for thing in in_place_of if thing.kind == kind] for kind in DROPPED_IN_ORDER}
     drops = "".join(f"drop {kind} {', '.join(names)};\n" for kind, names in named.items() if names)

@@ -55,7 +55,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "wrong_parameters_are_all_named",
     ),
     "messages": ("the_newest_fifty_are_read_oldest_first_and_all_are_counted",),
-    "calls": ("a_call_is_listed_once_it_is_over", "a_vendors_word_is_one_of_three_endings_or_a_running_call"),
+    "calls": ("a_call_is_listed_once_it_is_over", "repeated_and_late_notices_change_nothing"),
     "errors": ("every_refusal_is_json_with_an_error", "a_fault_of_ours_tells_nothing_of_the_inside"),
     "every wrong field at once": ("every_wrong_field_is_named_at_once", "every_wrong_parameter_is_named_at_once"),
     "one 401": ("every_cause_gets_the_same_401_on_the_next_request",),

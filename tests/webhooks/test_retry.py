@@ -30,7 +30,7 @@ from tests.webhooks.receiver import Receiver, answering
 
 Retry = Callable[..., Awaitable[Any]]
 CREATED, MOVED, CANCELLED = "booking.created", "booking.rescheduled", "booking.cancelled"
-DONE_SINCE = "a later change was already carried out"
+DONE_SINCE = "a later change has been carried out already"
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ HALF_HOUR = timedelta(minutes=30)
 
 def read_month(zone: ZoneInfo, month: date, starts: list[datetime]) -> dict[str, list[tuple[str, str]]]:
     """Show a month with these starts, and read what each day offers."""
-    found = Mock(**{"setting.event_type.seats": 1})
+    found = Mock(**{"inputs.event_type.seats": 1})
     slots = Slots([floor_second(start) for start in starts], 1800)
     read = MonthOfSlots(
         found=found, slots=slots, zone=zone, today=month, month=month, has_earlier=False, has_later=True

@@ -217,7 +217,7 @@ async def test_questions_change_without_a_reload_and_a_folded_fault_is_shown(
     await page.get_by_role("button", name="Remove Question 2").click()
     await expect(page.get_by_label("Question", exact=True)).to_have_count(1)
     await page.get_by_role("button", name="Add a question").click()
-    await expect(page.get_by_label("What you ask")).to_have_count(2)
+    await expect(page.get_by_label("Question", exact=True)).to_have_count(2)
     await page.locator("#questions > summary").click()
     await page.locator(".save-bar .button-main").click()
     await expect(page.get_by_label("Question", exact=True).nth(1)).to_be_focused()
