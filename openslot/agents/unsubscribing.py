@@ -1,16 +1,14 @@
 """Unsubscribing from marketing mail by a link that needs no sign-in."""
 
-import base64
-import binascii
 from uuid import UUID
 
 from openslot.agents import email_store as store
 from openslot.agents.events import MarketingOptedOut
 from openslot.core.errors import NotFound
+from openslot.core.signed_ids import find_signed_id, sign_id
 from openslot.core.work import Runtime, Work
 
 PURPOSE = "unsubscribe"
-SIGNATURE_BYTES = 16
 
 
 def unsubscribe_url(runtime: Runtime, recipient_id: UUID) -> str:
@@ -20,13 +18,14 @@ def unsubscribe_url(runtime: Runtime, recipient_id: UUID) -> str:
 
 def unsubscribe_token(runtime: Runtime, recipient_id: UUID) -> str:
     """Sign a recipient's id; the token does not reveal the address."""
-    signature = runtime.signer.sign(PURPOSE, recipient_id.bytes)[:SIGNATURE_BYTES]
-    return _write(recipient_id.bytes + signature)
+    return sign_id(runtime.signer, PURPOSE, recipient_id)
 
 
 async def get_recipient(work: Work, token: str) -> tuple[UUID, bool]:
     """Read whose link it is, and whether that recipient has unsubscribed."""
-    recipient_id = _read(work.runtime, token)
+    recipient_id = find_signed_id(work.runtime.signer, PURPOSE, token)
+    if recipient_id is None:
+        raise NotFound
     row = await store.find_marketing_recipient(work.db, recipient_id)
     if row is None:
         raise NotFound
@@ -38,21 +37,3 @@ async def unsubscribe(work: Work, token: str) -> None:
     recipient_id, _ = await get_recipient(work, token)
     if await store.opt_out(work.db, recipient_id, now=work.now):
         await work.record(MarketingOptedOut(recipient_id=recipient_id))
-
-
-def _read(runtime: Runtime, token: str) -> UUID:
-    try:
-        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise NotFound from None
-    # Only the spelling that we give it: the decoder accepts others too.
-    if len(raw) != 16 + SIGNATURE_BYTES or _write(raw) != token:
-        raise NotFound
-    recipient_id = UUID(bytes=raw[:16])
-    if not runtime.signer.is_signed(PURPOSE, recipient_id.bytes, raw[16:], length=SIGNATURE_BYTES):
-        raise NotFound
-    return recipient_id
-
-
-def _write(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")

@@ -1,7 +1,5 @@
 """Manage links: signed, so that anyone who has the link may change that one booking without signing in."""
 
-import base64
-import binascii
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -9,12 +7,11 @@ from uuid import UUID
 import msgspec
 
 from openslot.bookings.errors import BookingNotFound
+from openslot.core.signed_ids import find_signed_id, sign_id, sign_ids
 from openslot.core.work import Runtime
 
 PURPOSE = "manage link"
 PAGE = "/manage/"
-SIGNATURE_BYTES = 16
-URL_SAFE = bytes.maketrans(b"+/", b"-_")
 
 
 def manage_url(runtime: Runtime, booking_id: UUID) -> str:
@@ -24,9 +21,8 @@ def manage_url(runtime: Runtime, booking_id: UUID) -> str:
 
 def list_manage_urls(runtime: Runtime, booking_ids: Iterable[UUID]) -> list[str]:
     """Write the address of each booking's own page."""
-    begin, sign = begin_manage_url(runtime.settings.public_url), runtime.signer.prepare(PURPOSE)
-    named = (booking_id.bytes for booking_id in booking_ids)
-    return [f"{begin}{_write(each + sign(each)[:SIGNATURE_BYTES])}" for each in named]
+    begin = begin_manage_url(runtime.settings.public_url)
+    return [f"{begin}{token}" for token in sign_ids(runtime.signer, PURPOSE, booking_ids)]
 
 
 def begin_manage_url(base_url: str) -> str:
@@ -53,23 +49,12 @@ def fill_manage_url(runtime: Runtime, booking_id: UUID, shown: bytes) -> bytes:
 
 def manage_token(runtime: Runtime, booking_id: UUID) -> str:
     """Sign a booking's id."""
-    return _write(booking_id.bytes + runtime.signer.sign(PURPOSE, booking_id.bytes)[:SIGNATURE_BYTES])
+    return sign_id(runtime.signer, PURPOSE, booking_id)
 
 
 def read_manage_token(runtime: Runtime, token: str) -> UUID:
     """Read a booking's id from a token that we have signed, accepting only the spelling that we give it."""
-    try:
-        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise BookingNotFound from None
-    # The decoder also accepts padding, `+` for `-`, and any of four letters at the end.
-    if len(raw) != 16 + SIGNATURE_BYTES or _write(raw) != token:
-        raise BookingNotFound
-    booking_id = UUID(bytes=raw[:16])
-    if not runtime.signer.is_signed(PURPOSE, booking_id.bytes, raw[16:], length=SIGNATURE_BYTES):
+    booking_id = find_signed_id(runtime.signer, PURPOSE, token)
+    if booking_id is None:
         raise BookingNotFound
     return booking_id
-
-
-def _write(raw: bytes) -> str:
-    return binascii.b2a_base64(raw, newline=False).translate(URL_SAFE, b"=").decode()
