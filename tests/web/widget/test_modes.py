@@ -152,7 +152,7 @@ async def test_the_popup_closes_by_escape_inside_the_frame_by_its_button_and_by_
 async def test_axe_finds_no_fault(browser: Browser, service: str) -> None:
     async with site(browser, in_all_modes(service), service=service) as address:
         # axe runs inside the page, which a strict policy forbids.
-        page, _ = await open_site(browser, f"{address}/inline", bypass_csp=True)
+        page, _ = await open_site(browser, f"{address}/inline", bypass_csp=True, reduced_motion="reduce")
         await bring_axe(page)
         for mode in MODES:
             await page.goto(f"{address}/{mode}")
