@@ -8,7 +8,7 @@ from openslot.core.spreadsheets import FORMULAS, SEPARATORS, SIGNS, SPACES
 
 GUARD = "'"
 _PASSED_OVER = SPACES + GUARD
-_IS_INNER = f"(?=[{_PASSED_OVER}]*[{re.escape(SIGNS)}])"
+_IS_INNER = f'(?=[{_PASSED_OVER}"]*[{re.escape(SIGNS)}])'
 _INNER = re.compile(f"(?<={SEPARATORS}){_IS_INNER}")
 _GUARDED = re.compile(f"(?<={SEPARATORS}){GUARD}{_IS_INNER}")
 

@@ -17,8 +17,6 @@ Result = TypeVar("Result")
 USE = set_local(CUSTOM_PLANS)
 # What the connection was opened with.
 USE_OWN = "; ".join(f"set local {name} to default" for name in CUSTOM_PLANS)
-# One round trip; the settings end with the transaction, so none can stay on a connection of the pool.
-BEGIN = f"begin read only; {USE}"
 
 
 def custom_plans(
@@ -40,11 +38,13 @@ async def use_custom_plans(db: Db) -> AsyncIterator[Db]:
     if isinstance(db, asyncpg.Connection):
         await db.execute(USE)
         yield db
-        # After a failed statement there is nothing to restore: the rollback does it.
+        # After a failure there is nothing to restore: it rolls the transaction or the savepoint back.
         await db.execute(USE_OWN)
         return
-    async with cast("Pool", db).acquire() as connection:
-        await connection.execute(BEGIN)
+    pool = cast("Pool", db)
+    async with pool.acquire() as connection:
+        # One round trip; the settings end with the transaction, so none can stay on a connection of the pool.
+        await connection.execute("; ".join(filter(None, ("begin read only", pool.opening(waits=False), USE))))
         try:
             yield connection
         except BaseException as fault:

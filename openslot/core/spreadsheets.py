@@ -6,10 +6,10 @@ import re
 SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
 FORMULAS = (*SIGNS, "\t", "\r", "\n")
 # Excel separates by semicolons in many countries, and LibreOffice by tabs too. For them our commas and quotation marks
-# are ordinary characters, so that a cell begins behind each of these as well.
+# are ordinary characters, so that a cell begins behind each of these as well, even with an empty pair of marks.
 SEPARATORS = "[;\t\r\n]"
 SPACES = " \u00a0"
-_INNER = re.compile(f"(?<={SEPARATORS})(?=[{SPACES}]*[{re.escape(SIGNS)}])")
+_INNER = re.compile(f'(?<={SEPARATORS})(?=[{SPACES}"]*[{re.escape(SIGNS)}])')
 
 
 def make_safe(cell: str) -> str:

@@ -235,6 +235,8 @@ def test_what_a_spreadsheet_takes_for_a_formula_is_marked_and_read_back(text: st
         ("=x;=y", "'=x;'=y"),
         ("Ann\t @x", "Ann\t' @x"),
         ("-;-;'-", "'-;'-;''-"),
+        ('Ann;"=1+1;', "Ann;'\"=1+1;"),
+        ("Ann;'\"=1", "Ann;''\"=1"),
     ],
 )
 def test_parts_that_some_spreadsheets_take_for_formulas_are_marked_and_read_back(text: str, cell: str) -> None:

@@ -18,6 +18,9 @@ create index on probe_plans (kind);
 analyze probe_plans"""
 SEARCH = "select count(*) from probe_plans where kind = $1"
 SETTINGS = "select array[current_setting('plan_cache_mode'), current_setting('enable_seqscan')]"
+LIMITS = """
+select array[current_setting('statement_timeout'), current_setting('lock_timeout'),
+    current_setting('idle_in_transaction_session_timeout')]"""
 KEPT, CUSTOM = ["force_generic_plan", "off"], ["force_custom_plan", "on"]
 
 
@@ -62,6 +65,23 @@ async def read_nothing(db: Db) -> None:
 @custom_plans
 async def write(db: Db) -> None:
     await db.execute("create table probe_write ()")
+
+
+@custom_plans
+async def read_limits(db: Db) -> list[str]:
+    shown: list[str] = await db.fetchval(LIMITS)
+    return shown
+
+
+async def test_custom_plans_have_the_limits_of_every_transaction_through_a_pooler(database_url: str) -> None:
+    profile = ConnectionProfile(acquire=2, lock=3, statement=4, idle=5, refuse_turns=True)
+    pool = await open_pool(database_url, most=1, profile=profile, through_pooler=True)
+    try:
+        async with transaction(pool, waits=False) as db:
+            usual = await db.fetchval(LIMITS)
+        assert await read_limits(pool) == usual == ["4s", "3s", "5s"]
+    finally:
+        await pool.close()
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,8 @@ def test_no_cell_is_taken_for_a_formula(cell: str) -> None:
         ("one\t\uff1dtwo", "one\t'\uff1dtwo"),
         ("=1;=2", "'=1;'=2"),
         ("\n=1", "'\n'=1"),
+        ('Eve;"=1+1;', "Eve;'\"=1+1;"),
+        ('Eve\n""-2', 'Eve\n\'""-2'),
     ],
 )
 def test_no_part_of_a_cell_is_a_formula_for_a_spreadsheet_that_separates_by_semicolons(cell: str, safe: str) -> None:
