@@ -10,7 +10,8 @@ _VALUE = re.compile(r"%\((\w+)\)s")
 
 def recall(stored: str, known: tuple[Text, ...]) -> str:
     """Return the known text that was stored, with its values; what is not one of them stays as it is."""
-    for text in known:
+    # A value can be anything, also the rest of another text: those without values come first.
+    for text in sorted(known, key=lambda each: "%(" in each.msgid):
         found = _pattern(text.msgid).fullmatch(stored)
         if found is not None:
             return text.fill(**found.groupdict())

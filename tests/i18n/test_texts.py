@@ -1,5 +1,6 @@
 """Texts: English wherever programs read them, and every language where people do."""
 
+import re
 import subprocess
 import sys
 
@@ -7,10 +8,12 @@ import msgspec
 import pytest
 
 from openslot.accounts.errors import EmailTaken
+from openslot.bookings.reasons import OWN as CANCEL_REASONS
 from openslot.core.errors import Invalid
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.localization import localize
 from openslot.i18n.negotiation import negotiate
+from openslot.integrations.calendars.failures import OWN as CALENDAR_FAILURES
 from openslot.webhooks.errors import TooManyWebhooks
 
 GERMAN, ARABIC = negotiate("de"), negotiate("ar")
@@ -90,3 +93,14 @@ def test_texts_cost_the_terminal_no_catalogs() -> None:
     code = "import sys, openslot.core.errors, openslot.core.text; sys.exit('babel' in sys.modules)"
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("known", [CALENDAR_FAILURES, CANCEL_REASONS], ids=["calendars", "cancellations"])
+def test_every_stored_text_is_recalled_as_itself(known: tuple[Text, ...]) -> None:
+    for text in known:
+        filled = text.fill(**dict.fromkeys(re.findall(r"%\((\w+)\)s", text.msgid), "Mara Lindqvist 7"))
+
+        found = recall(str(filled), known)
+
+        assert isinstance(found, Text), text
+        assert (found.msgid, found.values) == (text.msgid, filled.values)

@@ -134,7 +134,7 @@ async def test_what_can_not_be_booked_has_no_code(client: httpx2.AsyncClient, us
 async def test_the_page_prints_the_code_and_nothing_else_to_press(
     browser: Browser, client: httpx2.AsyncClient, user: User
 ) -> None:
-    context = await browser.new_context(base_url=str(client.base_url), viewport=PHONE)
+    context = await browser.new_context(base_url=str(client.base_url), viewport=PHONE, reduced_motion="reduce")
     page = await context.new_page()
     await bring_axe(page)
     await page.add_init_script("window.print = () => { window.printed = true }")

@@ -14,7 +14,7 @@ from openslot.web.dashboard.webhooks.forms import URL_FAULTS
 from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
 from tests.clocks import MovingClock
-from tests.web.webhooks.conftest import HERE, Create
+from tests.web.webhooks.conftest import HERE, Create, last_delivery
 from tests.webhooks.conftest import Add, Happen, work_off
 from tests.webhooks.receiver import Receiver
 
@@ -248,3 +248,26 @@ def _is_signed(secret: str, headers: dict[str, str], body: bytes) -> bool:
     """Sign with the library and compare; its `verify` reads a clock that is not the test's."""
     at = datetime.fromtimestamp(int(headers["webhook-timestamp"]), UTC)
     return Webhook(secret).sign(headers["webhook-id"], at, body.decode()) in headers["webhook-signature"].split(" ")
+
+
+async def test_our_failures_are_shown_in_the_hosts_language_and_those_of_others_as_they_are(
+    member: httpx2.AsyncClient,
+    runtime: Runtime,
+    clock: MovingClock,
+    create: Create,
+    happen: Happen,
+    receiver: Receiver,
+) -> None:
+    path, _ = await create()
+    receiver.answer(500)
+    await happen()
+    await member.post(f"{path}/test")
+    await work_off(runtime, clock)
+    await runtime.pool.execute("update users set locale = 'de'")
+    for error, shown in (
+        ("hooks.example could not be resolved.", "hooks.example konnte nicht aufgelöst werden."),
+        ("Certificate expired", '<bdi lang="en">Certificate expired</bdi>'),
+    ):
+        await runtime.pool.execute("update webhook_deliveries set error = $1", error)
+        for page in (path, f"{path}/deliveries/{await last_delivery(runtime)}"):
+            assert shown in (await member.get(page)).text, page

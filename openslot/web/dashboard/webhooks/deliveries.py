@@ -25,6 +25,7 @@ from openslot.web.dashboard.webhooks.rows import (
     say_events,
     say_next,
     say_result,
+    show_error,
 )
 from openslot.web.pages import page, redirect
 from openslot.webhooks import delivery_log
@@ -77,6 +78,7 @@ async def endpoint_page(
         standing=describe_standing(endpoint, user, now=now),
         facts=_list_facts(endpoint, user, work),
         test=overview.test,
+        test_error=show_error(overview.test.attempt) if overview.test and overview.test.attempt else None,
         test_words=describe_test(overview.test, user, now=now) if overview.test else None,
         form=query.form,
         event_types=[(name, name) for name in LOGGED_TYPES],
@@ -103,6 +105,7 @@ async def show_delivery(request: Request, work: Work, user: User, endpoint_id: U
         problem=PROBLEMS.get(request.query.get("done", "")),
         path=f"{HERE}/{endpoint_id}",
         attempt=attempt,
+        error=show_error(attempt),
         event_type=logged.event_type,
         result=result,
         tone=tone,

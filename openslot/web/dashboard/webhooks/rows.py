@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.i18n import PluralText, Text
+from openslot.integrations.calendars.failures import show_failure
 from openslot.web.dashboard import phrases
 from openslot.webhooks.models import Attempt, Endpoint, EndpointOverview, LastTest, LoggedDelivery, State
 from openslot.webhooks.reasons import SHOWN
@@ -111,9 +112,14 @@ def describe_delivery(logged: LoggedDelivery, user: User, *, now: datetime) -> D
         at=phrases.at(attempt.at, user.zone, now=now),
         attempt=attempt.attempt,
         took=say_duration(attempt.duration_ms),
-        error=attempt.error,
+        error=show_error(attempt),
         next_try=say_next(logged.next_try_at, now=now),
     )
+
+
+def show_error(attempt: Attempt) -> str | None:
+    """Return the error of a try, as a text that can be translated if it is one of ours."""
+    return None if attempt.error is None else show_failure(attempt.error)
 
 
 def say_next(next_try_at: datetime | None, *, now: datetime) -> Text | None:
