@@ -72,7 +72,7 @@ async def _measure(here: Stage, rows: int) -> None:
     await custom.execute("set plan_cache_mode = force_custom_plan")
     print(f"{f'ms, best of {RUNS}':44}{'kept':>10}{'custom':>10}")
     for name, read in _list_reads(large.id, small.id, now).items():
-        found = await _time_in_turns(read, {kept: "begin read only", custom: query_plans.BEGIN})
+        found = await _time_in_turns(read, {kept: "", custom: query_plans.USE})
         print(f"{name:44}{found[0]:10.2f}{found[1]:10.2f}")
     await kept.close()
     await custom.close()
@@ -81,14 +81,14 @@ async def _measure(here: Stage, rows: int) -> None:
 async def _time_in_turns(read: Read, pools: dict[Pool, str]) -> list[float]:
     """Run a read on each of the pools, in the same number of round trips, and return the best of each."""
     taken: dict[Pool, list[float]] = {pool: [] for pool in pools}
-    chosen = query_plans.BEGIN
+    chosen = query_plans.USE
     for _ in range(RUNS):
-        for pool, begin in pools.items():
-            query_plans.BEGIN = begin
+        for pool, settings in pools.items():
+            query_plans.USE = settings
             began = time.perf_counter()
             await read(pool)
             taken[pool].append((time.perf_counter() - began) * 1000)
-    query_plans.BEGIN = chosen
+    query_plans.USE = chosen
     return [min(each) for each in taken.values()]
 
 
