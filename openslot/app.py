@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from openslot.access.door import enter_with_key
 from openslot.access.models import Entry
-from openslot.agents.api import AGENT_ROUTES
 from openslot.agents.door import agent_door
 from openslot.bookings.public_api import READS, booking_limit
 from openslot.core.clock import Clock, system_clock
@@ -19,16 +18,14 @@ from openslot.http.health import HEALTH
 from openslot.http.openapi import describe, serve_description
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
-from openslot.routes import API
+from openslot.routes import AGENTS, API, PAGES, SCIM
 from openslot.routing import Mount
 from openslot.routing.declarations import HandlerFunction
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
-from openslot.scim.routes import SCIM_ROUTES
 from openslot.web.api_docs.page import serve_reference
 from openslot.web.api_docs.reference import make_reference
 from openslot.web.door import web_doors
-from openslot.web.routes import PAGES
 from openslot.webhooks.describing import WEBHOOKS
 from openslot.wiring import WIRING
 
@@ -45,8 +42,8 @@ def create_app(
         *API,
         HEALTH,
         PAGES,
-        SCIM_ROUTES,
-        AGENT_ROUTES,
+        SCIM,
+        AGENTS,
         serve_description(lambda: describe(list_api(settings), WEBHOOKS, settings.public_url)),
         serve_reference(lambda: make_reference(list_api(settings), settings.public_url)),
         Mount(prefix="", handlers=more_routes),

@@ -1,56 +1,31 @@
-"""Every handler of the API, by door: what a key opens, and what needs none."""
+"""Every handler, collected from the modules that declare them."""
 
-from openslot.accounts.api import get_me
-from openslot.availability.api import get_offer, list_public_slots, list_slots
-from openslot.bookings.api import cancel_booking, create_booking, get_booking, list_bookings, reschedule_booking
-from openslot.bookings.public_api import (
-    cancel_managed_booking,
-    create_hold,
-    create_public_booking,
-    delete_hold,
-    get_managed_booking,
-    reschedule_managed_booking,
-)
-from openslot.calls.api import list_calls
-from openslot.contacts.api import create_contact, delete_contact, get_contact, list_contacts, update_contact
-from openslot.conversations.api import list_conversations
-from openslot.event_types.api import get_event_type, get_host_page, list_event_types
-from openslot.routing import Mount
-from openslot.routing.declarations import HandlerFunction
-from openslot.webhooks.api import list_events
+import pkgutil
+from collections.abc import Iterator
+from importlib.util import find_spec
 
-REST: list[HandlerFunction] = [
-    get_me,
-    list_bookings,
-    get_booking,
-    create_booking,
-    cancel_booking,
-    reschedule_booking,
-    list_contacts,
-    create_contact,
-    get_contact,
-    update_contact,
-    delete_contact,
-    list_event_types,
-    get_event_type,
-    list_slots,
-    list_conversations,
-    list_calls,
-    list_events,
-]
-PUBLIC: list[HandlerFunction] = [
-    get_host_page,
-    get_offer,
-    list_public_slots,
-    create_hold,
-    delete_hold,
-    get_managed_booking,
-    cancel_managed_booking,
-    reschedule_managed_booking,
-]
+import openslot
+from openslot.agents.door import PATH
+from openslot.routing import Mount, collect
+from openslot.scim.door import PREFIX
+
+# The order in which the API is described; a domain that is not named here comes last.
+ORDER = ("accounts", "bookings", "contacts", "event_types", "availability", "conversations", "calls")
+WITH_OWN_DOOR = frozenset({"agents", "scim", "web"})
+
+
+def _domain_modules(name: str) -> Iterator[str]:
+    """List the modules of this name in all domains."""
+    domains = {each.name for each in pkgutil.iter_modules(openslot.__path__) if each.ispkg} - WITH_OWN_DOOR
+    for domain in sorted(domains, key=lambda each: (ORDER.index(each) if each in ORDER else len(ORDER), each)):
+        if find_spec(f"openslot.{domain}.{name}") is not None:
+            yield f"openslot.{domain}.{name}"
+
 
 API = (
-    Mount(prefix="/api/v1", handlers=REST),
-    Mount(prefix="/api", handlers=[create_public_booking]),
-    Mount(prefix="/api/public", handlers=PUBLIC),
+    Mount(prefix="/api/v1", handlers=collect(*_domain_modules("api"))),
+    Mount(prefix="/api/public", handlers=collect(*_domain_modules("public_api"))),
 )
+PAGES = Mount(prefix="", handlers=collect("openslot.web"))
+SCIM = Mount(prefix=PREFIX, handlers=collect("openslot.scim"))
+AGENTS = Mount(prefix=PATH, handlers=collect("openslot.agents"))

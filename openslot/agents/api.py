@@ -2,10 +2,9 @@
 
 from openslot.access.models import AgentEntry
 from openslot.agents.answering import RpcContext, answer_body
-from openslot.agents.door import PATH
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
-from openslot.routing import Mount, Response, post
+from openslot.routing import Response, post
 
 
 @post("", transaction="none", summary="Call the tool server")
@@ -13,6 +12,3 @@ async def call_tool_server(work: Work, entry: AgentEntry, request: Exchange) -> 
     """Answer JSON-RPC messages of the Model Context Protocol."""
     context = RpcContext(runtime=work.runtime, entry=entry, request_id=request.request_id, headers=request.headers)
     return await answer_body(context, request.body)
-
-
-AGENT_ROUTES = Mount(prefix=PATH, handlers=[call_tool_server])

@@ -1,4 +1,4 @@
-"""REST and public reads: when something can be booked."""
+"""REST: when something can be booked."""
 
 from datetime import date
 from typing import Annotated
@@ -8,12 +8,10 @@ from msgspec import Meta
 from openslot.accounts.models import User
 from openslot.availability import operations
 from openslot.availability.date_range import default_days, find_days_faults
-from openslot.availability.models import ByPage, BySlug
+from openslot.availability.models import BySlug
 from openslot.availability.schemas import ShownSlots, show_open
-from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.core.zones import Zone, get_zone
-from openslot.event_types.schemas import ShownHost, ShownOffer, show_offered
 from openslot.routing import Query, QueryValues, get
 
 Timezone = Annotated[Zone, Meta(description="Time zone of the returned dates and times, as an IANA name"), Query()]
@@ -25,7 +23,6 @@ EndDate = Annotated[
     Meta(description="Last day, inclusive, at most 62 days in total; a week later if omitted"),
     Query("endDate"),
 ]
-Token = Annotated[Annotated[str, Meta(pattern=LINE)] | None, Meta(description="Token of a private event type"), Query()]
 
 
 def check_days(given: QueryValues) -> dict[str, str]:
@@ -43,30 +40,5 @@ async def list_slots(
 ) -> ShownSlots:
     """List the available start times of one of your event types."""
     which = BySlug(user.id, slug)
-    found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
-    return show_open(found, slots, zone)
-
-
-@get("/{username}/{slug}", tag="Public", summary="Get a public event type")
-async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
-    """Get an event type as invitees see it."""
-    found = await operations.get_offer(work, ByPage(username, slug, token))
-    host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
-    return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
-
-
-@get("/{username}/{slug}/slots", tag="Public", summary="List a host's available slots", check=check_days)
-async def list_public_slots(
-    work: Work,
-    *,
-    username: str,
-    slug: str,
-    timezone: Timezone,
-    start_date: StartDate = None,
-    end_date: EndDate = None,
-    token: Token = None,
-) -> ShownSlots:
-    """List the available start times of a host's event type."""
-    which = ByPage(username, slug, token)
     found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
     return show_open(found, slots, zone)

@@ -1,11 +1,16 @@
-"""The public side: book, hold and manage without a key."""
+"""The public side: what a host offers, and to book, hold and manage without a key."""
 
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
 
 from openslot.availability import claims
-from openslot.availability.models import ById
+from openslot.availability import operations as availability
+from openslot.availability.api import EndDate, StartDate, Timezone, check_days
+from openslot.availability.models import ById, ByPage
+from openslot.availability.schemas import ShownSlots, show_open
 from openslot.bookings import operations
 from openslot.bookings.links import manage_url, read_manage_token
 from openslot.bookings.models import Booking, BookingRef, BookingWanted
@@ -24,11 +29,16 @@ from openslot.bookings.schemas import (
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
 from openslot.core.instants import iso
+from openslot.core.text import LINE
 from openslot.core.work import Work
-from openslot.routing import RateLimit, Request, Success, delete, get, post
+from openslot.event_types import operations as event_types
+from openslot.event_types.schemas import ShownHost, ShownHostPage, ShownOffer, show_host, show_offered
+from openslot.routing import Query, RateLimit, Request, Success, delete, get, post
 
 READS = RateLimit("read", 120)
 HOLDS = RateLimit("hold", 10)
+
+Token = Annotated[Annotated[str, Meta(pattern=LINE)] | None, Meta(description="Token of a private event type"), Query()]
 
 
 def booking_limit(settings: Settings) -> RateLimit:
@@ -55,7 +65,7 @@ def invitee_of(request: Request) -> str | None:
     return f"{invitee.event_type_id}\0{invitee.invitee_email.lower()}"
 
 
-@post("/bookings", retried_by=invitee_of)
+@post("/api/bookings", retried_by=invitee_of)
 async def create_public_booking(work: Work, request: Request, data: PublicBookingBody) -> CreatedPublicBooking:
     """Book an available slot of a host, as the booking page and the widget do."""
     wanted = BookingWanted(
@@ -78,6 +88,38 @@ def _show_created(work: Work, booking: Booking) -> CreatedPublicBooking:
         end_time=iso(booking.ends_at),
         manage_url=manage_url(work.runtime, booking.id),
     )
+
+
+@get("/{username}", summary="Get a host's page")
+async def get_host_page(work: Work, username: str) -> ShownHostPage:
+    """Get a host with their public event types."""
+    page = await event_types.get_host_page(work, username)
+    return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])
+
+
+@get("/{username}/{slug}", summary="Get a public event type")
+async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
+    """Get an event type as invitees see it."""
+    found = await availability.get_offer(work, ByPage(username, slug, token))
+    host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
+    return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
+
+
+@get("/{username}/{slug}/slots", summary="List a host's available slots", check=check_days)
+async def list_public_slots(
+    work: Work,
+    *,
+    username: str,
+    slug: str,
+    timezone: Timezone,
+    start_date: StartDate = None,
+    end_date: EndDate = None,
+    token: Token = None,
+) -> ShownSlots:
+    """List the available start times of a host's event type."""
+    which = ByPage(username, slug, token)
+    found, slots, zone = await availability.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
+    return show_open(found, slots, zone)
 
 
 @post("/holds", limit=HOLDS)

@@ -1,4 +1,4 @@
-"""REST and public reads: what can be booked."""
+"""REST: what can be booked."""
 
 from uuid import UUID
 
@@ -8,11 +8,8 @@ from openslot.event_types import operations
 from openslot.event_types.schemas import (
     DetailedEventType,
     ListedEventType,
-    ShownHostPage,
     show_detailed,
-    show_host,
     show_listed,
-    show_offered,
 )
 from openslot.routing import get
 from openslot.routing.paging import Limit, Listing, PageNumber, paginate
@@ -30,10 +27,3 @@ async def get_event_type(work: Work, user: User, event_type_id: UUID) -> Detaile
     """Get an event type, active or not, with its scheduling configuration."""
     event_type, schedule = await operations.get_with_schedule(work, user, event_type_id)
     return show_detailed(event_type, schedule)
-
-
-@get("/{username}", tag="Public", summary="Get a host's page")
-async def get_host_page(work: Work, username: str) -> ShownHostPage:
-    """Get a host with their public event types."""
-    page = await operations.get_host_page(work, username)
-    return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])

@@ -141,7 +141,7 @@ def normalize(path: str) -> str:
 
 @cache
 def _template(prefix: str, path: str) -> str:
-    return normalize(f"{prefix}{path}")
+    return normalize(path if path.startswith("/api/") else f"{prefix}{path}")
 
 
 @cache

@@ -1,10 +1,13 @@
 """Decorators: each attaches a declaration to a handler without changing the handler."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import pkgutil
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from functools import partial
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -45,7 +48,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
     method: str
     path: str
-    """Relative to where the handler is mounted, with `{names}` for values; `{name:path}` takes the rest of a path."""
+    """Relative to the mount, unless it begins with `/api/`; `{name}` is a value, `{name:path}` the rest of a path."""
     status: int
     summary: str
     description: str
@@ -123,6 +126,23 @@ def find_declaration(handler: HandlerFunction) -> Declaration | None:
     """Return the declaration that a decorator has attached."""
     declaration: Declaration | None = vars(handler).get("declaration")
     return declaration
+
+
+def collect(*names: str) -> tuple[HandlerFunction, ...]:
+    """Return every handler that these modules, or modules inside these packages, declare."""
+    return tuple(
+        member
+        for name in names
+        for module in _walk(import_module(name))
+        for member in vars(module).values()
+        if inspect.isfunction(member) and member.__module__ == module.__name__ and find_declaration(member)
+    )
+
+
+def _walk(module: ModuleType) -> Iterator[ModuleType]:
+    yield module
+    for inner in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
+        yield from _walk(import_module(inner.name))
 
 
 def _path_of(handler: HandlerFunction) -> str:

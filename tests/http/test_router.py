@@ -11,7 +11,7 @@ from openslot.core.config import load_settings
 from openslot.core.work import Work
 from openslot.http.doors import Door
 from openslot.http.router import Router, read_mounts
-from openslot.routing import Form, Mount, Query, get, post
+from openslot.routing import Form, Mount, Query, collect, get, post
 
 DOORS = doors(load_settings({}, environ={}))
 
@@ -211,3 +211,12 @@ def test_what_is_not_given_follows_from_name_module_and_docstring() -> None:
 def test_an_answer_is_not_kept_for_retries_without_a_transaction() -> None:
     with pytest.raises(TypeError, match="there is none"):
         post("/x", transaction="none", retried_by=lambda _: "anyone")
+
+
+def test_a_declared_handler_is_collected_from_its_module_alone() -> None:
+    found = collect("openslot.bookings")
+    names = [handler.__name__ for handler in found]
+
+    assert names[:5] == ["list_bookings", "get_booking", "create_booking", "cancel_booking", "reschedule_booking"]
+    assert "create_hold" in names
+    assert all(handler.__module__.startswith("openslot.bookings.") for handler in found)

@@ -10,8 +10,7 @@ from openslot.accounts.models import Role, User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
-from openslot.web.admin.routes import ADMINISTRATION
+from openslot.routing import collect, find_declaration
 from openslot.web.navigation import PLACES
 from tests.web.dashboard.conftest import open_session
 
@@ -73,7 +72,7 @@ LINES = [line.split() for line in MATRIX.strip().splitlines()]
 
 def routes() -> list[tuple[str, str]]:
     """List every page and form of the administration, as it is declared."""
-    declared = [find_declaration(handler) for handler in ADMINISTRATION]
+    declared = [find_declaration(handler) for handler in collect("openslot.web.admin")]
     return [(each.method, str(each.path)) for each in declared if each is not None]
 
 

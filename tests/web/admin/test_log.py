@@ -11,8 +11,7 @@ from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
-from openslot.web.admin.routes import ADMINISTRATION
+from openslot.routing import collect, find_declaration
 from openslot.web.organization.log_words import PLATFORM_ACTIONS
 from tests.agents.agent import TestAgent
 from tests.clocks import MovingClock
@@ -110,7 +109,9 @@ async def test_every_form_leaves_a_line_that_says_who_and_what(
     admin_user: User,
     forms: dict[str, tuple[str, dict[str, Any], str]],
 ) -> None:
-    declared = {each.path for each in map(find_declaration, ADMINISTRATION) if each and each.method == "POST"}
+    declared = {
+        each.path for each in map(find_declaration, collect("openslot.web.admin")) if each and each.method == "POST"
+    }
     assert declared - READING == set(forms)
     for path, (address, fields, action) in forms.items():
         before = await runtime.pool.fetchval("select count(*) from change_log")

@@ -6,12 +6,10 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
+from openslot.routing import collect, find_declaration
 from openslot.schedules import changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
-from openslot.web.dashboard.availability.routes import AVAILABILITY
-from openslot.web.dashboard.onboarding.routes import ONBOARDING
 from tests.web.availability.conftest import read_schedule
 from tests.web.dashboard.conftest import TEN, Book
 from tests.web.dashboard.test_safety import NOBODY
@@ -23,7 +21,7 @@ DAY = "2026-03-20"
 
 def paths(method: str, *, schedule: object = NOBODY, away: object = NOBODY) -> list[str]:
     found = []
-    for handler in (*AVAILABILITY, *ONBOARDING):
+    for handler in collect("openslot.web.dashboard.availability", "openslot.web.dashboard.onboarding"):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

@@ -9,10 +9,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
-from openslot.web.dashboard.calls.routes import CALLS
-from openslot.web.dashboard.contacts.routes import CONTACTS
-from openslot.web.dashboard.conversations.routes import CONVERSATIONS
+from openslot.routing import collect, find_declaration
 from tests.contacts.importing import bring_in, start, upload
 from tests.web.contacts.conftest import PHONE, Add, Ring, Say
 from tests.web.dashboard.conftest import Book
@@ -26,7 +23,7 @@ NAMES = ("contact_id", "import_id", "conversation_id", "call_id")
 
 def paths(method: str, *ids: object) -> Iterator[str]:
     """List the paths of all forms or pages, with these ids."""
-    for handler in (*CONTACTS, *CONVERSATIONS, *CALLS):
+    for handler in collect(*(f"openslot.web.dashboard.{each}" for each in ("contacts", "conversations", "calls"))):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

@@ -8,8 +8,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
-from openslot.web.dashboard.routes import DASHBOARD
+from openslot.routing import collect, find_declaration
 from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import ELEVEN, TEN, Book, cancel, fail, listen, move
 from tests.web.hostile_text import CORPUS, check_pages
@@ -20,7 +19,7 @@ NOBODY = "01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e8f"
 
 
 def paths(method: str, *, booking: object = NOBODY, effect: object = NOBODY) -> Iterator[str]:
-    for handler in DASHBOARD:
+    for handler in collect("openslot.web.dashboard"):
         # Areas with a package of their own have tests of their own.
         if handler.__module__.count(".") > 3:
             continue

@@ -8,8 +8,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
-from openslot.routing import find_declaration
-from openslot.web.dashboard.event_types.routes import EVENT_TYPE_PAGES
+from openslot.routing import collect, find_declaration
 from tests.web.dashboard.test_safety import NOBODY
 from tests.web.event_types.conftest import list_names, load, offer, read_fields
 from tests.web.hostile_text import CORPUS, check_pages
@@ -17,7 +16,7 @@ from tests.web.test_same_origin import from_other_sites
 
 
 def paths(method: str, event_type: object = NOBODY) -> Iterator[str]:
-    for handler in EVENT_TYPE_PAGES:
+    for handler in collect("openslot.web.dashboard.event_types"):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:

@@ -13,9 +13,8 @@ from openslot.change_log.models import ChangeAction, ChangeAuthor, ChangeFilter,
 from openslot.change_log.operations import list_changes, log_change
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
+from openslot.routing import collect, find_declaration
 from openslot.web.organization.log_words import ACTIONS, FIELDS, PLATFORM_ACTIONS
-from openslot.web.organization.routes import ORGANIZATION
 from tests.clocks import MovingClock
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
@@ -29,7 +28,7 @@ ELSEWHERE = {"/organization/delete"}
 
 
 def forms() -> list[str]:
-    declared = [find_declaration(handler) for handler in ORGANIZATION]
+    declared = [find_declaration(handler) for handler in collect("openslot.web.organization")]
     return [each.path for each in declared if each is not None and each.method == "POST"]
 
 

@@ -11,7 +11,7 @@ from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.web.organization.routes import ORGANIZATION
+from openslot.routing import collect
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book
 from tests.web.hostile_text import CORPUS, check_pages
@@ -88,7 +88,9 @@ async def test_a_form_of_another_site_changes_nothing(
         answer = await owner.post(stage.path(template), data=fill(template), headers=headers)
         assert answer.status_code == 403, (template, headers)
     assert await count_changes(runtime) == 0
-    assert len(FORMS) == sum("POST" in str(vars(handler)["declaration"].method) for handler in ORGANIZATION)
+    assert len(FORMS) == sum(
+        "POST" in str(vars(handler)["declaration"].method) for handler in collect("openslot.web.organization")
+    )
 
 
 def test_every_form_names_the_organization_it_was_shown_for() -> None:

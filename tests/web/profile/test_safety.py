@@ -9,8 +9,7 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
-from openslot.web.dashboard.profile.routes import PROFILE_PAGES
+from openslot.routing import collect, find_declaration
 from tests.access.test_statements import CountingPool
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import open_session
@@ -24,7 +23,7 @@ COSTS = {HERE: 3, f"{HERE}/photo/remove": 1, "/mara": 2, "/mara/30min": 2}
 
 
 def paths(method: str) -> list[str]:
-    declared = [find_declaration(handler) for handler in PROFILE_PAGES]
+    declared = [find_declaration(handler) for handler in collect("openslot.web.dashboard.profile")]
     return [each.path for each in declared if each is not None and each.method == method]
 
 

@@ -11,8 +11,7 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.routing import find_declaration
-from openslot.web.dashboard.webhooks.routes import WEBHOOK_PAGES
+from openslot.routing import collect, find_declaration
 from tests.access.test_statements import CountingPool
 from tests.clocks import MovingClock
 from tests.live import connect, serving
@@ -42,7 +41,7 @@ COSTS = {
 
 
 def paths(method: str, *, endpoint: object = NOBODY, delivery: object = NOBODY) -> Iterator[str]:
-    for handler in WEBHOOK_PAGES:
+    for handler in collect("openslot.web.dashboard.webhooks"):
         declaration = find_declaration(handler)
         assert declaration is not None
         if declaration.method == method:
