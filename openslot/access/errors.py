@@ -16,9 +16,7 @@ class WrongSignIn(Unauthorized):
     """Email address or password is wrong, or the account is closed; the response is the same."""
 
     code = "wrong_sign_in"
-
-    def __init__(self) -> None:
-        super().__init__(Text("The email address or the password is wrong"))
+    message = Text("The email address or the password is wrong")
 
 
 class WrongPassword(Invalid):
@@ -60,155 +58,121 @@ class SignInExpired(Unauthorized):
     """The first step of the sign-in was too long ago, or the password has changed since."""
 
     code = "sign_in_expired"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Your sign-in has expired"))
+    message = Text("Your sign-in has expired")
 
 
 class NoPasswordYet(Conflict):
     """The account has no password yet, and this requires one."""
 
     code = "no_password_yet"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Your account has no password yet"))
+    message = Text("Your account has no password yet")
 
 
 class TwoFactorIsOn(Conflict):
     """Two-factor authentication is already on."""
 
     code = "two_factor_is_on"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Two-factor authentication is already on"))
+    message = Text("Two-factor authentication is already on")
 
 
 class TwoFactorIsOff(Conflict):
     """Two-factor authentication is not on."""
 
     code = "two_factor_is_off"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Two-factor authentication is not on"))
+    message = Text("Two-factor authentication is not on")
 
 
 class SetupExpired(Conflict):
     """The set-up of two-factor authentication was begun too long ago, elsewhere, or not at all."""
 
     code = "setup_expired"
-
-    def __init__(self) -> None:
-        super().__init__(Text("The setup has expired. Start again"))
+    message = Text("The setup has expired. Start again")
 
 
 class PlanWithoutApi(Forbidden):
     """API keys are available on the Pro and Business plans."""
 
     code = "plan_without_api"
-
-    def __init__(self) -> None:
-        super().__init__(Text("API keys are available on the Pro and Business plans"))
+    message = Text("API keys are available on the Pro and Business plans")
 
 
 class PlanWithoutScim(Forbidden):
     """SCIM is available on the Business plan."""
 
     code = "plan_without_scim"
-
-    def __init__(self) -> None:
-        super().__init__(Text("SCIM needs an organization with the Business plan"))
+    message = Text("SCIM needs an organization with the Business plan")
 
 
 class CredentialNotFound(NotFound):
     """No such key or token, or it belongs to somebody else."""
 
     code = "credential_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Key not found"))
+    message = Text("Key not found")
 
 
 class CredentialRotated(Conflict):
     """The key or token was already rotated; two requests at once would otherwise create two new ones."""
 
     code = "credential_rotated"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This key was already rotated. Rotate the new key instead"))
+    message = Text("This key was already rotated. Rotate the new key instead")
 
 
 class KeyReused(Conflict):
     """The Idempotency-Key was used for another request."""
 
     code = "idempotency_key_reused"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This Idempotency-Key was already used with a different request"))
+    message = Text("This Idempotency-Key was already used with a different request")
 
 
 class AnswerLost(Conflict):
     """The request was carried out, but its response can't be decrypted because the key is lost."""
 
     code = "idempotency_answer_lost"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This request was already processed. The stored response is no longer available"))
+    message = Text("This request was already processed. The stored response is no longer available")
 
 
 class StillRunning(Conflict):
     """The first request with this Idempotency-Key has not been answered yet."""
 
     code = "idempotency_still_running"
-
-    def __init__(self) -> None:
-        super().__init__(Text("A request with this Idempotency-Key is still in progress"))
+    message = Text("A request with this Idempotency-Key is still in progress")
 
 
 class SetupLinkInvalid(Forbidden):
     """The set-up link is used, expired or wrong."""
 
     code = "setup_link_invalid"
-
-    def __init__(self) -> None:
-        super().__init__(
-            Text("This setup link was already used, has expired or is incomplete. Restart the service to get a new one")
-        )
+    message = Text(
+        "This setup link was already used, has expired or is incomplete. Restart the service to get a new one"
+    )
 
 
 class SessionNotFound(NotFound):
     """No such session, or it belongs to somebody else."""
 
     code = "session_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Session not found"))
+    message = Text("Session not found")
 
 
 class ResetLinkInvalid(Forbidden):
     """The link to choose a new password is used, expired or wrong."""
 
     code = "reset_link_invalid"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This link was already used, has expired or is incomplete"))
+    message = Text("This link was already used, has expired or is incomplete")
 
 
 class AddressLinkInvalid(Forbidden):
     """The link to confirm an email address is used, expired, wrong or for another account."""
 
     code = "address_link_invalid"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This link was already used, has expired or is incomplete"))
+    message = Text("This link was already used, has expired or is incomplete")
 
 
 class TooManyAddressChanges(Conflict):
     """The user has reached the limit of links to new email addresses."""
 
     code = "too_many_address_changes"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Too many requests. Try again later"))
+    message = Text("Too many requests. Try again later")
 
 
 class WeakPassword(Invalid):

@@ -8,18 +8,14 @@ class UserNotFound(NotFound):
     """No such user."""
 
     code = "user_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("User not found"))
+    message = Text("User not found")
 
 
 class OrganizationNotFound(NotFound):
     """No such organization."""
 
     code = "organization_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Organization not found"))
+    message = Text("Organization not found")
 
 
 class EmailTaken(Conflict):
@@ -62,99 +58,77 @@ class AlreadyMember(Conflict):
     """The user is already in this organization."""
 
     code = "already_member"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This user is already a member"))
+    message = Text("This user is already a member")
 
 
 class LastAdministrator(Conflict):
     """The platform would be left without an administrator."""
 
     code = "last_administrator"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This is the only administrator. Make another user an administrator first"))
+    message = Text("This is the only administrator. Make another user an administrator first")
 
 
 class LastOwner(Conflict):
     """The organization would be left without an owner who can sign in."""
 
     code = "last_owner"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This is the only owner. Make another member an owner first"))
+    message = Text("This is the only owner. Make another member an owner first")
 
 
 class OwnerRequired(Forbidden):
     """Only an owner of the organization may do this."""
 
     code = "owner_required"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Only an owner can do this. Ask an owner of your organization"))
+    message = Text("Only an owner can do this. Ask an owner of your organization")
 
 
 class OwnMembershipProtected(Conflict):
     """Administrators can't suspend or remove themselves."""
 
     code = "own_membership_protected"
-
-    def __init__(self) -> None:
-        super().__init__(Text("You can't suspend or remove yourself. Ask another administrator"))
+    message = Text("You can't suspend or remove yourself. Ask another administrator")
 
 
 class OrganizationPlanNeeded(Forbidden):
     """Organizations are created by users with the Business plan."""
 
     code = "organization_plan_needed"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Organizations are part of the Business plan"))
+    message = Text("Organizations are part of the Business plan")
 
 
 class InvitationTooSoon(Conflict):
     """The last invitation was sent only a moment ago."""
 
     code = "invitation_too_soon"
-
-    def __init__(self) -> None:
-        super().__init__(Text("The last invitation was sent less than 5 minutes ago. Wait, then send it again"))
+    message = Text("The last invitation was sent less than 5 minutes ago. Wait, then send it again")
 
 
 class TooManyInvitations(Conflict):
     """The organization has reached the limit of invitations for a day."""
 
     code = "too_many_invitations"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Your organization has sent 500 invitations within a day. Send more tomorrow"))
+    message = Text("Your organization has sent 500 invitations within a day. Send more tomorrow")
 
 
 class InvitationNotPending(Conflict):
     """The member has joined, or there is no invitation."""
 
     code = "invitation_not_pending"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This invitation was accepted or withdrawn in the meantime"))
+    message = Text("This invitation was accepted or withdrawn in the meantime")
 
 
 class MemberNotFound(NotFound):
     """No such member of this organization."""
 
     code = "member_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("User not found"))
+    message = Text("User not found")
 
 
 class DomainNotFound(NotFound):
     """The organization has not claimed this domain."""
 
     code = "domain_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Domain not found. Add it first"))
+    message = Text("Domain not found. Add it first")
 
 
 class DomainNotProved(Conflict):
@@ -167,36 +141,28 @@ class InvitationInvalid(Forbidden):
     """The invitation is used, expired or wrong."""
 
     code = "invitation_invalid"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This invitation is no longer valid. Ask for a new one"))
+    message = Text("This invitation is no longer valid. Ask for a new one")
 
 
 class SignUpClosed(Forbidden):
     """This installation creates accounts by invitation only."""
 
     code = "sign_up_closed"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Sign-up is by invitation only. Ask your organization or the administrator"))
+    message = Text("Sign-up is by invitation only. Ask your organization or the administrator")
 
 
 class SignUpLinkInvalid(Forbidden):
     """The link to verify an email address is used, expired or wrong."""
 
     code = "sign_up_link_invalid"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This link was already used, has expired or is incomplete"))
+    message = Text("This link was already used, has expired or is incomplete")
 
 
 class AccountIsBeingDeleted(Conflict):
     """The account is being deleted and can't be used or changed."""
 
     code = "account_being_deleted"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This account is being deleted"))
+    message = Text("This account is being deleted")
 
 
 class OwnsOrganization(Conflict):

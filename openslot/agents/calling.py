@@ -75,7 +75,7 @@ async def call_tool(runtime: Runtime, caller: Caller, params: Mapping[str, Any],
     return _failed(refusal)
 
 
-class _Recorded(Exception):  # noqa: N818 - carries a refusal out of a committed transaction
+class _Recorded(Exception):
     """A refusal that was recorded in the transaction of its call."""
 
     def __init__(self, refusal: Refusal) -> None:

@@ -35,9 +35,7 @@ class ApprovalNotFound(NotFound):
     """No such approval, or it was decided so long ago that it was deleted."""
 
     code = "approval_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This approval does not exist any more"))
+    message = Text("This approval does not exist any more")
 
 
 class ForeignOrigin(Forbidden):

@@ -39,7 +39,7 @@ class RpcMessage(Struct, frozen=True, kw_only=True):
         return meta if isinstance(meta, dict) else {}
 
 
-class RpcFault(Exception):  # noqa: N818 - an answer, not a fault of the program
+class RpcFault(Exception):
     """A message that is not a valid call; `data` says more to programs."""
 
     def __init__(

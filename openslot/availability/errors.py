@@ -17,18 +17,14 @@ class TimeTaken(Conflict):
     """The time can't be booked now: it was taken, or a limit or the notice closes it."""
 
     code = "time_taken"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This time is no longer available"))
+    message = Text("This time is no longer available")
 
 
 class HoldNotFound(NotFound):
     """No such hold, or it has expired."""
 
     code = "hold_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Hold not found"))
+    message = Text("Hold not found")
 
 
 class TooManyHolds(TooMany):

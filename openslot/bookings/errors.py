@@ -8,27 +8,21 @@ class BookingNotFound(NotFound):
     """No such booking, or it belongs to somebody else."""
 
     code = "booking_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Booking not found"))
+    message = Text("Booking not found")
 
 
 class BookingIsOver(Conflict):
     """The meeting has taken place and can't be changed."""
 
     code = "booking_is_over"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This booking is in the past"))
+    message = Text("This booking is in the past")
 
 
 class BookingIsCancelled(Conflict):
     """A cancelled booking can't be rescheduled."""
 
     code = "booking_is_cancelled"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This booking is cancelled"))
+    message = Text("This booking is cancelled")
 
 
 class PaymentUnavailable(Unavailable):

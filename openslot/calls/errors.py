@@ -8,6 +8,4 @@ class CallNotFound(NotFound):
     """No such call, or it belongs to somebody else."""
 
     code = "call_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Call not found"))
+    message = Text("Call not found")

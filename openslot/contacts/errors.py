@@ -8,9 +8,7 @@ class ContactNotFound(NotFound):
     """No such contact, or it belongs to somebody else."""
 
     code = "contact_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Contact not found"))
+    message = Text("Contact not found")
 
 
 class ContactEmailTaken(Conflict):
@@ -26,24 +24,18 @@ class ImportNotFound(NotFound):
     """No such import of contacts, it belongs to somebody else, or it was deleted."""
 
     code = "import_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Import not found"))
+    message = Text("Import not found")
 
 
 class ImportStarted(Conflict):
     """The import has already started and can't be changed."""
 
     code = "import_started"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This import has already been started"))
+    message = Text("This import has already been started")
 
 
 class TooManyImports(Conflict):
     """The owner has reached the limit of unfinished imports of contacts."""
 
     code = "too_many_imports"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Other imports are not finished yet. Wait for them, or delete one of them"))
+    message = Text("Other imports are not finished yet. Wait for them, or delete one of them")

@@ -36,7 +36,7 @@ DONE_KEPT_FOR, IDLE_KEPT_FOR = timedelta(days=30), timedelta(days=1)
 SAMPLE = 3
 
 
-class ContactAddedMeanwhile(Exception):  # noqa: N818 - a reason to begin the batch again, not a fault
+class ContactAddedMeanwhile(Exception):
     """Another transaction has added one of the contacts that a batch was about to add."""
 
 

@@ -8,15 +8,11 @@ class ConversationNotFound(NotFound):
     """No such conversation, or it belongs to somebody else."""
 
     code = "conversation_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Conversation not found"))
+    message = Text("Conversation not found")
 
 
 class ChannelNotConnected(Conflict):
     """A reply was sent on a channel that the owner has not connected."""
 
     code = "channel_not_connected"
-
-    def __init__(self) -> None:
-        super().__init__(Text("You have not connected this channel, so the message was not sent"))
+    message = Text("You have not connected this channel, so the message was not sent")

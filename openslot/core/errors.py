@@ -24,23 +24,26 @@ class RefusalKind(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-class Refusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault of the program
+class Refusal(Exception):
     """A request that is understood and not granted."""
 
     code: ClassVar[str]
     kind: ClassVar[RefusalKind]
+    message: str
+    """What is wrong, in English. A class attribute, unless it depends on the case."""
+    faults: Mapping[str, str] = {}
+    """What is wrong with each field."""
     retry_after: int | None = None
     """After how many seconds the same request may succeed, if that is known."""
 
-    def __init__(self, message: str, *, details: Mapping[str, str] | None = None) -> None:
-        super().__init__(str(message))
-        self.message = str(message)
-        """In English, for programs and logs."""
-        self.details = {field: str(fault) for field, fault in details.items()} if details else None
-        self.sentence = message
-        """As it was raised: a `Text` can be shown in the reader's language."""
-        self.faults = details or {}
-        """The details as they were raised."""
+    def __init__(self, message: str | None = None, *, details: Mapping[str, str] | None = None) -> None:
+        self.sentence = self.message if message is None else message
+        """The message as it was raised: a `Text` can be shown in the reader's language."""
+        self.message = str(self.sentence)
+        self.faults = details or self.faults
+        self.details = {field: str(fault) for field, fault in self.faults.items()} or None
+        """The faults in English, for programs and logs."""
+        super().__init__(self.message)
 
 
 class Invalid(Refusal):
@@ -48,9 +51,7 @@ class Invalid(Refusal):
 
     code = "invalid"
     kind = RefusalKind.INVALID
-
-    def __init__(self, message: str = Text("Invalid request"), *, details: Mapping[str, str] | None = None) -> None:
-        super().__init__(message, details=details)
+    message: str = Text("Invalid request")
 
 
 class Unauthorized(Refusal):
@@ -58,9 +59,7 @@ class Unauthorized(Refusal):
 
     code = "unauthorized"
     kind = RefusalKind.UNAUTHENTICATED
-
-    def __init__(self, message: str = Text("Missing or invalid credentials")) -> None:
-        super().__init__(message)
+    message: str = Text("Missing or invalid credentials")
 
 
 class Forbidden(Refusal):
@@ -75,9 +74,7 @@ class NotFound(Refusal):
 
     code = "not_found"
     kind = RefusalKind.NOT_FOUND
-
-    def __init__(self, message: str = Text("Not found")) -> None:
-        super().__init__(message)
+    message: str = Text("Not found")
 
 
 class Conflict(Refusal):
@@ -94,7 +91,9 @@ class TooMany(Refusal):
     kind = RefusalKind.RATE_LIMITED
     retry_after: int
 
-    def __init__(self, message: str = Text("Too many requests"), *, retry_after: int) -> None:
+    message: str = Text("Too many requests")
+
+    def __init__(self, message: str | None = None, *, retry_after: int) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 
@@ -104,9 +103,7 @@ class Internal(Refusal):
 
     code = "internal"
     kind = RefusalKind.INTERNAL
-
-    def __init__(self) -> None:
-        super().__init__(Text("Internal server error"))
+    message: str = Text("Internal server error")
 
 
 class Unavailable(Refusal):
@@ -115,7 +112,9 @@ class Unavailable(Refusal):
     code = "unavailable"
     kind = RefusalKind.UNAVAILABLE
 
-    def __init__(self, message: str = Text("The service is not available right now"), *, retry_after: int = 2) -> None:
+    message: str = Text("The service is not available right now")
+
+    def __init__(self, message: str | None = None, *, retry_after: int = 2) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

@@ -132,7 +132,7 @@ class Expanded(Struct, frozen=True):
 Outcome = Done | Skipped | Expanded
 
 
-class TryLater(Exception):  # noqa: N818 - a plan, not a fault of the program
+class TryLater(Exception):
     """It failed and is worth another try, after the schedule's delay or at least the one given.
 
     `answered` says that the other side works and refuses this one thing: others need not wait because of it.
@@ -144,7 +144,7 @@ class TryLater(Exception):  # noqa: N818 - a plan, not a fault of the program
         self.answered = answered
 
 
-class GiveUp(Exception):  # noqa: N818 - a plan, not a fault of the program
+class GiveUp(Exception):
     """It failed in a way that no further try can fix; `answered` as in `TryLater`."""
 
     def __init__(self, message: str, *, answered: bool = False) -> None:

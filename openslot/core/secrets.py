@@ -81,7 +81,7 @@ class Secrets:
         return True
 
 
-class SealBroken(Exception):  # noqa: N818 - names the state of the thing
+class SealBroken(Exception):
     """None of the keys opens this: it was sealed with a key that no longer exists."""
 
 

@@ -8,9 +8,7 @@ class EventTypeNotFound(NotFound):
     """No such event type, it belongs to somebody else, or it can't be booked."""
 
     code = "event_type_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Event type not found"))
+    message = Text("Event type not found")
 
 
 class EventTypeSlugTaken(Conflict):
@@ -26,24 +24,18 @@ class EventTypeChanged(Conflict):
     """Somebody else has changed the event type since it was read."""
 
     code = "event_type_changed"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This event type was changed in the meantime. Reload it and try again"))
+    message = Text("This event type was changed in the meantime. Reload it and try again")
 
 
 class EventTypeInUse(Conflict):
     """The event type has bookings and can't be deleted; it can be switched off."""
 
     code = "event_type_in_use"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This event type has bookings. Deactivate it instead"))
+    message = Text("This event type has bookings. Deactivate it instead")
 
 
 class HostNotFound(NotFound):
     """No such host, or the host's page is closed."""
 
     code = "host_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Page not found"))
+    message = Text("Page not found")

@@ -23,11 +23,11 @@ KEPT_FOR = timedelta(days=7)
 MOST_BYTES = 2 * 1024**3
 
 
-class ExportTooLarge(Exception):  # noqa: N818 - the export is given up, the program works
+class ExportTooLarge(Exception):
     """The file would be larger than is kept."""
 
 
-class AttemptLost(Exception):  # noqa: N818 - another attempt goes on
+class AttemptLost(Exception):
     """Another attempt writes the export, or it was deleted."""
 
 

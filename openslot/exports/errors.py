@@ -8,18 +8,14 @@ class ExportNotFound(NotFound):
     """No such export, it belongs to somebody else, it is not ready, or it was deleted."""
 
     code = "export_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This export does not exist or was deleted"))
+    message = Text("This export does not exist or was deleted")
 
 
 class ExportUnderWay(Conflict):
     """The user's last export is still being created."""
 
     code = "export_under_way"
-
-    def __init__(self) -> None:
-        super().__init__(Text("An export is already in progress. Wait until it is ready"))
+    message = Text("An export is already in progress. Wait until it is ready")
 
 
 class TooManyExports(TooMany):

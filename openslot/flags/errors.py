@@ -8,15 +8,11 @@ class FlagNotFound(NotFound):
     """No such feature flag."""
 
     code = "flag_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Feature flag not found"))
+    message = Text("Feature flag not found")
 
 
 class FeatureDisabled(Forbidden):
     """An operator has switched this feature off."""
 
     code = "feature_disabled"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This feature is switched off"))
+    message = Text("This feature is switched off")

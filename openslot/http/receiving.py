@@ -20,7 +20,7 @@ ASCII = bytes(range(128))
 HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
 
 
-class ClientGone(Exception):  # noqa: N818 - names what happened; nobody is left to be answered
+class ClientGone(Exception):
     """The client disconnected before it had sent its whole body."""
 
 

@@ -19,7 +19,7 @@ RETRIED = frozenset({"POST", "PATCH"})
 Result = TypeVar("Result")
 
 
-class _RolledBack(Exception):  # noqa: N818 - not a fault: the answer is given, and nothing else stays
+class _RolledBack(Exception):
     """Ends a transaction whose answer is an error."""
 
     def __init__(self, response: Response) -> None:

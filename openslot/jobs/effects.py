@@ -37,7 +37,7 @@ CRASHES_ALLOWED = 5
 log = structlog.get_logger()
 
 
-class UnknownReaction(Exception):  # noqa: N818 - a plan, not a fault of the program
+class UnknownReaction(Exception):
     """A newer version has written an effect that this one can't run."""
 
 

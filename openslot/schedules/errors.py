@@ -10,27 +10,21 @@ class ScheduleNotFound(NotFound):
     """No such schedule, or it belongs to somebody else."""
 
     code = "schedule_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Schedule not found"))
+    message = Text("Schedule not found")
 
 
 class ScheduleInUse(Conflict):
     """Event types still use the schedule."""
 
     code = "schedule_in_use"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This schedule is used by event types. Assign them another schedule first"))
+    message = Text("This schedule is used by event types. Assign them another schedule first")
 
 
 class LastSchedule(Conflict):
     """The host's only schedule can't be deleted."""
 
     code = "last_schedule"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This is your only schedule. Add another one before you delete it"))
+    message = Text("This is your only schedule. Add another one before you delete it")
 
 
 class TooManySchedules(Conflict):
@@ -46,9 +40,7 @@ class ScheduleChanged(Conflict):
     """Somebody else has changed the schedule since it was read."""
 
     code = "schedule_changed"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This was changed in another window since you opened the page. Check it and save again"))
+    message = Text("This was changed in another window since you opened the page. Check it and save again")
 
 
 class OverrideExists(Conflict):
@@ -64,15 +56,11 @@ class OverrideNotFound(NotFound):
     """No hours are set for this date."""
 
     code = "override_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This date has no hours of its own"))
+    message = Text("This date has no hours of its own")
 
 
 class OutOfOfficeNotFound(NotFound):
     """No such out-of-office period, or it belongs to somebody else."""
 
     code = "out_of_office_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Out-of-office period not found"))
+    message = Text("Out-of-office period not found")

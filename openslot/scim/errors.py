@@ -65,9 +65,7 @@ class VersionMismatch(Refusal):
 
     code = "scim_version_mismatch"
     kind = RefusalKind.OUTDATED
-
-    def __init__(self) -> None:
-        super().__init__("The user has changed since this version; read it again")
+    message = "The user has changed since this version; read it again"
 
 
 class NotSupported(Refusal):
@@ -81,6 +79,4 @@ class HeldDepartureNotFound(NotFound):
     """No departure of a member with this email address waits for a decision."""
 
     code = "held_departure_not_found"
-
-    def __init__(self) -> None:
-        super().__init__("No departure of this user waits for a decision")
+    message = "No departure of this user waits for a decision"

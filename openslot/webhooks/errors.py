@@ -8,27 +8,21 @@ class WebhookNotFound(NotFound):
     """No such webhook endpoint, or it belongs to somebody else."""
 
     code = "webhook_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Webhook endpoint not found"))
+    message = Text("Webhook endpoint not found")
 
 
 class SecretJustRotated(Conflict):
     """The secret was rotated within the last minute; rotating again would end the one that receivers still use."""
 
     code = "secret_just_rotated"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This secret was rotated less than a minute ago. Use the new one, or try again later"))
+    message = Text("This secret was rotated less than a minute ago. Use the new one, or try again later")
 
 
 class DeliveryNotFound(NotFound):
     """No such delivery, it belongs to somebody else, or it is no longer stored."""
 
     code = "delivery_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Delivery not found. Deliveries are kept for 30 days"))
+    message = Text("Delivery not found. Deliveries are kept for 30 days")
 
 
 class EventExpired(Invalid):
@@ -61,6 +55,4 @@ class WebhookNotActive(Conflict):
     """The webhook endpoint is paused or switched off; only tests are sent to it."""
 
     code = "webhook_not_active"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This webhook endpoint is not active. Resume it first"))
+    message = Text("This webhook endpoint is not active. Resume it first")

@@ -30,7 +30,7 @@ from tests.jobs.planning import (
 )
 
 
-class RolledBack(Exception):  # noqa: N818 - a wish, not a fault
+class RolledBack(Exception):
     """Ends a transaction without a trace."""
 
 

@@ -8,7 +8,7 @@ MOST_HEADER_BYTES = 65536
 MOST_UNSENT_BYTES = 65536
 
 
-class ResponseTooLong(Exception):  # noqa: N818 - a signal between the stream and its reader
+class ResponseTooLong(Exception):
     """The other side sent more than it may."""
 
 

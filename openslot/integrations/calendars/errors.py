@@ -9,9 +9,7 @@ class ConnectionNotFound(NotFound):
     """No such calendar connection, or it belongs to somebody else."""
 
     code = "calendar_connection_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Calendar connection not found"))
+    message = Text("Calendar connection not found")
 
 
 class TooManyConnections(Conflict):

@@ -30,7 +30,7 @@ TRIES_A_STEP = 100
 PART = re.compile(r"([A-Z]+)=([^;]*)")
 
 
-class BadRule(ValueError):  # noqa: N818 - names the state of the thing
+class BadRule(ValueError):
     """The rule is invalid, or would take too long to expand."""
 
 

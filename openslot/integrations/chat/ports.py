@@ -6,7 +6,7 @@ from typing import Protocol
 from openslot.core.outbound import Outbound
 
 
-class ChatDeferred(Exception):  # noqa: N818 - a plan, not a fault of the program
+class ChatDeferred(Exception):
     """It could not be posted now; another try may succeed, not before the time that the other side asked for."""
 
     def __init__(self, message: str, *, after: timedelta | None = None) -> None:
@@ -14,7 +14,7 @@ class ChatDeferred(Exception):  # noqa: N818 - a plan, not a fault of the progra
         self.after = after
 
 
-class ChatRefused(Exception):  # noqa: N818 - a plan, not a fault of the program
+class ChatRefused(Exception):
     """It can't be posted, now or later."""
 
 

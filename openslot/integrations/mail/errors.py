@@ -8,6 +8,4 @@ class MailNotFound(NotFound):
     """No such email, or it is no longer stored."""
 
     code = "mail_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Email not found"))
+    message = Text("Email not found")

@@ -16,7 +16,7 @@ class OutgoingMail(Struct, frozen=True, kw_only=True):
     needs_utf8: bool = False
 
 
-class MailDeferred(Exception):  # noqa: N818 - a plan, not a fault of the program
+class MailDeferred(Exception):
     """It could not be sent now; another try may succeed.
 
     `answered` says that the server works and refuses this one message.
@@ -27,7 +27,7 @@ class MailDeferred(Exception):  # noqa: N818 - a plan, not a fault of the progra
         self.answered = answered
 
 
-class MailRefused(Exception):  # noqa: N818 - a plan, not a fault of the program
+class MailRefused(Exception):
     """It can't be sent, now or later."""
 
 

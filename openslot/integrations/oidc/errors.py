@@ -24,9 +24,7 @@ class OidcDeclined(Forbidden):
     """The identity provider returned an error: the person has cancelled, or may not use this application."""
 
     code = "oidc_declined"
-
-    def __init__(self) -> None:
-        super().__init__(Text("The sign-in was cancelled or not allowed by the sign-in service"))
+    message = Text("The sign-in was cancelled or not allowed by the sign-in service")
 
 
 class OidcMismatch(Forbidden):
@@ -45,42 +43,32 @@ class OidcNoAccount(Forbidden):
     """There is no account for this person, and none is created."""
 
     code = "oidc_no_account"
-
-    def __init__(self) -> None:
-        super().__init__(Text("There is no account for you here"))
+    message = Text("There is no account for you here")
 
 
 class OidcEmailUnverified(Forbidden):
     """The provider does not say that the person's email address is verified, so that no account can be found by it."""
 
     code = "oidc_email_unverified"
-
-    def __init__(self) -> None:
-        super().__init__(Text("The sign-in service does not confirm your email address"))
+    message = Text("The sign-in service does not confirm your email address")
 
 
 class OidcAccountClosed(Forbidden):
     """The account of this person is disabled."""
 
     code = "oidc_account_closed"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Your account is disabled"))
+    message = Text("Your account is disabled")
 
 
 class IdentityTaken(Conflict):
     """The account is connected to another person of the provider, or this person to another account."""
 
     code = "identity_taken"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Another account is already connected"))
+    message = Text("Another account is already connected")
 
 
 class LastWayIn(Conflict):
     """An account without a password can't be disconnected from the provider."""
 
     code = "last_way_in"
-
-    def __init__(self) -> None:
-        super().__init__(Text("Your account has no password yet, so this is your only way to sign in"))
+    message = Text("Your account has no password yet, so this is your only way to sign in")

@@ -19,7 +19,7 @@ LEEWAY_SECONDS = 60
 LONGEST_TOKEN, LONGEST_SUBJECT = 65_536, 255
 
 
-class UnknownKey(Exception):  # noqa: N818 - a state, not a fault
+class UnknownKey(Exception):
     """The token names a key that is not among those that were read."""
 
 

@@ -8,6 +8,4 @@ class EffectNotFound(NotFound):
     """No such effect has failed, or it belongs to somebody else."""
 
     code = "effect_not_found"
-
-    def __init__(self) -> None:
-        super().__init__(Text("This step has not failed, or no longer exists"))
+    message = Text("This step has not failed, or no longer exists")

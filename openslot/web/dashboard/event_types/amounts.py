@@ -19,7 +19,7 @@ AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 NOT_AN_AMOUNT = Text("must be an amount, such as 80 or 80.50")
 
 
-class BadAmount(Exception):  # noqa: N818 - it is told to the person who typed it
+class BadAmount(Exception):
     """What was typed is not an amount of the currency."""
 
     def __init__(self, fault: Text) -> None:
