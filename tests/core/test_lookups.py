@@ -336,3 +336,14 @@ async def test_what_is_remembered_about_owners_is_bounded(alert_stage: Stage, mo
         hung.cancel()
         await stage.settle()
     assert len(stage.look_ups._owners) == 8
+
+
+async def test_closing_ends_those_who_look_up_and_those_who_wait(stage: Stage) -> None:
+    tasks = [stage.begin(f"silent{number}.example") for number in range(5)]
+    await stage.settle()
+    stage.look_ups.close()
+    ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), WITHIN)
+    assert all(isinstance(each, TimeoutError) for each in ended)
+    assert stage.names.hanging == 0
+    with pytest.raises(OSError, match="have ended"):
+        await stage.resolve("good.example")

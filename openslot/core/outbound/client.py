@@ -134,6 +134,7 @@ class Outbound:
 
     async def close(self) -> None:
         """Cancel all calls in progress."""
+        self._guard.close()
         for transport in tuple(self._transports):
             await transport.aclose()
 

@@ -27,6 +27,10 @@ class Guard:
         check_addresses(target, addresses, allow=self._allow)
         return addresses
 
+    def close(self) -> None:
+        """End all look-ups."""
+        self._look_ups.close()
+
     async def _look_up(self, host: str, owner_id: UUID | None) -> tuple[Address, ...]:
         try:
             addresses = await self._look_ups.resolve(host, owner_id=owner_id)

@@ -92,9 +92,27 @@ class LookUps:
         self._owners: dict[UUID | None, Owner] = {}
         self._inside = dict.fromkeys(Share, 0)
         self._waiting: list[Waiting] = []
+        self._under_way: set[asyncio.Timeout] = set()
+        self._is_closed = False
 
     async def resolve(self, host: str, *, owner_id: UUID | None) -> tuple[Address, ...]:
         """Return all addresses of the name, best first, or raise OSError; no owner stands for the operator."""
+        if self._is_closed:
+            raise OSError("look-ups have ended")
+        async with asyncio.timeout(None) as until_closed:
+            self._under_way.add(until_closed)
+            try:
+                return await self._resolve(host, owner_id)
+            finally:
+                self._under_way.remove(until_closed)
+
+    def close(self) -> None:
+        """End all look-ups as if their time were over, and begin no more."""
+        self._is_closed = True
+        for each in self._under_way:
+            each.reschedule(asyncio.get_running_loop().time())
+
+    async def _resolve(self, host: str, owner_id: UUID | None) -> tuple[Address, ...]:
         self._check_name(host)
         place = await self._enter(host, owner_id)
         is_resolved = False
