@@ -1,5 +1,6 @@
-"""The import contracts name every file they are about: import-linter has no wildcard for a part of a name."""
+"""The contracts of imports name every file they are about, and outgoing calls name their owner."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -37,3 +38,9 @@ def list_names(ending: str) -> set[str]:
 )
 def test_a_contract_covers_all_files_of_a_kind(contract: str, side: str, ending: str) -> None:
     assert list_names(ending) - set(get_contract(contract)[side]) == set()
+
+
+def test_every_outgoing_call_says_on_whose_behalf_it_is_made() -> None:
+    anonymous = re.compile(r"runtime\.outbound\b(?!\.(?:on_behalf_of|check_url)\()")
+    found = [str(path) for path in (ROOT / "openslot").rglob("*.py") if anonymous.search(path.read_text())]
+    assert found == [], "look-ups are shared fairly by owner: call `runtime.outbound.on_behalf_of(owner_id)` first"

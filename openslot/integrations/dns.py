@@ -2,33 +2,32 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from dns import exception, rdatatype, resolver
-from dns.asyncresolver import Resolver
 from dns.rdtypes.ANY.TXT import TXT
 
 from openslot.core.config import Settings
 from openslot.core.errors import Unavailable
+from openslot.core.outbound.name_files import RESOLV_CONF, WatchedFile, read_resolv_conf
 from openslot.i18n import Text
 
-SECONDS = 5.0
 NOTHING = (resolver.NXDOMAIN, resolver.NoAnswer)
 
 
 class DnsResolver:
-    """Asks the system's name servers, or others."""
+    """Asks the name servers of resolv.conf."""
 
-    def __init__(self, *, nameservers: list[str] | None = None, port: int = 53) -> None:
-        self._resolver = Resolver(configure=nameservers is None)
-        if nameservers is not None:
-            self._resolver.nameservers = nameservers
-        self._resolver.port = port
-        self._resolver.lifetime = SECONDS
+    def __init__(self, *, resolv_conf: Path = RESOLV_CONF, port: int = 53) -> None:
+        self._client = WatchedFile(resolv_conf, read_resolv_conf)
+        self._port = port
 
     async def list_txt(self, name: str) -> list[str]:
         """List the TXT records of a name; none where the name does not exist."""
+        client = self._client.get()
+        client.port = self._port
         try:
-            found = await self._resolver.resolve(f"{name}.", rdatatype.TXT)
+            found = await client.resolve(f"{name}.", rdatatype.TXT)
         except NOTHING:
             return []
         except exception.DNSException:

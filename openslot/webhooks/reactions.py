@@ -97,7 +97,7 @@ async def _send(work: Work, effect: Effect, message: OutgoingMessage) -> tuple[A
     error: str | None
     started = time.monotonic()
     try:
-        answer = await work.runtime.outbound.send(
+        answer = await work.runtime.outbound.on_behalf_of(effect.tenant_id).send(
             "POST",
             message.endpoint.url,
             headers=headers,

@@ -215,9 +215,7 @@ async def test_the_allow_list_loosens_nothing_for_addresses_outside_it(
 
 
 async def test_the_system_resolver_knows_the_hosts_file() -> None:
-    resolver = SystemResolver()
-    assert ip_address("127.0.0.1") in await resolver.resolve("localhost")
-    resolver.close()
+    assert ip_address("127.0.0.1") in await SystemResolver().resolve("localhost")
 
 
 class Deaf:

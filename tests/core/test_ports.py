@@ -77,5 +77,5 @@ async def test_the_process_looks_names_up_by_the_systems_resolver_unless_there_i
     names = Names([PUBLIC], ["127.0.0.1"])
     async with open_runtime(settings, fakes={Resolver: names}) as runtime:
         target = runtime.outbound._guard.get_target("https://hooks.example.org/")
-        assert [str(each) for each in await runtime.outbound._guard.get_addresses(target)] == [PUBLIC]
+        assert [str(each) for each in await runtime.outbound._guard.get_addresses(target, owner_id=None)] == [PUBLIC]
     assert names.asked == ["hooks.example.org"]

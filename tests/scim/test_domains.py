@@ -1,14 +1,8 @@
 """Domains are proved by a record in the DNS; the fake and the real adapter answer alike."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any
 
-import dns.flags
-import dns.message
-import dns.rcode
-import dns.rrset
 import pytest
 
 from openslot.accounts import organizations
@@ -19,9 +13,9 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Unavailable
 from openslot.core.work import Runtime
 from openslot.integrations.dns import DnsResolver
+from tests.name_server import Records, serving_names
 from tests.scim.conftest import found_organization
 
-Records = dict[str, list[str]]
 LONG = "x" * 300
 
 
@@ -35,46 +29,11 @@ class FakeResolver:
         return self.records.get(name, [])
 
 
-def quoted(text: str) -> str:
-    """Write a record in pieces, as long ones are."""
-    return " ".join(f'"{text[n : n + 200]}"' for n in range(0, len(text), 200))
-
-
-class NameServer(asyncio.DatagramProtocol):
-    """A name server that knows these records."""
-
-    def __init__(self, records: Records) -> None:
-        self.records = records
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        query = dns.message.from_wire(data)
-        name = str(query.question[0].name).rstrip(".")
-        answer = dns.message.make_response(query)
-        answer.flags |= dns.flags.RA
-        if name == "broken.example":
-            answer.set_rcode(dns.rcode.SERVFAIL)
-        elif name not in self.records:
-            answer.set_rcode(dns.rcode.NXDOMAIN)
-        elif self.records[name]:
-            texts = [
-                " ".join(f'"{text[n : n + 200]}"' for n in range(0, len(text), 200)) for text in self.records[name]
-            ]
-            answer.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", "TXT", *texts))
-        self.transport.sendto(answer.to_wire(), addr)
-
-
 @asynccontextmanager
-async def serving_names(records: Records) -> AsyncIterator[DnsResolver]:
-    """Serve records on a free port, and lend a resolver that asks there."""
-    loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(lambda: NameServer(records), local_addr=("127.0.0.1", 0))
-    try:
-        yield DnsResolver(nameservers=["127.0.0.1"], port=transport.get_extra_info("sockname")[1])
-    finally:
-        transport.close()
+async def asking_a_server(records: Records) -> AsyncIterator[DnsResolver]:
+    async with serving_names() as server:
+        server.texts = records
+        yield server.txt_resolver()
 
 
 @asynccontextmanager
@@ -82,7 +41,7 @@ async def faking_names(records: Records) -> AsyncIterator[FakeResolver]:
     yield FakeResolver(records)
 
 
-RESOLVERS = pytest.mark.parametrize("resolver_of", [serving_names, faking_names], ids=["real", "fake"])
+RESOLVERS = pytest.mark.parametrize("resolver_of", [asking_a_server, faking_names], ids=["real", "fake"])
 
 
 @RESOLVERS
@@ -97,7 +56,7 @@ async def test_every_record_of_a_name_is_listed(
 
 
 async def test_a_name_server_that_fails_is_no_proof_against_anything() -> None:
-    async with serving_names({}) as resolver:
+    async with asking_a_server({}) as resolver:
         with pytest.raises(Unavailable):
             await resolver.list_txt("broken.example")
 

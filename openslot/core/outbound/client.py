@@ -5,10 +5,12 @@ import ssl
 import time
 from collections.abc import Mapping
 from contextlib import aclosing
+from copy import copy
 from datetime import timedelta
 from functools import cache
 from http.cookiejar import CookieJar
 from types import MappingProxyType
+from uuid import UUID
 from weakref import WeakSet
 
 import httpcore2
@@ -64,8 +66,8 @@ class Outbound:
         connector: httpcore2.AsyncNetworkBackend | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._system = SystemResolver()
-        self._guard = Guard(allow=allow, resolver=resolver or self._system)
+        self.owner_id: UUID | None = None
+        self._guard = Guard(allow=allow, resolver=resolver or SystemResolver())
         self._connector = connector or AddressBackend()
         self._tls = tls or _default_tls()
         self._tls.set_alpn_protocols(["http/1.1"])
@@ -77,13 +79,21 @@ class Outbound:
         self._transports.add(single)
         self._client = _make_client(single)
 
+    def on_behalf_of(self, owner_id: UUID | None) -> "Outbound":
+        """Return the same client for calls of this owner, or of the operator; look-ups are shared fairly by owner."""
+        theirs = copy(self)
+        theirs.owner_id = owner_id
+        return theirs
+
     def check_url(self, url: str) -> None:
         """Refuse a URL that would not be allowed whatever its name resolves to."""
         self._guard.get_target(url)
 
     def transport(self, limits: RequestLimits = DEFAULT_LIMITS) -> GuardedTransport:
         """Return a transport for a library that makes its own httpx2 client; the client closes it."""
-        transport = GuardedTransport(self._guard, connector=self._connector, tls=self._tls, limits=limits)
+        transport = GuardedTransport(
+            self._guard, connector=self._connector, tls=self._tls, limits=limits, owner_id=self.owner_id
+        )
         self._transports.add(transport)
         return transport
 
@@ -115,7 +125,8 @@ class Outbound:
         check_method(method)
         check_headers(headers)
         limits = RequestLimits(connect_within=connect_within, within=within, at_most=at_most)
-        request = _build_request(method, url, headers=headers, body=body, limits=limits)
+        request = _build_request(method, url, headers=headers, body=body)
+        request.extensions.update(limits=limits, owner_id=self.owner_id)
         response = await self._client.send(request, stream=True)
         content, truncated = await _read_body(response)
         elapsed_ms = round((time.monotonic() - started) * 1000)
@@ -123,7 +134,7 @@ class Outbound:
 
     async def close(self) -> None:
         """Cancel all calls in progress."""
-        self._system.close()
+        self._guard.close()
         for transport in tuple(self._transports):
             await transport.aclose()
 
@@ -148,9 +159,7 @@ def _make_client(
     )
 
 
-def _build_request(
-    method: str, url: str, *, headers: Mapping[str, str], body: bytes, limits: RequestLimits
-) -> httpx2.Request:
+def _build_request(method: str, url: str, *, headers: Mapping[str, str], body: bytes) -> httpx2.Request:
     ours = {"User-Agent": USER_AGENT}
     if body or method in METHODS_WITH_BODY:
         ours["Content-Length"] = str(len(body))
@@ -160,7 +169,7 @@ def _build_request(
         url,
         headers={**{name: value for name, value in ours.items() if name.lower() not in given}, **headers},
         stream=httpx2.ByteStream(body),
-        extensions={"limits": limits, "timeout": {}},
+        extensions={"timeout": {}},
     )
 
 

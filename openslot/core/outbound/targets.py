@@ -82,6 +82,11 @@ def check_addresses(target: OutboundTarget, addresses: Iterable[Address], *, all
             raise OutboundRefused(target.only_allowed)
 
 
+def is_private_name(host: str) -> bool:
+    """Return whether the name can only belong to a private network."""
+    return "." not in host or f".{host}".endswith(tuple(f".{end}" for end in PRIVATE_SUFFIXES))
+
+
 def _read(url: str) -> OutboundTarget:
     if not CHARACTERS.fullmatch(url):
         raise OutboundRefused(OutboundReason.CHARACTERS)
@@ -148,7 +153,7 @@ def _is_readable(name: str) -> bool:
 
 
 def _find_need(scheme: str, host: str, port: int, address: Address | None) -> OutboundReason | None:
-    if address is None and ("." not in host or f".{host}".endswith(tuple(f".{end}" for end in PRIVATE_SUFFIXES))):
+    if address is None and is_private_name(host):
         return OutboundReason.NAME
     if scheme == "http":
         return OutboundReason.INSECURE

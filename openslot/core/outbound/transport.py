@@ -5,6 +5,7 @@ import ssl
 import time
 from datetime import timedelta
 from typing import Literal
+from uuid import UUID
 
 import httpcore2
 import httpx2
@@ -47,6 +48,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         connector: httpcore2.AsyncNetworkBackend,
         tls: ssl.SSLContext,
         limits: RequestLimits = DEFAULT_LIMITS,
+        owner_id: UUID | None = None,
         connection: Literal["keep-alive", "close"] = "keep-alive",
         packed_bodies: Literal["refused", "as they came"] = "refused",
     ) -> None:
@@ -54,6 +56,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._connector = connector
         self._tls = tls
         self._limits = limits
+        self._owner_id = owner_id
         self._connection = connection
         self._packed_bodies = packed_bodies
         self._pool = OutboundPool()
@@ -67,7 +70,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         message = build_request(request, target, connection=self._connection)
         with told_as_failures(target.host):
             async with asyncio.timeout(finish_by - time.monotonic()):
-                connection = await self._connect(target, within=_get_time_to_connect(request, limits))
+                connection = await self._connect(request, target, within=_get_time_to_connect(request, limits))
                 response = await self._exchange(connection, message)
         connection.stream.expect_body(limits.at_most)
         stream = BoundedStream(
@@ -84,10 +87,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         """Cancel the requests in progress and close every connection."""
         await self._pool.aclose()
 
-    async def _connect(self, target: OutboundTarget, *, within: float) -> OutboundConnection:
+    async def _connect(self, request: httpx2.Request, target: OutboundTarget, *, within: float) -> OutboundConnection:
+        owner_id: UUID | None = request.extensions.get("owner_id", self._owner_id)
         try:
             async with asyncio.timeout(within):
-                addresses = await self._guard.get_addresses(target)
+                addresses = await self._guard.get_addresses(target, owner_id=owner_id)
                 return self._pool.find(target, addresses) or await open_connection(
                     target, addresses, connector=self._connector, tls=self._tls, within=within
                 )

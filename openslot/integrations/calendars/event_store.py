@@ -62,6 +62,7 @@ class WriteTarget(Struct, frozen=True, kw_only=True):
     url: str
     name: str
     connection_id: UUID
+    owner_id: UUID
     kind: str
     secret: bytes
     host_name: str
@@ -147,6 +148,7 @@ async def find_target(db: Db, calendar_id: UUID, booking_id: UUID) -> WriteTarge
         url=row["url"],
         name=row["name"],
         connection_id=row["connection_id"],
+        owner_id=row["owner_id"],
         kind=row["kind"],
         secret=row["secret"],
         host_name=row["host_name"],

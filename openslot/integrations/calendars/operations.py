@@ -11,6 +11,7 @@ from openslot.accounts.models import User
 from openslot.availability import busy
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
+from openslot.core.outbound import Outbound
 from openslot.core.sealing import seal
 from openslot.core.text import is_line
 from openslot.core.work import Work
@@ -55,10 +56,13 @@ async def connect(work: Work, owner: User, wanted: CalDavWanted | IcsWanted) -> 
 
     The server is contacted before a transaction is opened here, so the work must begin without one.
     """
+    outbound = work.runtime.outbound.on_behalf_of(owner.id)
     try:
         async with asyncio.timeout(CONNECT_WITHIN.total_seconds()):
             kind, label, secret, found, addresses = await (
-                _look_at_caldav(work, wanted) if isinstance(wanted, CalDavWanted) else _look_at_feed(work, wanted)
+                _look_at_caldav(outbound, wanted)
+                if isinstance(wanted, CalDavWanted)
+                else _look_at_feed(outbound, wanted)
             )
     except TimeoutError:
         raise CalendarUnreachable(SLOW) from None
@@ -175,7 +179,7 @@ async def make_due(work: Work, owner: User | None) -> list[CalendarConnection]:
 
 
 async def _look_at_caldav(
-    work: Work, wanted: CalDavWanted
+    outbound: Outbound, wanted: CalDavWanted
 ) -> tuple[ConnectionKind, str, Secret, list[RemoteCalendar], frozenset[str]]:
     faults = {} if is_line(wanted.username) and wanted.username else {"username": "must be one line"}
     if not wanted.password:
@@ -183,24 +187,24 @@ async def _look_at_caldav(
     if faults:
         raise Invalid(details=faults)
     url = read_address(wanted.address.strip())
-    work.runtime.outbound.check_url(url)
+    outbound.check_url(url)
     given = Credentials(url=url, username=wanted.username, password=wanted.password)
-    server = CalDavServer(work.runtime.outbound, given)
+    server = CalDavServer(outbound, given)
     try:
         credentials = await server.discover()
     finally:
         await server.close()
     secret = Secret(url=credentials.url, username=credentials.username, password=credentials.password)
-    found, addresses = await _ask(CalDavServer(work.runtime.outbound, credentials))
+    found, addresses = await _ask(CalDavServer(outbound, credentials))
     return ConnectionKind.CALDAV, f"{wanted.username} at {_host_of(credentials.url)}", secret, found, addresses
 
 
 async def _look_at_feed(
-    work: Work, wanted: IcsWanted
+    outbound: Outbound, wanted: IcsWanted
 ) -> tuple[ConnectionKind, str, Secret, list[RemoteCalendar], frozenset[str]]:
     url = read_url(wanted.url)
-    work.runtime.outbound.check_url(url)
-    found, addresses = await _ask(IcsFeed(work.runtime.outbound, url))
+    outbound.check_url(url)
+    found, addresses = await _ask(IcsFeed(outbound, url))
     return ConnectionKind.ICS, f"Feed of {_host_of(url)}", Secret(url=url), found, addresses
 
 

@@ -72,7 +72,7 @@ async def write(work: Work, effect: Effect) -> Outcome:
         details = await bookings.get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
         return Skipped("the booking is gone")
-    server = open_server(work.runtime, target.kind, target.secret)
+    server = open_server(work.runtime, target.owner_id, target.kind, target.secret)
     try:
         if details.booking.status is Status.CONFIRMED:
             return await _put(work, server, target, details)

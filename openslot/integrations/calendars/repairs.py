@@ -15,7 +15,6 @@ from openslot.integrations.calendars.errors import CalendarUnreachable, Connecti
 from openslot.integrations.calendars.failures import MISSING, SLOW
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind, ConnectionRef, Secret
 from openslot.integrations.calendars.operations import get_connection, plan_sync
-from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.servers import SERVERS
 
 WITHIN = timedelta(seconds=30)
@@ -28,7 +27,7 @@ async def check_connection(work: Work, ref: ConnectionRef) -> int:
     The server is contacted here, so the work must begin without a transaction.
     """
     connection, secret = await _open(work, ref)
-    return await _list_calendars(connection, SERVERS[connection.kind](work.runtime.outbound, secret))
+    return await _list_calendars(work, connection, secret)
 
 
 async def replace_password(work: Work, ref: ConnectionRef, password: str) -> None:
@@ -42,7 +41,7 @@ async def replace_password(work: Work, ref: ConnectionRef, password: str) -> Non
     if not 1 <= len(password) <= LONGEST_PASSWORD:
         raise Invalid(details={"password": Text("must have 1 to %(most)s characters", most=LONGEST_PASSWORD)})
     new = replace(secret, password=password)
-    await _list_calendars(connection, SERVERS[connection.kind](work.runtime.outbound, new))
+    await _list_calendars(work, connection, new)
     async with work.transaction():
         if await store.find_connection(work.db, ref, lock=True) is None:
             raise ConnectionNotFound
@@ -71,7 +70,8 @@ async def _open(work: Work, ref: ConnectionRef) -> tuple[CalendarConnection, Sec
     return connection, msgspec.json.decode(work.runtime.secrets.open(sealed), type=Secret)
 
 
-async def _list_calendars(connection: CalendarConnection, server: CalendarServer) -> int:
+async def _list_calendars(work: Work, connection: CalendarConnection, secret: Secret) -> int:
+    server = SERVERS[connection.kind](work.runtime.outbound.on_behalf_of(connection.owner_id), secret)
     try:
         async with asyncio.timeout(WITHIN.total_seconds()):
             found = {each.url for each in await server.list_calendars()}

@@ -1,6 +1,7 @@
 """Opens the server of a connection: one line per vendor."""
 
 from collections.abc import Callable
+from uuid import UUID
 
 import msgspec
 
@@ -19,7 +20,7 @@ SERVERS: dict[ConnectionKind, Callable[[Outbound, Secret], CalendarServer]] = {
 }
 
 
-def open_server(runtime: Runtime, kind: str, sealed: bytes) -> CalendarServer:
-    """Open the server of a connection with what was sealed for it."""
+def open_server(runtime: Runtime, owner_id: UUID, kind: str, sealed: bytes) -> CalendarServer:
+    """Open the server of an owner's connection with what was sealed for it."""
     secret = msgspec.json.decode(runtime.secrets.open(sealed), type=Secret)
-    return SERVERS[ConnectionKind(kind)](runtime.outbound, secret)
+    return SERVERS[ConnectionKind(kind)](runtime.outbound.on_behalf_of(owner_id), secret)

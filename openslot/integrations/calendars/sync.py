@@ -37,7 +37,7 @@ FINAL = (CalendarSignInFailed, CalendarForbidden)
 WITHIN = timedelta(minutes=4)
 BATCH = 500
 
-OpenServer = Callable[[Runtime, str, bytes], CalendarServer]
+OpenServer = Callable[[Runtime, UUID, str, bytes], CalendarServer]
 log = structlog.get_logger()
 
 
@@ -85,7 +85,7 @@ async def sync_connection(
 
 
 async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[RemoteChanges]:
-    server = open_server(runtime, lease.connection.kind, lease.secret)
+    server = open_server(runtime, lease.connection.owner_id, lease.connection.kind, lease.secret)
     try:
         calendars, told = await _refresh(runtime, lease, server)
         addresses = told | {lease.owner_email.lower()}

@@ -17,7 +17,7 @@ async def post(work: Work, text: str) -> Outcome:
     if not chat.is_open:
         return Skipped("no team chat is configured")
     try:
-        await chat.post(work.runtime.outbound, text)
+        await chat.post(work.runtime.outbound.on_behalf_of(None), text)
     except ChatRefused as fault:
         raise GiveUp(str(fault), answered=True) from None
     except ChatDeferred as fault:

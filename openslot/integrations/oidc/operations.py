@@ -49,7 +49,7 @@ async def begin(work: Work, *, wanted: str, connects: UUID | None = None) -> tup
         log.warning("sign-in through the provider has failed", reason=refusal.reason)
         raise
     attempt = new_attempt(wanted, connects=connects, now=work.now)
-    url = wire.write_authorization_url(work.runtime.outbound, metadata, provider, attempt)
+    url = wire.write_authorization_url(work.runtime.outbound.on_behalf_of(None), metadata, provider, attempt)
     return url, seal_attempt(work.runtime.cipher, attempt)
 
 
@@ -60,7 +60,9 @@ async def prove(work: Work, answer: AuthorizationResponse, *, cookie: str) -> tu
         attempt = open_attempt(work.runtime.cipher, cookie, state=answer.state, now=work.now)
         _check_answer(answer)
         metadata = await wire.get_metadata(work.runtime, provider)
-        tokens = await wire.exchange_code(work.runtime.outbound, metadata, provider, answer.code, attempt)
+        tokens = await wire.exchange_code(
+            work.runtime.outbound.on_behalf_of(None), metadata, provider, answer.code, attempt
+        )
         claims = await _check(work, metadata, provider, attempt, tokens)
         if not isinstance(claims.get("email"), str) and isinstance(tokens.get("access_token"), str):
             claims = await _add_userinfo(work, metadata, claims, str(tokens["access_token"]))
@@ -141,7 +143,7 @@ async def _check(
 
 
 async def _add_userinfo(work: Work, metadata: ProviderMetadata, claims: Claims, access_token: str) -> Claims:
-    more = await wire.read_userinfo(work.runtime.outbound, metadata, access_token)
+    more = await wire.read_userinfo(work.runtime.outbound.on_behalf_of(None), metadata, access_token)
     if more.get("sub") != claims["sub"]:
         return claims
     # An address and whether it is verified come from the same place.

@@ -83,7 +83,7 @@ async def get_metadata(runtime: Runtime, provider: Provider) -> ProviderMetadata
     cache = runtime.one(ProviderCache)
     async with cache.asking():
         if cache.metadata is None or time.monotonic() - cache.metadata[0] > KEPT_SECONDS:
-            cache.metadata = (time.monotonic(), await read_metadata(runtime.outbound, provider))
+            cache.metadata = (time.monotonic(), await read_metadata(runtime.outbound.on_behalf_of(None), provider))
         return cache.metadata[1]
 
 
@@ -93,7 +93,7 @@ async def get_keys(runtime: Runtime, metadata: ProviderMetadata, *, read_again: 
     async with cache.asking():
         age = time.monotonic() - cache.keys[0] if cache.keys else KEPT_SECONDS + 1
         if cache.keys is None or age > (READ_AGAIN_SECONDS if read_again else KEPT_SECONDS):
-            cache.keys = (time.monotonic(), await read_keys_of(runtime.outbound, metadata))
+            cache.keys = (time.monotonic(), await read_keys_of(runtime.outbound.on_behalf_of(None), metadata))
         return cache.keys[1]
 
 

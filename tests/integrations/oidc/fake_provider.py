@@ -32,7 +32,7 @@ class FakeProvider:
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self.port = 0
+        self.host, self.port = "127.0.0.1", 0
         self.keys: list[RSAKey | ECKey] = [make_key("first")]
         self.published: list[dict[str, Any]] | None = None
         self.person: dict[str, Any] = {
@@ -54,7 +54,7 @@ class FakeProvider:
     @property
     def issuer(self) -> str:
         """Who it is."""
-        return f"http://127.0.0.1:{self.port}/realms/main"
+        return f"http://{self.host}:{self.port}/realms/main"
 
     def authorize(self, url: str) -> str:
         """Be the person's browser at the provider: sign in and come back to the address with a code."""
