@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
+from openslot.i18n import Text
 
 
 class ScimType:
@@ -84,3 +85,14 @@ class HeldDepartureNotFound(NotFound):
 
     def __init__(self) -> None:
         super().__init__("No departure of this user waits for a decision")
+
+
+class DepartureWaits(Conflict):
+    """The departure of this user waits for a decision."""
+
+    code = "departure_waits"
+
+    def __init__(self) -> None:
+        super().__init__(
+            Text("This user's departure waits for a decision. Approve it, or reject it to bring the member back")
+        )

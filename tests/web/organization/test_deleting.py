@@ -150,7 +150,7 @@ async def test_departures_that_wait_are_approved(
     await book()
     async with runtime.transaction(OPERATOR) as work:
         member = await get_member(work, harbor.organization.id, harbor.id_of(harbor.member))
-        await suspend(work, msgspec.structs.replace(harbor.organization, keeps_bookings=True), member)
+        await suspend(work, msgspec.structs.replace(harbor.organization, keeps_bookings=True), member, is_leaving=True)
         await scim_store.insert_held(work.db, member, removed=False, now=work.now)
     shown = (await owner.get(PAGE)).text
     await owner.post(PAGE, data=SURE)
@@ -174,7 +174,7 @@ async def test_a_suspended_account_stays_closed_until_another_that_suspended_it_
         (harbor.organization, harbor.id_of(alone)),
     ):
         async with runtime.transaction(OPERATOR) as work:
-            await suspend(work, organization, await get_member(work, organization.id, member_id))
+            await suspend(work, organization, await get_member(work, organization.id, member_id), is_leaving=True)
     await owner.post(PAGE, data=SURE)
     closed = [await is_closed(runtime, user) for user in (both, alone)]
     await act_as(owner, runtime, harbor.foreign_owner)
