@@ -152,7 +152,7 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
 async def _invite(work: Work, organization: Organization, member: Member) -> None:
     """Ask the owner of an account to accept, or to set a password, where either is missing."""
     if member.pending or not await accounts.has_password(work, member.user):
-        await invitations.invite(work, organization, member.user)
+        await invitations.invite_if_allowed(work, organization, member.user)
 
 
 async def _welcome(work: Work, wanted: Resource, email: str) -> User:

@@ -33,7 +33,7 @@ case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
 # whatever its row estimates.
 PROFILES = "left join lateral (select * from member_profiles where member_id = m.id offset 0) p on true order by m.id"
 
-FIND = f"""select {SHOWN} from memberships m left join member_profiles p on p.member_id = m.id
+FIND = f"""select {SHOWN}, p.invitation_refused from memberships m left join member_profiles p on p.member_id = m.id
 where m.organization_id = $1 and m.id = $2"""
 LIST = f"""
 select {SHOWN}, t.total
