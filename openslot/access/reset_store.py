@@ -9,29 +9,35 @@ from openslot.accounts.models import User
 from openslot.accounts.store import USER_COLUMNS, to_user
 from openslot.core.db import Db, count_of
 
+# The first of the two numbers of an advisory lock.
+RECIPIENTS = 28
+
 DIGEST = "sha256(convert_to(u.password_hash, 'UTF8'))"
 VALID = f"""r.hash = $1 and r.expires_at > $2 and u.disabled_at is null and lower(u.email) = lower(r.email)
     and r.password_digest is not distinct from {DIGEST}"""
 
 
 class RecentResets(Struct, frozen=True, kw_only=True):
-    """How many links an account was sent."""
+    """How many links a recipient was sent."""
 
     in_an_hour: int
     in_a_day: int
 
 
-async def count_resets(db: Db, user_id: UUID, *, but: UUID, now: datetime) -> RecentResets:
-    """Count the links that an account was sent lately; the user's row is locked, so that the count is exact."""
-    await db.execute("select 1 from users where id = $1 for update", user_id)
+async def count_resets(db: Db, user: User, *, but: UUID, now: datetime) -> RecentResets:
+    """Count the links that a recipient was sent lately, for whichever account; locks make the count exact."""
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, user.email)
+    await db.execute("select 1 from users where id = $1 for update", user.id)
     row = await db.fetchrow(
         """select count(*) filter (where created_at > $3::timestamptz - interval '1 hour') as in_an_hour,
             count(*) as in_a_day
         from password_resets
-        where user_id = $1 and id <> $2 and created_at > $3::timestamptz - interval '1 day'""",
-        user_id,
+        where (user_id = $1 or canonical_recipient(email) = canonical_recipient($4)) and id <> $2
+          and created_at > $3::timestamptz - interval '1 day'""",
+        user.id,
         but,
         now,
+        user.email,
     )
     return RecentResets(**row) if row else RecentResets(in_an_hour=0, in_a_day=0)
 

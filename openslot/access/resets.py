@@ -62,9 +62,9 @@ async def begin_reset(work: Work, reset_id: UUID, requested: ResetRequested) -> 
         return NoReset("no account has this address")
     if user.disabled_at is not None:
         return NoReset("the account is closed")
-    recent = await reset_store.count_resets(work.db, user.id, but=reset_id, now=work.now)
+    recent = await reset_store.count_resets(work.db, user, but=reset_id, now=work.now)
     if recent.in_an_hour >= MOST_IN_AN_HOUR or recent.in_a_day >= MOST_IN_A_DAY:
-        return NoReset("the account was sent as many links as allowed")
+        return NoReset("the recipient was sent as many links as allowed")
     token = reset_token(work.runtime, reset_id)
     await reset_store.insert_reset(
         work.db, reset_id, user, token_hash=fingerprint(token), now=work.now, expires_at=work.now + RESET_LASTS

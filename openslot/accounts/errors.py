@@ -1,7 +1,10 @@
 """What accounts refuse."""
 
+from datetime import timedelta
+
+from openslot.accounts.models import InvitationLimit
 from openslot.core.errors import Conflict, Forbidden, NotFound
-from openslot.i18n import Text
+from openslot.i18n import PluralText, Text
 
 
 class UserNotFound(NotFound):
@@ -104,10 +107,28 @@ class InvitationTooSoon(Conflict):
 
 
 class TooManyInvitations(Conflict):
-    """The organization has reached the limit of invitations for a day."""
+    """The organization, or the address, has reached a limit of invitations."""
 
     code = "too_many_invitations"
-    message = Text("Your organization has sent 500 invitations within a day. Send more tomorrow")
+
+    def __init__(self, limit: InvitationLimit, *, most: int, wait: timedelta) -> None:
+        hours = -(-wait // timedelta(hours=1))
+        super().__init__(
+            PluralText(
+                "Your organization has sent %(most)s invitations within a day. Try again in %(count)s hour",
+                "Your organization has sent %(most)s invitations within a day. Try again in %(count)s hours",
+                count=hours,
+                most=most,
+            )
+            if limit is InvitationLimit.ORGANIZATION
+            else PluralText(
+                "This address was sent as many invitations as allowed. Try again in %(count)s hour",
+                "This address was sent as many invitations as allowed. Try again in %(count)s hours",
+                count=hours,
+            )
+        )
+        self.limit = limit
+        self.retry_after = -(-wait // timedelta(seconds=1))
 
 
 class InvitationNotPending(Conflict):

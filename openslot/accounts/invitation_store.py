@@ -3,9 +3,17 @@
 from datetime import datetime
 from uuid import UUID
 
-from openslot.accounts.models import Invitation
+from openslot.accounts.models import Invitation, InvitationLimit
 from openslot.accounts.store import USER_COLUMNS, to_user
 from openslot.core.db import Db, count_of
+
+# The first of the two numbers of an advisory lock.
+RECIPIENTS = 27
+RECIPIENT = "sha256(convert_to(canonical_recipient($2), 'UTF8'))"
+OWN_DOMAIN = """exists (select from domains d where d.organization_id = $1 and d.verified_at is not null
+    and d.domain = split_part(lower($2), '@', 2))"""
+COUNTED_BY_ORGANIZATION = f"organization_id = $1 and not own_domain and not {OWN_DOMAIN}"
+COUNTED_BY_RECIPIENT = f"recipient = {RECIPIENT} and (organization_id = $1 or not {OWN_DOMAIN})"
 
 
 async def replace_invitation(
@@ -86,12 +94,62 @@ async def delete_open_invitations(db: Db, user_id: UUID) -> None:
     await db.execute("delete from invitations where user_id = $1 and used_at is null", user_id)
 
 
-async def count_invitations(db: Db, organization_id: UUID, *, since: datetime) -> int:
-    """Count the invitations that an organization has sent since a given time."""
-    count: int = await db.fetchval(
-        "select count(*) from invitations where organization_id = $1 and created_at > $2", organization_id, since
+async def lock_recipient(db: Db, email: str) -> None:
+    """Let nobody else invite this recipient before the commit."""
+    await db.execute("select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, email)
+
+
+async def insert_sent(db: Db, organization_id: UUID, email: str, *, now: datetime) -> None:
+    """Count an invitation, for as long as it matters, whatever becomes of it."""
+    await db.execute(
+        f"""insert into sent_invitations (organization_id, recipient, own_domain, at)
+        select $1, {RECIPIENT}, {OWN_DOMAIN}, $3""",
+        organization_id,
+        email,
+        now,
     )
-    return count
+
+
+async def find_sent(
+    db: Db, organization_id: UUID, email: str, *, place: int, since: datetime, by_organization: bool
+) -> datetime | None:
+    """Return when the invitation at a place, counted from the newest, was sent; None if there are fewer since then.
+
+    Those to an organization's own domain count only as to their recipient, and there only its own count, so that
+    strangers can't use up what it may send to its own people.
+    """
+    counted = COUNTED_BY_ORGANIZATION if by_organization else COUNTED_BY_RECIPIENT
+    sent_at: datetime | None = await db.fetchval(
+        f"select at from sent_invitations where {counted} and at > $4 order by at desc offset $3 limit 1",
+        organization_id,
+        email,
+        place - 1,
+        since,
+    )
+    return sent_at
+
+
+async def set_refused(db: Db, organization_id: UUID, user_id: UUID, limit: InvitationLimit | None) -> None:
+    """Write which limit has kept a member's invitation from being sent; None: it was sent."""
+    await db.execute(
+        """update member_profiles p set invitation_refused = $3 from memberships m
+        where m.organization_id = $1 and m.user_id = $2 and p.member_id = m.id
+          and p.invitation_refused is distinct from $3""",
+        organization_id,
+        user_id,
+        limit,
+    )
+
+
+async def delete_old_sent(db: Db, *, before: datetime, limit: int) -> int:
+    """Remove invitations that no longer count."""
+    tag = await db.execute(
+        """delete from sent_invitations where id = any(array(
+            select id from sent_invitations where at <= $1 order by at limit $2))""",
+        before,
+        limit,
+    )
+    return count_of(tag)
 
 
 async def delete_old_invitations(db: Db, *, before: datetime, limit: int) -> int:

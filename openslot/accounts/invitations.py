@@ -9,7 +9,8 @@ from openslot.accounts import store as user_store
 from openslot.accounts.errors import InvitationInvalid, InvitationNotPending, InvitationTooSoon, TooManyInvitations
 from openslot.accounts.events import InvitationAccepted, InvitationCreated
 from openslot.accounts.members import remove_member
-from openslot.accounts.models import Invitation, ListedMember, Member, Organization, User
+from openslot.accounts.models import Invitation, InvitationLimit, ListedMember, Member, Organization, User
+from openslot.accounts.organization_store import lock_organization
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime, Work
@@ -17,11 +18,14 @@ from openslot.core.work import Runtime, Work
 LASTS = timedelta(days=14)
 AGAIN_AFTER = timedelta(minutes=5)
 MOST_A_DAY = 500
+MOST_TO_ONE_A_DAY = 5
+MOST_TO_ONE_A_WEEK = 10
+DAY, WEEK = timedelta(days=1), timedelta(days=7)
 PURPOSE = "invitation"
 
 
 async def invite(work: Work, organization: Organization, user: User) -> UUID:
-    """Make an invitation; an earlier one of the same organization becomes invalid."""
+    """Make an invitation and count it; an earlier one of the same organization becomes invalid."""
     invitation_id = new_id()
     await store.replace_invitation(
         work.db,
@@ -32,6 +36,8 @@ async def invite(work: Work, organization: Organization, user: User) -> UUID:
         now=work.now,
         expires_at=work.now + LASTS,
     )
+    await store.insert_sent(work.db, organization.id, user.email, now=work.now)
+    await store.set_refused(work.db, organization.id, user.id, None)
     created = InvitationCreated(
         user_id=user.id,
         email=user.email,
@@ -53,8 +59,7 @@ async def invite_again(work: Work, organization: Organization, listed: ListedMem
         raise InvitationNotPending
     if made_at is not None and now_listed.invited_at is not None and made_at > work.now - AGAIN_AFTER:
         raise InvitationTooSoon
-    await check_may_invite(work, organization)
-    await invite(work, organization, member.user)
+    await invite_within_limits(work, organization, member.user)
 
 
 async def withdraw_invitation(work: Work, organization: Organization, member: Member) -> None:
@@ -68,10 +73,32 @@ async def withdraw_invitation(work: Work, organization: Organization, member: Me
     await user_store.delete_unused_account(work.db, member.user.id, opened_at=member.created_at)
 
 
-async def check_may_invite(work: Work, organization: Organization) -> None:
-    """Refuse more invitations than an organization may send in a day."""
-    if await store.count_invitations(work.db, organization.id, since=work.now - timedelta(days=1)) >= MOST_A_DAY:
-        raise TooManyInvitations
+async def invite_within_limits(work: Work, organization: Organization, user: User) -> None:
+    """Make an invitation, unless the organization or the recipient has reached a limit."""
+    await lock_organization(work.db, organization.id)
+    await store.lock_recipient(work.db, user.email)
+    limits = (
+        (InvitationLimit.ORGANIZATION, MOST_A_DAY, DAY),
+        (InvitationLimit.RECIPIENT, MOST_TO_ONE_A_DAY, DAY),
+        (InvitationLimit.RECIPIENT, MOST_TO_ONE_A_WEEK, WEEK),
+    )
+    for limit, most, window in limits:
+        by_organization = limit is InvitationLimit.ORGANIZATION
+        since = work.now - window
+        earlier = await store.find_sent(
+            work.db, organization.id, user.email, place=most, since=since, by_organization=by_organization
+        )
+        if earlier is not None:
+            raise TooManyInvitations(limit, most=most, wait=earlier - since)
+    await invite(work, organization, user)
+
+
+async def invite_if_allowed(work: Work, organization: Organization, user: User) -> None:
+    """Make an invitation; if a limit is reached, keep which one, so that an administrator can send it later."""
+    try:
+        await invite_within_limits(work, organization, user)
+    except TooManyInvitations as refusal:
+        await store.set_refused(work.db, organization.id, user.id, refusal.limit)
 
 
 def invitation_url(runtime: Runtime, invitation_id: UUID) -> str:
@@ -105,6 +132,11 @@ async def use_invitation(work: Work, invitation: Invitation) -> None:
         organization_id=invitation.organization_id,
     )
     await work.record(accepted)
+
+
+async def delete_uncounted(work: Work, *, limit: int) -> int:
+    """Remove invitations from the count that no longer matter for any limit."""
+    return await store.delete_old_sent(work.db, before=work.now - WEEK, limit=limit)
 
 
 async def delete_old_invitations(work: Work, *, before: datetime, limit: int) -> int:

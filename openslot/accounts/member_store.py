@@ -7,7 +7,15 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.host_lock_store import LOCK_HOST
-from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, OwnMembership, Role
+from openslot.accounts.models import (
+    InvitationLimit,
+    ListedMember,
+    Member,
+    MemberFilter,
+    Membership,
+    OwnMembership,
+    Role,
+)
 from openslot.accounts.store import ACCOUNT_COLUMNS, ORGANIZATION_PLAN, USER_COLUMNS, to_user
 from openslot.core.db import Db, Row
 from openslot.core.query_plans import custom_plans
@@ -41,7 +49,7 @@ LISTED_SOURCE = f"{SOURCE} {INVITED}"
 LISTED_JOINS = f"""join memberships m on m.id = f.id join users u on u.id = m.user_id
 left join member_profiles p on p.member_id = m.id {INVITED}"""
 LISTED_COLUMNS = f"""{MEMBER_COLUMNS}, u.password_hash is not null as has_password,
-i.created_at as invited_at, i.expires_at as invited_until"""
+i.created_at as invited_at, i.expires_at as invited_until, p.invitation_refused"""
 # The name of a stranger's account is not shown before its owner has joined.
 SHOWN_NAME = "case when coalesce(p.pending, false) then u.email else u.name end"
 STATE = "case when coalesce(p.pending, false) then 'invited' when m.active then 'active' else 'suspended' end"
@@ -73,6 +81,7 @@ def to_listed(row: Row, *, now: datetime) -> ListedMember:
         has_password=row["has_password"],
         invited_at=row["invited_at"],
         invited_until=row["invited_until"],
+        refused=InvitationLimit(row["invitation_refused"]) if row["invitation_refused"] else None,
     )
 
 

@@ -92,10 +92,15 @@ async def find_managing_organization(work: Work, user: User) -> str | None:
 
 async def get_member_by_user(work: Work, organization: Organization, user: User) -> Member:
     """Read a user's place in an organization."""
-    member = await store.find_member_by_user(work.db, organization.id, user.id, now=work.now)
+    member = await find_member_by_user(work, organization, user)
     if member is None:
         raise MemberNotFound
     return member
+
+
+async def find_member_by_user(work: Work, organization: Organization, user: User) -> Member | None:
+    """Look up a user's place in an organization."""
+    return await store.find_member_by_user(work.db, organization.id, user.id, now=work.now)
 
 
 async def list_members(work: Work, organization: Organization, *, page: int = 1, limit: int = 1000) -> list[Member]:
@@ -135,6 +140,12 @@ async def describe_member(
 async def set_role(work: Work, member: Member, role: Role) -> None:
     """Write a member's role, without looking at other members' roles."""
     await store.update_role(work.db, member.id, role, now=work.now)
+
+
+async def restore_member(work: Work, member: Member, role: Role) -> None:
+    """Give a member who was added again the role from before; one who belonged already need not accept again."""
+    await set_role(work, member, role)
+    await store.update_accepted(work.db, member.organization_id, member.user.id, now=work.now)
 
 
 async def set_active(work: Work, member: Member, *, active: bool) -> None:

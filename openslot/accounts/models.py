@@ -202,6 +202,13 @@ class MemberState(StrEnum):
     """The account was closed by someone else."""
 
 
+class InvitationLimit(StrEnum):
+    """Which limit keeps an invitation from being sent."""
+
+    ORGANIZATION = "organization"
+    RECIPIENT = "recipient"
+
+
 class ListedMember(Struct, frozen=True, kw_only=True):
     """A member as administrators see one, with the state of the invitation."""
 
@@ -210,6 +217,8 @@ class ListedMember(Struct, frozen=True, kw_only=True):
     invited_at: datetime | None
     """When the last invitation that was not accepted was sent."""
     invited_until: datetime | None
+    refused: InvitationLimit | None = None
+    """Which limit has kept the last invitation from being sent."""
 
     def get_state(self, *, now: datetime) -> MemberState:
         """Return how the member stands."""

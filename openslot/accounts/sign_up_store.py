@@ -62,10 +62,11 @@ async def lock_sign_up(db: Db, token_hash: bytes, *, now: datetime) -> SignUp | 
 
 
 async def count_earlier(db: Db, sign_up: SignUp, *, since: datetime) -> int:
-    """Count the sign-ups with the same address that came before this one."""
+    """Count the sign-ups of the same recipient that came before this one."""
     count: int = await db.fetchval(
         """select count(*) from sign_ups
-        where lower(email) = lower($1) and created_at > $3 and (created_at, id) < ($4, $2)""",
+        where canonical_recipient(email) = canonical_recipient($1) and created_at > $3
+          and (created_at, id) < ($4, $2)""",
         sign_up.email,
         sign_up.id,
         since,

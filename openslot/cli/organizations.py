@@ -17,8 +17,7 @@ from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
-from openslot.people import operations as people
-from openslot.scim import deletions
+from openslot.scim import deletions, departures
 
 app = typer.Typer(help="Organizations, their members and domains.", no_args_is_help=True, add_completion=False)
 member_app = typer.Typer(help="Members of an organization.", no_args_is_help=True, add_completion=False)
@@ -132,6 +131,7 @@ def add_member(
     async def do(work: Work) -> Member:
         found = await organizations.get_organization(work, slug)
         user = await accounts.get_user_by_email(work, email)
+        await departures.check_decided(work, found, email)
         await members.add_member(work, found, user, role=role)
         return await members.get_member_by_user(work, found, user)
 
@@ -169,7 +169,7 @@ def remove_member(slug: Slug, email: Email, as_json: AsJson = False) -> None:
 
     async def do(work: Work) -> None:
         found = await organizations.get_organization(work, slug)
-        await people.remove_member(work, found, await accounts.get_user_by_email(work, email))
+        await departures.remove_as_operator(work, found, await accounts.get_user_by_email(work, email))
 
     with_work(do)
     if as_json:

@@ -133,13 +133,14 @@ def _decide(
 
     async def do(work: Work) -> list[str]:
         organization = await organizations.get_organization(work, slug)
-        held = {each.email.lower(): each for each in await departures.list_held(work, organization)}
+        locked = await departures.lock_held(work, organization.id)
+        waiting = [each for each in await departures.list_held(work, organization) if each.user_id in locked]
+        held = {each.email.lower(): each for each in waiting}
         wanted = list(held) if everyone else [email.lower() for email in emails]
         if not held.keys() >= set(wanted):
             raise HeldDepartureNotFound
-        # Always in the same order, so that two decisions at the same time can't deadlock.
-        for each in sorted((held[email] for email in set(wanted)), key=lambda one: one.user_id):
-            await decide(work, organization, each)
+        for email in dict.fromkeys(wanted):
+            await decide(work, organization, held[email])
         return wanted
 
     done = with_work(do)

@@ -36,6 +36,12 @@ _WITHOUT_TURNS = str.maketrans("", "", TURNS)
 _INKLESS = frozenset({"Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Mn", "Me"})
 _BLANK = re.compile("[\u115f\u1160\u2065\u2800\u3164\uffa0\ufff0-\ufff8\U0001d159\U000e0000-\U000e0fff]")
 _LINE = re.compile(LINE)
+# Where programs recognise a link: behind a scheme's colon, behind a dot before a domain's last part, behind an `@`.
+WORD_JOINER = "\u2060"
+_LINK_PLACES = re.compile(
+    rf"(?<=:)(?=//)|(?<=[^\W\d_]:)(?=[^\s{WORD_JOINER}])|(?<=\S[.\u3002\uff0e\uff61])(?=[^\W\d_]\w)|(?<=\S@)(?=\w)"
+)
+_PLAIN_ADDRESS = re.compile(r"[^\s@<>/:\\]+@[^\s@<>/:\\]+")
 _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}")
 
 
@@ -57,6 +63,14 @@ def is_visible(text: str) -> bool:
 def without_turns(text: str) -> str:
     """Take out the marks that would turn the direction of the words beside the text."""
     return text.translate(_WITHOUT_TURNS)
+
+
+def defuse(name: str) -> str:
+    """Write a name so that no program makes a link of it: an invisible joiner stands where it would recognise one.
+
+    People read it as it was entered. A name that is an email address and nothing else stays as it is.
+    """
+    return name if _PLAIN_ADDRESS.fullmatch(name) else _LINK_PLACES.sub(WORD_JOINER, name)
 
 
 def at_most_characters(count: int) -> Text:

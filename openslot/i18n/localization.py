@@ -28,7 +28,7 @@ def localize(value: object, locale: Locale) -> object:
         return value
     if isinstance(value, Text):
         values = {name: localize(inner, locale) for name, inner in value.values.items()}
-        found = _translate(value, locale.language)
+        found = translate(value, locale.language)
         return found % values if values else found
     if isinstance(value, Localizable):
         return value.localize(locale)
@@ -41,7 +41,8 @@ def localize(value: object, locale: Locale) -> object:
     return value
 
 
-def _translate(text: Text, language: Language) -> str:
+def translate(text: Text, language: Language) -> str:
+    """Find a text in a language, without its values."""
     catalog = get_catalog(language)
     if isinstance(text, PluralText):
         return catalog.ngettext(text.msgid, text.plural, text.number)

@@ -53,7 +53,6 @@ async def invite_member(
     """
     check_may_grant(administration, role)
     organization = administration.organization
-    await invitations.check_may_invite(work, organization)
     user = await accounts.find_user_by_email(work, email)
     in_domain = await has_domain_of(work.db, organization.id, email)
     if user is None:
@@ -63,7 +62,7 @@ async def invite_member(
     )
     listed = await members.get_listed_member(work, organization.id, member_id)
     if listed.can_be_invited:
-        await invitations.invite(work, organization, user)
+        await invitations.invite_within_limits(work, organization, user)
     return listed
 
 

@@ -36,6 +36,7 @@ REMAINS = {
     "rate_log": "hashes of callers, for minutes",
     "scim_requests": "an organization's log of its directory, until its retention ends",
     "scim_tokens": "an organization's",
+    "sent_invitations": "hashes of addresses that were invited, for a week",
     "setup_links": "the platform's, before the first account",
     "sign_ups": "requests for an account that nobody has confirmed, until they expire",
     "worker_beats": "the platform's",

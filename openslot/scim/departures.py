@@ -11,14 +11,14 @@ from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.administration import Administration, check_may_decide, check_may_leave
 from openslot.accounts.host_lock_store import lock_host
-from openslot.accounts.models import Member, Organization, Role
+from openslot.accounts.models import Member, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
 from openslot.bookings import operations as bookings
 from openslot.bookings.reasons import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.scim import store
-from openslot.scim.errors import HeldDepartureNotFound
+from openslot.scim.errors import DepartureWaits, HeldDepartureNotFound
 from openslot.scim.events import DepartureDecided, DepartureHeld
 from openslot.scim.models import HeldDeparture, Preview
 from openslot.scim.reactions import plan_report
@@ -34,13 +34,12 @@ def is_too_many(departed: int, members_before: int, *, share: int) -> bool:
     return departed > ALWAYS_PASS and departed * 100 > share * members_before
 
 
-async def suspend(work: Work, organization: Organization, member: Member) -> None:
+async def suspend(work: Work, organization: Organization, member: Member, *, is_leaving: bool) -> None:
     """Suspend a member: the account is closed at once, and its upcoming bookings are cancelled, kept, or wait."""
-    stay = organization.keeps_bookings
-    if member.is_managed and not stay:
-        stay = await _is_held(work, organization, member, removed=False)
+    is_held = await _is_held(work, organization, member, removed=False, is_leaving=is_leaving)
     await members.set_active(work, member, active=False)
     if member.is_managed:
+        stay = is_held or organization.keeps_bookings
         await people.suspend_member(work, organization, member.user, keeps_bookings=stay)
 
 
@@ -54,12 +53,14 @@ async def reinstate(work: Work, organization: Organization, member: Member) -> N
 
 async def remove(work: Work, organization: Organization, member: Member) -> None:
     """Remove a member; where too many leave at once, the bookings wait."""
-    if member.is_managed and await _is_held(work, organization, member, removed=True):
-        await accounts.remove_member(work, organization, member.user)
-        await access.end_sessions(work, member.user)
-        await accounts.note_left(work, member.user)
-    else:
+    if not await _is_held(work, organization, member, removed=True, is_leaving=member.active):
         await people.remove_member(work, organization, member.user)
+        return
+    await accounts.remove_member(work, organization, member.user)
+    if member.is_managed:
+        # The user's row is locked before the sessions, in the same order as by a change of password.
+        await accounts.note_left(work, member.user)
+        await access.end_sessions(work, member.user)
 
 
 async def remove_by_hand(work: Work, administration: Administration, member: Member) -> list[UUID]:
@@ -68,6 +69,13 @@ async def remove_by_hand(work: Work, administration: Administration, member: Mem
     organization = administration.organization
     await store.delete_held(work.db, organization.id, member.user.id)
     return await people.remove_member(on_behalf(work, organization), organization, member.user)
+
+
+async def remove_as_operator(work: Work, organization: Organization, user: User) -> None:
+    """Remove a member as the operator decides; a departure that waited is over."""
+    await lock_host(work.db, user.id)
+    await store.delete_held(work.db, organization.id, user.id)
+    await people.remove_member(work, organization, user)
 
 
 async def suspend_by_hand(work: Work, administration: Administration, member: Member) -> list[UUID]:
@@ -100,16 +108,24 @@ def on_behalf(work: Work, organization: Organization) -> Work:
     return work.acting_as(structs.replace(work.actor, organization_id=organization.id))
 
 
-async def _is_held(work: Work, organization: Organization, member: Member, *, removed: bool) -> bool:
-    """Count a departure, and hold it for an administrator if there are too many."""
+async def _is_held(work: Work, organization: Organization, member: Member, *, removed: bool, is_leaving: bool) -> bool:
+    """Count a departure, and hold it for an administrator if there are too many.
+
+    One that waits goes on waiting, whatever else the provider sends. A member who has left before counts again only
+    if there are bookings that would be lost.
+    """
     await lock_organization(work.db, organization.id)
-    if not member.active and not organization.keeps_bookings:
-        # The departure was already counted when the member was suspended.
-        return await store.update_held_as_removed(work.db, member)
+    if await store.update_held(work.db, member, removed=removed):
+        return True
+    if not member.is_managed:
+        return False
+    is_cancelling = removed or not organization.keeps_bookings
+    if not is_leaving and not (is_cancelling and await _has_upcoming(work, member)):
+        return False
     departed, before = await store.count_departures(work.db, organization.id, since=work.now - WITHIN)
     departed += 1
     await store.insert_departure(work.db, organization.id, now=work.now)
-    if not is_too_many(departed, before, share=organization.departure_share):
+    if not is_cancelling or not is_too_many(departed, before, share=organization.departure_share):
         return False
     await store.insert_held(work.db, member, removed=removed, now=work.now)
     log.warning("departure held", organization=organization.slug, departed=departed, members=before)
@@ -124,6 +140,25 @@ async def _is_held(work: Work, organization: Organization, member: Member, *, re
     await work.record(held)
     await plan_report(work, organization)
     return True
+
+
+async def _has_upcoming(work: Work, member: Member) -> bool:
+    return bool(await store.count_upcoming(work.db, [member.user.id], now=work.now))
+
+
+async def check_decided(work: Work, organization: Organization, email: str) -> None:
+    """Refuse to add someone whose departure waits: a rejection restores the member as before."""
+    user = await accounts.find_user_by_email(work, email)
+    if user and await store.find_held(work.db, organization.id, user.id, now=work.now):
+        raise DepartureWaits
+
+
+async def lock_held(work: Work, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:
+    """Wait for the locks of all hosts whose departures wait, or of one, and name them.
+
+    Whoever decides takes them before the organization's lock, in the same order as identity providers.
+    """
+    return await store.lock_held_hosts(work.db, organization_id, user_id=user_id)
 
 
 async def list_held(work: Work, organization: Organization) -> list[HeldDeparture]:
@@ -161,20 +196,31 @@ async def reject(work: Work, organization: Organization, held: HeldDeparture) ->
     await lock_host(work.db, held.user_id)
     await _decide(work, organization, held, approved=False)
     user = await accounts.get_user(work, held.user_id)
-    if held.removed:
+    member = await _bring_back(work, organization, user, held)
+    await members.set_active(work, member, active=True)
+    await members.describe_member(work, member, profile=member.profile, said_active=True)
+    await people.reinstate_member(work, organization, member)
+
+
+async def _bring_back(work: Work, organization: Organization, user: User, held: HeldDeparture) -> Member:
+    """Return the member, with the role from before if the provider has removed the user, or created them again."""
+    member = await members.find_member_by_user(work, organization, user)
+    if member is not None and member.id == held.member_id:
+        return member
+    role = Role(held.role)
+    if member is not None:
+        await members.restore_member(work, member, role)
+    else:
         await members.add_described_member(
             work,
             organization,
             user,
             profile=held.profile,
             said_active=True,
-            role=Role(held.role),
+            role=role,
             member_id=held.member_id,
         )
-    member = await members.get_member_by_user(work, organization, user)
-    await members.set_active(work, member, active=True)
-    await members.describe_member(work, member, profile=member.profile, said_active=True)
-    await people.reinstate_member(work, organization, member)
+    return await members.get_member_by_user(work, organization, user)
 
 
 async def _decide(work: Work, organization: Organization, held: HeldDeparture, *, approved: bool) -> None:

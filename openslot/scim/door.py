@@ -23,6 +23,7 @@ from openslot.routing import Response
 from openslot.scim.errors import ScimType
 from openslot.scim.models import NewRequest
 from openslot.scim.requests import log_request
+from openslot.scim.showing import NOTICE
 
 PREFIX = "/api/scim/v2"
 SCIM = "application/scim+json"
@@ -97,12 +98,17 @@ async def _keep_log(exchange: Exchange, response: Response) -> None:
         status=response.status,
         member_id=UUID(named) if named else None,
         user_name=told.user_name,
-        detail=told.detail[:500] if told.detail else None,
+        detail=(told.detail or _find_notice(exchange, response) or "")[:500] or None,
     )
     try:
         await log_request(exchange.runtime, request)
     except (*DOWN, asyncpg.PostgresError) as fault:
         log.warning("SCIM request not logged", error=reason(fault))
+
+
+def _find_notice(exchange: Exchange, response: Response) -> str | None:
+    """Find what a request that was carried out has left undone."""
+    return None if exchange.method == "GET" else response.headers.get(NOTICE)
 
 
 def _read_names(exchange: Exchange, response: Response) -> _LoggedNames:

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from openslot.core.errors import Conflict, Invalid, NotFound, Refusal, RefusalKind
+from openslot.i18n import Text
 
 
 class ScimType:
@@ -80,3 +81,10 @@ class HeldDepartureNotFound(NotFound):
 
     code = "held_departure_not_found"
     message = "No departure of this user waits for a decision"
+
+
+class DepartureWaits(Conflict):
+    """The departure of this user waits for a decision."""
+
+    code = "departure_waits"
+    message = Text("This user's departure waits for a decision. Approve it, or reject it to bring the member back")

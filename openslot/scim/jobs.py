@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from openslot.accounts.invitations import delete_old_invitations
+from openslot.accounts.invitations import delete_old_invitations, delete_uncounted
 from openslot.core.events import Periodic
 from openslot.core.work import Work
 from openslot.jobs.batches import repeat
@@ -17,6 +17,7 @@ async def tidy_scim(work: Work) -> str:
     """Remove logged requests after 30 days, departures that no longer count, and old invitations."""
     requests = await repeat(lambda limit: store.delete_old_requests(work.db, before=work.now - KEPT, limit=limit))
     await repeat(lambda limit: store.delete_old_departures(work.db, before=work.now - WITHIN, limit=limit))
+    await repeat(lambda limit: delete_uncounted(work, limit=limit))
     before = work.now - INVITATIONS_KEPT
     invitations = await repeat(lambda limit: delete_old_invitations(work, before=before, limit=limit))
     return f"{requests} logged requests, {invitations} invitations removed"

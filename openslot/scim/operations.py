@@ -55,6 +55,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
     await _check_unique(work, organization.id, wanted["userName"], besides=None)
     said_active = wanted.pop("active", True)
     pending = user is not None and not await _is_linked_fully(work, organization, user)
+    is_new = user is None
     if user is None:
         user = await _welcome(work, wanted, email)
     try:
@@ -63,7 +64,7 @@ async def create_user(work: Work, body: Mapping[str, Any]) -> Row:
         )
     except AlreadyMember:
         raise NotUnique(f"{email} is already a user of this organization") from None
-    await _begin(work, organization, member_id, is_active=said_active)
+    await _begin(work, organization, member_id, is_active=said_active, is_new=is_new)
     return await get_user(work, member_id)
 
 
@@ -106,7 +107,7 @@ async def _change(work: Work, user_id: UUID, change: ResourceChange, *, if_match
 
 async def _set_active(work: Work, organization: Organization, member: Member, said_active: bool | None) -> None:
     if said_active is False and member.said_active is not False:
-        await departures.suspend(work, organization, member)
+        await departures.suspend(work, organization, member, is_leaving=member.active)
     elif said_active is True and member.said_active is not True:
         await departures.reinstate(work, organization, member)
         await _invite(work, organization, member)
@@ -134,13 +135,15 @@ async def _reach_account(
         await _invite(work, organization, await members.get_member(work, organization.id, member.id))
 
 
-async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool) -> None:
+async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_active: bool, is_new: bool) -> None:
     """Open or close the account of a new member, and invite its owner if a step is missing."""
     member = await members.get_member(work, organization.id, member_id)
-    await store.delete_held(work.db, organization.id, member.user.id)
     if not is_active:
-        await departures.suspend(work, organization, member)
+        # Whoever had an open account leaves; an account that was opened a moment ago has nothing to lose.
+        is_leaving = not is_new and member.user.disabled_at is None
+        await departures.suspend(work, organization, member, is_leaving=is_leaving)
         return
+    await store.delete_held(work.db, organization.id, member.user.id)
     if member.is_managed:
         await people.reinstate_member(work, organization, member)
     await _invite(work, organization, member)
@@ -149,7 +152,7 @@ async def _begin(work: Work, organization: Organization, member_id: UUID, *, is_
 async def _invite(work: Work, organization: Organization, member: Member) -> None:
     """Ask the owner of an account to accept, or to set a password, where either is missing."""
     if member.pending or not await accounts.has_password(work, member.user):
-        await invitations.invite(work, organization, member.user)
+        await invitations.invite_if_allowed(work, organization, member.user)
 
 
 async def _welcome(work: Work, wanted: Resource, email: str) -> User:

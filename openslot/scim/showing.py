@@ -4,12 +4,19 @@ from collections.abc import Sequence
 
 import msgspec
 
+from openslot.accounts.models import InvitationLimit
 from openslot.core.db import Row
 from openslot.scim.attributes import CORE, ENTERPRISE
 from openslot.scim.discovery import LIST
 from openslot.scim.projection import Projection
 from openslot.scim.resources import derive_user
 from openslot.scim.versions import etag
+
+NOTICE = "x-notice"
+UNINVITED = {
+    InvitationLimit.ORGANIZATION: "The invitation was not sent: the organization has sent too many within a day",
+    InvitationLimit.RECIPIENT: "The invitation was not sent: this address was sent as many as allowed",
+}
 
 _SCHEMAS = {
     False: msgspec.json.encode([CORE]).decode(),
@@ -41,5 +48,7 @@ def show_list(users: Sequence[str], *, total: int, start: int) -> bytes:
 
 
 def headers_of(row: Row, base: str) -> dict[str, str]:
-    """Write where a user is, and its version."""
-    return {"location": f"{base}/Users/{row['id']}", "etag": etag(row["version"])}
+    """Write where a user is, its version, and whether the invitation was not sent."""
+    headers = {"location": f"{base}/Users/{row['id']}", "etag": etag(row["version"])}
+    refused = row["invitation_refused"]
+    return headers | ({NOTICE: UNINVITED[InvitationLimit(refused)]} if refused else {})

@@ -33,7 +33,7 @@ case when p.profile is null then ({OF_ACCOUNT.format("name")}) end as name,
 # whatever its row estimates.
 PROFILES = "left join lateral (select * from member_profiles where member_id = m.id offset 0) p on true order by m.id"
 
-FIND = f"""select {SHOWN} from memberships m left join member_profiles p on p.member_id = m.id
+FIND = f"""select {SHOWN}, p.invitation_refused from memberships m left join member_profiles p on p.member_id = m.id
 where m.organization_id = $1 and m.id = $2"""
 LIST = f"""
 select {SHOWN}, t.total
@@ -153,23 +153,25 @@ async def count_departures(db: Db, organization_id: UUID, *, since: datetime) ->
     return row["departed"], row["active"] + row["departed"]
 
 
-async def lock_held_hosts(db: Db, organization_id: UUID) -> None:
-    """Wait for the locks of the hosts whose departures wait, always in the same order."""
-    await db.execute(
-        f"""select {LOCK_HOST} from (
-            select u.no from held_departures h join users u on u.id = h.user_id where h.organization_id = $1
+async def lock_held_hosts(db: Db, organization_id: UUID, *, user_id: UUID | None = None) -> set[UUID]:
+    """Wait for the locks of the hosts whose departures wait, always in the same order, and name them."""
+    rows = await db.fetch(
+        f"""select u.id, {LOCK_HOST} from (
+            select u.id, u.no from held_departures h join users u on u.id = h.user_id
+            where h.organization_id = $1 and ($2::uuid is null or h.user_id = $2)
             order by u.no offset 0
         ) u""",
         organization_id,
+        user_id,
     )
+    return {row["id"] for row in rows}
 
 
 async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -> None:
     """Write that a departure waits for a decision, and the member's state before it."""
     await db.execute(
         """insert into held_departures (organization_id, user_id, held_at, removed, member_id, role, profile)
-        values ($1, $2, $3, $4, $5, $6, $7)
-        on conflict (organization_id, user_id) do update set removed = excluded.removed""",
+        values ($1, $2, $3, $4, $5, $6, $7)""",
         member.organization_id,
         member.user.id,
         now,
@@ -180,12 +182,13 @@ async def insert_held(db: Db, member: Member, *, removed: bool, now: datetime) -
     )
 
 
-async def update_held_as_removed(db: Db, member: Member) -> bool:
-    """Write that a departure that waits is a removal by now; False where it does not wait."""
+async def update_held(db: Db, member: Member, *, removed: bool) -> bool:
+    """Write whether the member of a departure that waits is removed by now; False where it does not wait."""
     held = await db.fetchval(
-        """update held_departures set removed = true where organization_id = $1 and user_id = $2 returning user_id""",
+        "update held_departures set removed = $3 where organization_id = $1 and user_id = $2 returning user_id",
         member.organization_id,
         member.user.id,
+        removed,
     )
     return held is not None
 

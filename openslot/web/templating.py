@@ -1,6 +1,7 @@
 """Templates, compiled once for each language, so that its words are a part of them and no page looks them up again."""
 
 import hashlib
+import re
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -10,13 +11,34 @@ from jinja2.runtime import Context
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
-from openslot.core.text import without_turns
+from openslot.core.text import defuse, without_turns
 from openslot.i18n.catalogs import get_catalog, read_source
 from openslot.i18n.languages import ENGLISH, Language
 from openslot.i18n.localization import localize
 from openslot.web.assets import assets, static_url
 from openslot.web.template_cache import TemplateCache
 
+# How templates call what people choose for themselves and others read. Inside `<bdi>`, in a title and in a sentence it
+# becomes no link; descriptions, places and messages are texts, in which links are meant.
+NAMES = frozenset(
+    {
+        "actor_name",
+        "event",
+        "event_type",
+        "host",
+        "host_name",
+        "invitee",
+        "invitee_name",
+        "name",
+        "names",
+        "organization",
+        "organization_name",
+        "user_name",
+    }
+)
+NOT_NAMES = frozenset({"domain", "zone", "calendar"})
+TRANSLATING = frozenset({"_", "gettext", "ngettext"})
+OPENED = re.compile(r'<(?:bdi[^>]*|span\sclass="unseen")>\s*$')
 # Most of what a page shows is one of these, which are the same to every reader.
 PLAIN = frozenset({str, Markup, int})
 
@@ -34,13 +56,35 @@ class LanguageTemplates(Environment):
 
 
 class _Translator(NodeTransformer):
-    """Replaces what depends on nothing but the language: `_("…")`, `trans` without a plural, and `static("…")`."""
+    """Replaces what depends on nothing but the language: `_("…")`, `trans` without a plural, and `static("…")`.
+
+    Names are passed through the filter `defused`.
+    """
 
     def __init__(self, language: Language) -> None:
         self._catalog = get_catalog(language)
+        self._in_title = False
+
+    def visit_Block(self, node: nodes.Block) -> nodes.Node:  # noqa: N802 - the name that Jinja calls
+        self._in_title = node.name == "title"
+        self.generic_visit(node)
+        self._in_title = False
+        return node
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Node:  # noqa: N802 - the name that Jinja calls
+        self.generic_visit(node)
+        before = [None, *node.nodes]
+        node.nodes = [
+            _defused(each) if self._in_title or _opens_bdi(last) else each
+            for last, each in zip(before, node.nodes, strict=False)
+        ]
+        return node
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - the name that Jinja calls
         self.generic_visit(node)
+        if isinstance(node.node, nodes.Name) and node.node.name in TRANSLATING:
+            for value in node.kwargs:
+                value.value = _defused(value.value, key=value.key)
         match node:
             case nodes.Call(node=nodes.Name(name="static"), args=[nodes.Const(value=path)]):
                 return nodes.TemplateData(static_url(path))
@@ -49,6 +93,24 @@ class _Translator(NodeTransformer):
             case nodes.Call(node=nodes.Name(name="_" | "gettext" | "static")):
                 raise TypeError(f"line {node.lineno}: a translation or a static file must be one constant")
         return node
+
+
+def _opens_bdi(node: nodes.Node | None) -> bool:
+    return isinstance(node, nodes.TemplateData) and OPENED.search(node.data) is not None
+
+
+def _defused(node: nodes.Expr, *, key: str = "") -> nodes.Expr:
+    """Pass a name through the filter; everything else stays as it is."""
+    match node:
+        case nodes.Getattr(node=nodes.Name(name=owner), attr=name) if owner not in NOT_NAMES:
+            pass
+        case nodes.Getattr(attr=name) if not isinstance(node.node, nodes.Name):
+            pass
+        case nodes.Name(name=name):
+            pass
+        case _:
+            return node
+    return nodes.Filter(node, "defused", [], [], None, None) if name in NAMES or key in NAMES else node
 
 
 def _fill_in(text: str, values: list[nodes.Keyword]) -> nodes.Expr:
@@ -67,6 +129,10 @@ def _ngettext(context: Context, singular: str, plural: str, count: int) -> str:
 @pass_context
 def _localize(context: Context, value: object) -> object:
     return value if type(value) in PLAIN else localize(value, context["locale"])
+
+
+def _defuse(value: object) -> object:
+    return defuse(value) if type(value) is str else value
 
 
 @pass_context
@@ -91,7 +157,7 @@ templates = LanguageTemplates(
 
 templates.policies["ext.i18n.trimmed"] = True
 templates.install_gettext_callables(None, _ngettext, newstyle=True)  # type: ignore[attr-defined]
-templates.filters |= {"localized": _localize, "sentence": _sentence, "without_turns": without_turns}
+templates.filters |= {"defused": _defuse, "localized": _localize, "sentence": _sentence, "without_turns": without_turns}
 
 
 def get_template(name: str, language: Language) -> Template:

@@ -220,3 +220,22 @@ async def test_slugs_domains_and_memberships_are_had_once(runtime: Runtime, user
         with pytest.raises(refusal):
             async with runtime.transaction(OPERATOR) as work:
                 await attempt(work)
+
+
+RECIPIENTS = [
+    ("Jonas@Okafor.example", "jonas@okafor.example"),
+    ("jonas+news@okafor.example", "jonas@okafor.example"),
+    ("JONAS+a+b@okafor.example", "jonas@okafor.example"),
+    ("jonas.okafor@okafor.example", "jonas.okafor@okafor.example"),
+    ("jonas-1@okafor.example", "jonas-1@okafor.example"),
+    ("J.o.n.a.s+x@gmail.com", "jonas@gmail.com"),
+    ("jonas@googlemail.com", "jonas@gmail.com"),
+    ("j.onas@mail.gmail.com", "j.onas@mail.gmail.com"),
+    ("+news@okafor.example", "+news@okafor.example"),
+    ("jörg+x@münchen.example", "jörg@münchen.example"),
+]
+
+
+async def test_limits_count_the_addresses_of_one_mailbox_together(runtime: Runtime) -> None:
+    for address, canonical in RECIPIENTS:
+        assert await runtime.pool.fetchval("select canonical_recipient($1)", address) == canonical, address

@@ -9,6 +9,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
+from openslot.scim.requests import list_requests
 from tests.conftest import PASSWORD
 from tests.people.test_leavers import book_one, statuses
 from tests.scim.conftest import Provider
@@ -123,3 +124,23 @@ async def test_who_accepts_after_being_suspended_is_still_suspended(
 
     assert await runtime.pool.fetchval("select active from memberships") is False
     assert (await provider.read(made["id"]))["active"] is False
+
+
+async def test_deleting_and_creating_again_sends_no_more_mail_than_allowed(
+    provider: Provider, runtime: Runtime, organization: Organization
+) -> None:
+    for number in range(8):
+        made = await provider.create(f"stranger+{number}@x.example")
+        assert (await provider.send("DELETE", f"/Users/{made['id']}")).status_code == 204
+    answer = await provider.send("POST", "/Users", {"userName": "Stranger@X.example"})
+    assert (await provider.send("GET", f"/Users/{answer.json()['id']}")).status_code == 200
+    work = runtime.work(OPERATOR)
+    tokens = [row["id"] for row in await runtime.pool.fetch("select id from scim_tokens")]
+    logged = await list_requests(work, tokens)
+
+    assert await runtime.pool.fetchval("select count(*) from effects where reaction = 'mail.invite'") == 5
+    said = "The invitation was not sent: this address was sent as many as allowed"
+    assert (answer.status_code, answer.headers["x-notice"]) == (201, said)
+    assert [each.detail for each in logged if each.method == "POST"] == [said] * 4 + [None] * 5
+    assert [each.detail for each in logged if each.method == "GET"] == [None]
+    assert organization.id is not None

@@ -68,3 +68,30 @@ def test_every_template_can_be_compiled() -> None:
     assert SOURCES
     for path in SOURCES:
         get_template(path.relative_to(TEMPLATES).as_posix(), ENGLISH)
+
+
+EVIL, DEFUSED = "evil.io", "evil.\u2060io"
+CASES = [
+    ("<bdi>{{ name }}</bdi>", True),
+    ('<bdi class="small">{{ user.name }}</bdi>', True),
+    ("{% trans name=user.name %}Revoke “<bdi>{{ name }}</bdi>”?{% endtrans %}", True),
+    (
+        "{% trans count=2, name=name %}{{ count }} of {{ name }}{% pluralize %}{{ count }} of {{ name }}{% endtrans %}",
+        True,
+    ),
+    ('{{ _("Spending of %(agent)s", agent=user.name) }}', True),
+    ("{% block title %}{{ name }}{% endblock %}", True),
+    ('<input value="{{ name }}">', False),
+    ("<textarea>{{ name }}</textarea>", False),
+    ("<code>{{ name }}</code>", False),
+    ("<bdi>{{ description }}</bdi>", False),
+    ("<bdi>{{ domain.name }}</bdi>", False),
+]
+
+
+@pytest.mark.parametrize(("source", "is_defused"), CASES)
+def test_names_become_no_links_and_everything_else_stays(source: str, is_defused: bool) -> None:
+    thing = {"name": EVIL}
+    shown = in_german(source).render(locale=GERMAN, name=EVIL, user=thing, description=EVIL, domain=thing)
+
+    assert (DEFUSED in shown, EVIL in shown) == (is_defused, not is_defused)

@@ -39,7 +39,7 @@ QUICK_OF_ONE_SUSPECT = 2
 MOST = 400
 
 
-class RecentlyFailed(OSError):  # noqa: N818 - what is known, not a fault of the program
+class RecentlyFailed(OSError):
     """The name could not be resolved a moment ago, so nobody was asked."""
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
 from msgspec import Struct
 
+from openslot.core.text import defuse
 from openslot.integrations.mail.models import Attachment, MailAddress, Method
 from openslot.integrations.mail.plain import one_line, paragraph
 
@@ -83,7 +84,7 @@ def _write_event(entry: CalendarEntry, status: str) -> Event:
 
 def _write_address(address: MailAddress) -> vCalAddress:
     written = vCalAddress(f"mailto:{one_line(address.email, most=254)}")
-    if name := one_line(address.name):
+    if name := defuse(one_line(address.name)):
         written.params["CN"] = vText(name)
     return written
 

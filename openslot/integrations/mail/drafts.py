@@ -14,6 +14,7 @@ from openslot.integrations.mail.letters import say_description, say_title, write
 from openslot.integrations.mail.meetings import MailedMeeting, MailHost, list_recipients, write_entry
 from openslot.integrations.mail.models import MailAddress, MailKind, Method, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
+from openslot.integrations.mail.rendering import say
 
 KINDS: dict[str, tuple[type[BookingEvent], MailKind]] = {
     BookingCreated.type: (BookingCreated, MailKind.CONFIRMATION),
@@ -71,7 +72,7 @@ def write_draft(meeting: MailedMeeting, kind: MailKind, recipient: Recipient, ef
     entry = write_entry(
         meeting,
         recipient,
-        summary=str(localize(say_title(meeting, recipient), locale)),
+        summary=say(say_title(meeting, recipient), locale),
         description=str(localize(say_description(meeting, recipient), locale)),
         changed_at=meeting.booking.updated_at,
     )

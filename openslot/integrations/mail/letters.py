@@ -89,7 +89,8 @@ def _write_facts(meeting: MailedMeeting, recipient: Recipient, locale: Locale) -
     what = Fact(label=Text("What"), lines=(one_line(meeting.event_type.name),))
     place = say_place(booking.location, one_line(meeting.host.name))
     url = place if booking.location.kind is LocationKind.VIDEO_LINK else None
-    where = [Fact(label=Text("Where"), lines=(place,), url=url)] if place else []
+    is_entered = not isinstance(place, Text)
+    where = [Fact(label=Text("Where"), lines=(place,), url=url, is_verbatim=is_entered)] if place else []
     return (what, when, *_write_previous(meeting, recipient, locale), *where, *_write_people(meeting, recipient))
 
 
@@ -107,7 +108,7 @@ def _write_people(meeting: MailedMeeting, recipient: Recipient) -> list[Fact]:
         return [Fact(label=Text("Host"), lines=(one_line(meeting.host.name),))]
     labels = {question.key: question.label for question in meeting.event_type.questions}
     answers = [
-        Fact(label=one_line(labels.get(key, key)), lines=tuple(_say_answer(answer)))
+        Fact(label=one_line(labels.get(key, key)), lines=tuple(_say_answer(answer)), is_verbatim=True)
         for key, answer in booking.answers.items()
     ]
     guests = [Fact(label=Text("Guests"), lines=booking.guests)] if booking.guests else []

@@ -11,6 +11,7 @@ from openslot.integrations.mail.calendar_entry import CalendarEntry, write_calen
 from openslot.integrations.mail.letters import say_description, say_title
 from openslot.integrations.mail.meetings import MailedMeeting, list_recipients, write_entry
 from openslot.integrations.mail.models import Method
+from openslot.integrations.mail.rendering import say
 
 
 async def write_calendar_file(work: Work, ref: BookingRef) -> bytes:
@@ -39,7 +40,7 @@ async def describe_meeting(work: Work, details: BookingDetails) -> tuple[MailedM
     entry = write_entry(
         meeting,
         invitee,
-        summary=str(localize(say_title(meeting, invitee), locale)),
+        summary=say(say_title(meeting, invitee), locale),
         description=str(localize(say_description(meeting, invitee), locale)),
         changed_at=booking.updated_at,
     )

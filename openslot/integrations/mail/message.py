@@ -8,6 +8,7 @@ from uuid import UUID
 
 from email_validator import validate_email
 
+from openslot.core.text import defuse
 from openslot.integrations.mail.message_parts import write_parts
 from openslot.integrations.mail.models import Mail, MailAddress
 from openslot.integrations.mail.plain import LONGEST_LINE, one_line
@@ -82,7 +83,7 @@ def ascii_address(email: str) -> str:
 
 def _header_address(address: MailAddress) -> HeaderAddress:
     local, _, domain = ascii_address(address.email).rpartition("@")
-    return HeaderAddress(_header_text(address.name, most=100), local, domain)
+    return HeaderAddress(defuse(_header_text(address.name, most=100)), local, domain)
 
 
 def _header_text(text: str, *, most: int = LONGEST_LINE) -> str:

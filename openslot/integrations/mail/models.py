@@ -57,6 +57,8 @@ class Fact(Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
     url: str | None = None
     """Where the first line leads to."""
+    is_verbatim: bool = False
+    """Whether the lines are shown as they were entered, such as a place or an answer, and are no names."""
 
 
 class Link(Struct, frozen=True, kw_only=True):

@@ -49,8 +49,8 @@ def _write_webhook_disabled(effect: Effect) -> Letter:
             Text("Your events are kept. When the endpoint works again, resume it and replay the events it missed."),
         ),
         facts=(
-            Fact(label=Text("Address"), lines=(one_line(event.url),)),
-            Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),)),
+            Fact(label=Text("Address"), lines=(one_line(event.url),), is_verbatim=True),
+            Fact(label=Text("Reason"), lines=(show_switch_off(one_line(event.reason)),), is_verbatim=True),
         ),
         footer=(Text("You received this email because the endpoint belongs to your account."),),
     )
@@ -68,7 +68,7 @@ def _write_calendar_broken(effect: Effect) -> Letter:
         ),
         facts=(
             Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
-            Fact(label=Text("Reason"), lines=(reason,)),
+            Fact(label=Text("Reason"), lines=(reason,), is_verbatim=True),
         ),
         footer=(CALENDAR_FOOTER,),
     )
@@ -86,7 +86,7 @@ def _write_calendar_change_refused(effect: Effect) -> Letter:
         ),
         facts=(
             Fact(label=Text("Calendar"), lines=(one_line(event.label),)),
-            Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),)),
+            Fact(label=Text("Reason"), lines=(recall(one_line(event.reason), REFUSALS),), is_verbatim=True),
         ),
         footer=(CALENDAR_FOOTER,),
     )

@@ -4,11 +4,13 @@ import textwrap
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-from jinja2.runtime import Context
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from msgspec.structs import replace
 
+from openslot.core.text import defuse
+from openslot.i18n import Text
 from openslot.i18n.languages import Locale
-from openslot.i18n.localization import localize
+from openslot.i18n.localization import localize, translate
 from openslot.integrations.mail.colours import DARK_PAPER, PAPER, ink_on, readable_on
 from openslot.integrations.mail.models import Brand, Fact, Letter, Link
 
@@ -23,24 +25,18 @@ class Rendered(NamedTuple):
     text: str
 
 
-@pass_context
-def _localize(context: Context, value: object) -> object:
-    return localize(value, context["locale"])
-
-
 templates = Environment(
     loader=PackageLoader("openslot.integrations.mail"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
-    finalize=_localize,
 )
-templates.filters["localized"] = _localize
 
 
 def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str | None) -> Rendered:
     """Write a letter for its reader."""
+    letter, brand = _show_letter(letter, locale), replace(brand, name=defuse(brand.name))
     html = templates.get_template("letter.html").render(
         letter=letter,
         brand=brand,
@@ -50,34 +46,63 @@ def render(letter: Letter, brand: Brand, locale: Locale, *, postal_address: str 
         link=readable_on(brand.colour, PAPER),
         dark_link=readable_on(brand.colour, DARK_PAPER),
     )
-    text = "\n\n".join(_write_text(letter, brand, locale, postal_address)) + "\n"
-    return Rendered(str(localize(letter.subject, locale)), html, text)
+    text = "\n\n".join(_write_text(letter, brand, postal_address)) + "\n"
+    return Rendered(letter.subject, html, text)
 
 
-def _write_text(letter: Letter, brand: Brand, locale: Locale, postal_address: str | None) -> Iterator[str]:
-    def say(value: str) -> str:
-        return str(localize(value, locale))
+def say(value: object, locale: Locale) -> str:
+    """Show a value to a reader; names in it, which are anybody's own words, become no links."""
+    if isinstance(value, Text):
+        found = translate(value, locale.language)
+        return found % {name: say(inner, locale) for name, inner in value.values.items()} if value.values else found
+    return defuse(value) if isinstance(value, str) else str(localize(value, locale))
 
-    yield say(letter.heading)
-    yield from (textwrap.fill(say(each), WIDTH, break_on_hyphens=False) for each in letter.paragraphs)
+
+def _show_letter(letter: Letter, locale: Locale) -> Letter:
+    """Put all that a letter says into the reader's language; what is quoted stays as its author has written it."""
+    return replace(
+        letter,
+        subject=say(letter.subject, locale),
+        heading=say(letter.heading, locale),
+        paragraphs=tuple(say(each, locale) for each in letter.paragraphs),
+        facts=tuple(_show_fact(each, locale) for each in letter.facts),
+        quote=say(letter.quote, locale) if isinstance(letter.quote, Text) else letter.quote,
+        button=letter.button and _show_link(letter.button, locale),
+        links_label=None if letter.links_label is None else say(letter.links_label, locale),
+        links=tuple(_show_link(each, locale) for each in letter.links),
+        footer=tuple(say(each, locale) for each in letter.footer),
+    )
+
+
+def _show_fact(fact: Fact, locale: Locale) -> Fact:
+    lines = (str(localize(each, locale)) if fact.is_verbatim else say(each, locale) for each in fact.lines)
+    return replace(fact, label=say(fact.label, locale), lines=tuple(lines))
+
+
+def _show_link(link: Link, locale: Locale) -> Link:
+    return replace(link, label=say(link.label, locale))
+
+
+def _write_text(letter: Letter, brand: Brand, postal_address: str | None) -> Iterator[str]:
+    yield letter.heading
+    yield from (textwrap.fill(each, WIDTH, break_on_hyphens=False) for each in letter.paragraphs)
     if letter.body:
         yield letter.body.text
     if letter.quote:
-        yield textwrap.indent(say(letter.quote), "> ", lambda _: True)
+        yield textwrap.indent(letter.quote, "> ", lambda _: True)
     if letter.facts:
-        yield "\n".join(_write_fact(fact, locale) for fact in letter.facts)
+        yield "\n".join(_write_fact(fact) for fact in letter.facts)
     if letter.button:
-        yield _write_link(letter.button, locale)
+        yield _write_link(letter.button)
     if letter.links and letter.links_label:
-        yield "\n".join([f"{say(letter.links_label)}:", *(_write_link(link, locale) for link in letter.links)])
-    small = [say(each) for each in letter.footer] + ([postal_address] if postal_address else [])
+        yield "\n".join([f"{letter.links_label}:", *(_write_link(link) for link in letter.links)])
+    small = list(letter.footer) + ([postal_address] if postal_address else [])
     yield "\n".join(["-- ", brand.name, *small])
 
 
-def _write_fact(fact: Fact, locale: Locale) -> str:
-    lines = [str(localize(line, locale)) for line in fact.lines]
-    return "\n".join([f"{localize(fact.label, locale)}:", *(f"  {line}" for line in lines)])
+def _write_fact(fact: Fact) -> str:
+    return "\n".join([f"{fact.label}:", *(f"  {line}" for line in fact.lines)])
 
 
-def _write_link(link: Link, locale: Locale) -> str:
-    return f"{localize(link.label, locale)}: {link.url}"
+def _write_link(link: Link) -> str:
+    return f"{link.label}: {link.url}"

@@ -25,7 +25,7 @@ where u.id = $1"""
 
 COUNT_PUBLIC = """
 select (select count(*) from mail_messages
-        where lower(recipient) = lower($1) and is_public and status <> 'failed'
+        where canonical_recipient(recipient) = canonical_recipient($1) and is_public and status <> 'failed'
           and created_at > $3 and id <> $4)::int as to_recipient,
        (select count(*) from mail_messages
         where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4)::int as for_host"""
@@ -82,8 +82,10 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
 
 
 async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
-    """Count the mail that the public has caused to one address and for one host, under a lock until the commit."""
-    await db.execute("select pg_advisory_xact_lock($1::int, hashtext(lower($2)))", RECIPIENTS, mail.recipient)
+    """Count the mail that the public has caused to one recipient and for one host, under a lock until the commit."""
+    await db.execute(
+        "select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, mail.recipient
+    )
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2::text))", HOSTS, str(mail.host_id))
     row = await db.fetchrow(COUNT_PUBLIC, mail.recipient, mail.host_id, since, mail.id)
     return (row["to_recipient"], row["for_host"]) if row else (0, 0)

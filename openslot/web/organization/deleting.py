@@ -9,7 +9,7 @@ from openslot.accounts.errors import OwnerRequired
 from openslot.accounts.models import Organization, Role, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.core.errors import Invalid
-from openslot.core.text import LINE
+from openslot.core.text import LINE, defuse
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
@@ -70,7 +70,8 @@ async def confirm_deletion(
     if form.faults:
         raise Invalid(details=form.faults)
     sent = form.get()
-    if sent.name.strip() != organization.name:
+    # Whoever copies the name from the heading has copied the joiners too.
+    if defuse(sent.name.strip()) != defuse(organization.name):
         raise Invalid(details={"name": TYPE_NAME})
     state = await two_factor.get_state(work, user)
     if needs_link(state):

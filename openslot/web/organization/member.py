@@ -8,7 +8,7 @@ from msgspec import Struct
 from openslot.accounts import administration as deciding
 from openslot.accounts import invitations, members
 from openslot.accounts.administration import Administration
-from openslot.accounts.models import ListedMember, Role, User
+from openslot.accounts.models import InvitationLimit, ListedMember, Role, User
 from openslot.accounts.roles import list_grantable, may_decide_about
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, Refusal
@@ -26,6 +26,11 @@ from openslot.web.organization.members import HERE
 from openslot.web.organization.notices import find_member_notice
 from openslot.web.organization.role_names import ROLES, STATES
 from openslot.web.pages import redirect
+
+UNSENT = {
+    InvitationLimit.ORGANIZATION: Text("Not sent: your organization has sent too many within a day"),
+    InvitationLimit.RECIPIENT: Text("Not sent: this address was sent as many as allowed"),
+}
 
 
 class RoleForm(Struct, frozen=True, kw_only=True):
@@ -179,6 +184,7 @@ def _show(
         joined=words.day(member.created_at, user.zone),
         invited=phrases.at(invited_at, user.zone, now=work.now) if listed.can_be_invited and invited_at else None,
         valid_until=words.day(until, user.zone) if listed.can_be_invited and until else None,
+        unsent=UNSENT[listed.refused] if listed.can_be_invited and listed.refused else None,
         managed=_say_managed(listed),
         can_be_invited=listed.can_be_invited,
         may_decide=may_decide,

@@ -17,6 +17,8 @@ from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Response, WhenEmpty, get, post
+from openslot.scim import departures
+from openslot.scim.errors import DepartureWaits
 from openslot.web.list_addresses import link, make_pager, read_page, read_typed
 from openslot.web.organization.changing import author_of, begin_change, log
 from openslot.web.organization.current import get_administered, organization_page
@@ -64,10 +66,11 @@ async def invite(request: Exchange, work: Work, user: User, form: Form[InviteFor
     sent = form.get()
     try:
         async with work.attempt():
+            await departures.check_decided(work, administration.organization, str(sent.email))
             listed = await people.invite_member(
                 work, administration, email=str(sent.email), name=sent.name.strip(), role=sent.role
             )
-    except (AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations) as refusal:
+    except (AlreadyMember, DepartureWaits, EmailTaken, OwnerRequired, TooManyInvitations) as refusal:
         return await members_page(request, work, user, form.with_faults(_place_fault(refusal)))
     member = listed.member
     await log(

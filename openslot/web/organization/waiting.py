@@ -1,6 +1,5 @@
 """Pages: departures that wait for an administrator, because a provider has sent too many within an hour."""
 
-from collections.abc import Sequence
 from uuid import UUID
 
 from openslot.accounts.administration import Administration
@@ -48,58 +47,61 @@ async def show_departure(request: Exchange, work: Work, user: User, user_id: UUI
 @post("/organization/provisioning/waiting/{user_id}/approve")
 async def approve(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
     """Let a departure happen: the bookings are cancelled."""
-    administration = await begin_change(request, work, user)
-    held = await departures.get_held(work, administration.organization.id, user_id)
-    await _decide(request, work, user, administration, [held], approved=True)
+    await _decide(request, work, user, user_id, approved=True)
     return redirect(f"{HERE}?done=approved")
 
 
 @post("/organization/provisioning/waiting/{user_id}/reject")
 async def reject(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
     """Undo a departure: the member is back."""
-    administration = await begin_change(request, work, user)
-    held = await departures.get_held(work, administration.organization.id, user_id)
-    await _decide(request, work, user, administration, [held], approved=False)
+    await _decide(request, work, user, user_id, approved=False)
     return redirect(f"{HERE}?done=rejected")
 
 
 @post("/organization/provisioning/waiting/approve")
 async def approve_all(request: Exchange, work: Work, user: User) -> Response:
     """Let all departures happen that wait."""
-    administration = await begin_change(request, work, user)
-    held = await departures.list_held(work, administration.organization)
-    await _decide(request, work, user, administration, held, approved=True)
+    await _decide(request, work, user, None, approved=True)
     return redirect(f"{HERE}?done=decided")
 
 
 @post("/organization/provisioning/waiting/reject")
 async def reject_all(request: Exchange, work: Work, user: User) -> Response:
     """Undo all departures that wait."""
-    administration = await begin_change(request, work, user)
-    held = await departures.list_held(work, administration.organization)
-    await _decide(request, work, user, administration, held, approved=False)
+    await _decide(request, work, user, None, approved=False)
     return redirect(f"{HERE}?done=decided")
 
 
-async def _decide(
+async def _decide(request: Exchange, work: Work, user: User, user_id: UUID | None, *, approved: bool) -> None:
+    """Decide about one departure, or about all that wait, under the locks of the hosts and of the organization."""
+    locked = await departures.lock_held(work, get_administered(request).organization_id, user_id=user_id)
+    administration = await begin_change(request, work, user)
+    if user_id is not None:
+        held = [await departures.get_held(work, administration.organization.id, user_id)]
+    else:
+        # What began to wait since then is not decided unseen.
+        held = [
+            each for each in await departures.list_held(work, administration.organization) if each.user_id in locked
+        ]
+    for each in held:
+        await _decide_one(request, work, user, administration, each, approved=approved)
+
+
+async def _decide_one(
     request: Exchange,
     work: Work,
     user: User,
     administration: Administration,
-    held: Sequence[HeldDeparture],
+    held: HeldDeparture,
     *,
     approved: bool,
 ) -> None:
     organization = administration.organization
-    # Always in the same order, so that two decisions at the same time can't deadlock.
-    for each in sorted(held, key=lambda one: one.user_id):
-        after: dict[str, object] = {}
-        if approved:
-            acting = departures.on_behalf(work, organization)
-            after["cancelled_bookings"] = await departures.approve(acting, organization, each)
-        else:
-            await departures.reject(work, organization, each)
-        action = ChangeAction.DEPARTURE_APPROVED if approved else ChangeAction.DEPARTURE_REJECTED
-        await log(
-            work, author_of(request, user), organization, action, each.email, subject_id=each.user_id, after=after
-        )
+    after: dict[str, object] = {}
+    if approved:
+        acting = departures.on_behalf(work, organization)
+        after["cancelled_bookings"] = await departures.approve(acting, organization, held)
+    else:
+        await departures.reject(work, organization, held)
+    action = ChangeAction.DEPARTURE_APPROVED if approved else ChangeAction.DEPARTURE_REJECTED
+    await log(work, author_of(request, user), organization, action, held.email, subject_id=held.user_id, after=after)

@@ -208,6 +208,21 @@ async def test_guests_are_no_cannon_at_one_address(
     assert recipients(server).count(LI) == 4
 
 
+async def test_the_addresses_of_one_mailbox_are_one_recipient(
+    runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer
+) -> None:
+    runtime.settings = replace(runtime.settings, limit_mail_host=100)
+    for number in range(5):
+        guests = (f"LI+{number}@okafor.example",)
+        await book(clock.now + timedelta(hours=3 + number / 2), email=f"booker{number}@okafor.example", guests=guests)
+        await work_off(runtime, clock)
+
+    # Mail still goes to the address as it was given.
+    assert [each for each in recipients(server) if each.startswith("LI+")] == [
+        f"LI+{n}@okafor.example" for n in range(3)
+    ]
+
+
 async def test_the_public_sets_off_so_many_mails_for_one_host(
     runtime: Runtime, clock: MovingClock, book: Book, server: ScriptedServer
 ) -> None:

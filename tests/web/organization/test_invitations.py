@@ -1,16 +1,25 @@
 """Invitations: sent, accepted, sent again and withdrawn."""
 
+import asyncio
 from datetime import timedelta
 
 import httpx2
 
-from openslot.accounts.models import UserWanted
-from openslot.core.actor import OPERATOR
+from openslot.access.operations import create_scim_token
+from openslot.accounts import invitations
+from openslot.accounts.errors import TooManyInvitations
+from openslot.accounts.models import Organization, User, UserWanted
+from openslot.accounts.operations import add_organization
+from openslot.accounts.plans import Plan
+from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.people import operations as people
+from openslot.scim import deletions
+from openslot.scim.jobs import tidy_scim
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.integrations.mail.conftest import messages
+from tests.scim.conftest import Provider
 from tests.web.organization.conftest import Harbor, act_as, add_user
 from tests.web.organization.test_members import invite, link_of, member_id_of, state_of
 from tests.webhooks.conftest import work_off
@@ -169,17 +178,103 @@ async def test_an_organization_sends_500_invitations_a_day(
     owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
 ) -> None:
     await runtime.pool.execute(
-        """with made as (
-            insert into users (id, email, name, username, plan, zone, locale, is_admin, created_at, updated_at)
-            select gen_random_uuid(), 'u' || n || '@x.example', 'User', 'user' || n, 'FREE', 'UTC', 'en', false, now(),
-                now() from generate_series(1, 500) n returning id)
-        insert into invitations (id, organization_id, user_id, hash, created_at, expires_at)
-        select gen_random_uuid(), $1, id, id::text::bytea, $2, $2::timestamptz + interval '14 days' from made""",
+        """insert into sent_invitations (organization_id, recipient, own_domain, at)
+        select $1, n::text::bytea, false, $2 from generate_series(1, 500) n""",
         harbor.organization.id,
         clock.now,
     )
     refused = await invite(owner, "one-more@elsewhere.example")
-    assert (refused.status_code, "500 invitations within a day" in refused.text) == (400, True)
+    assert (refused.status_code, "500 invitations within a day. Try again in 24 hours" in refused.text) == (400, True)
+    # The organization's own people are not limited by it.
+    assert (await invite(owner, "own@harbor.example")).status_code == 303
     clock.now += timedelta(days=1, seconds=1)
     await act_as(owner, runtime, harbor.owner)
     assert (await invite(owner, "one-more@elsewhere.example")).status_code == 303
+
+
+async def invite_and_withdraw(owner: httpx2.AsyncClient, runtime: Runtime, email: str) -> bool:
+    """Invite a stranger and take it back; False if the invitation is refused."""
+    if (await invite(owner, email)).status_code != 303:
+        return False
+    member_id = await member_id_of(runtime, email)
+    assert (await owner.post(f"{MEMBERS}/{member_id}/withdraw")).status_code == 303
+    return True
+
+
+async def test_withdrawing_makes_no_room_for_more_mail(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
+) -> None:
+    sent = [await invite_and_withdraw(owner, runtime, f"Stranger+{n}@x.example") for n in range(12)]
+    assert sent == [True] * 5 + [False] * 7
+    refused = await invite(owner, "stranger@x.example")
+    assert (refused.status_code, "as many invitations as allowed. Try again in 24 hours" in refused.text) == (400, True)
+    assert await member_id_of(runtime, "stranger@x.example") is None
+    for days, more in ((1, 5), (1, 0), (1, 0), (3, 0), (1.1, 5)):
+        clock.now += timedelta(days=days, seconds=1)
+        await act_as(owner, runtime, harbor.owner)
+        sent = [await invite_and_withdraw(owner, runtime, "stranger@x.example") for _ in range(6)]
+        assert sum(sent) == more, days
+    assert await runtime.pool.fetchval("select count(*) from sent_invitations") == 15
+    await tidy_scim(runtime.work(SYSTEM))
+    assert await runtime.pool.fetchval("select count(*) from sent_invitations") == 10
+
+
+async def test_another_organization_makes_no_room_for_more_mail_but_the_own_domain_has_its_own(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        other = await add_organization(work, name="Other", slug="other", plan=Plan.BUSINESS)
+        for email in ("stranger@x.example", "new@harbor.example"):
+            user = await people.welcome(work, UserWanted(email=email, name="New"))
+            for _ in range(5):
+                await invitations.invite_within_limits(work, other, user)
+        await deletions.delete_as_operator(work, other)
+
+    assert (await invite(owner, "stranger@x.example")).status_code == 400
+    assert (await invite(owner, "new@harbor.example")).status_code == 303
+    assert harbor.organization.id is not None
+
+
+async def test_of_many_invitations_at_once_no_more_than_five_reach_one_person(runtime: Runtime, harbor: Harbor) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        everyone = [
+            await people.welcome(work, UserWanted(email=f"stranger+{n}@x.example", name="S", username=f"stranger{n}"))
+            for n in range(8)
+        ]
+        others = [await add_organization(work, name="Other", slug=f"other{n}", plan=Plan.BUSINESS) for n in range(8)]
+
+    async def send(organization: Organization, user: User) -> bool:
+        try:
+            async with runtime.transaction(OPERATOR) as work:
+                await invitations.invite_within_limits(work, organization, user)
+        except TooManyInvitations:
+            return False
+        return True
+
+    sent = await asyncio.gather(*(send(*each) for each in zip(others, everyone, strict=True)))
+    assert sum(sent) == 5
+    assert harbor.organization.id is not None
+
+
+async def test_what_a_provider_could_not_send_is_shown_and_sent_later(
+    owner: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, clock: MovingClock
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        token, _ = await create_scim_token(work, harbor.organization, name="Okta")
+    provider = Provider(owner, token)
+    for _ in range(5):
+        made = await provider.create("stranger@x.example")
+        await provider.send("DELETE", f"/Users/{made['id']}")
+    made = await provider.create("stranger@x.example")
+    page = f"{MEMBERS}/{made['id']}"
+    shown = await owner.get(page)
+    assert "Not sent: this address was sent as many as allowed" in shown.text
+    assert "Send the invitation again" in shown.text
+    clock.now += timedelta(minutes=6)
+    refused = await owner.post(f"{page}/invitation")
+    assert (refused.status_code, "Try again in 24 hours" in refused.text) == (409, True)
+    clock.now += timedelta(days=1, seconds=1)
+    await act_as(owner, runtime, harbor.owner)
+    assert (await owner.post(f"{page}/invitation")).status_code == 303
+    shown = await owner.get(page)
+    assert ("Not sent" in shown.text, "Invitation sent" in shown.text) == (False, True)

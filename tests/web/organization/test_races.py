@@ -225,3 +225,33 @@ async def test_a_departure_is_decided_once(
 
     assert sorted(answer.status_code for answer in answers) == [303, 404]
     assert await runtime.pool.fetchval("select count(*) from change_log") == 1
+
+
+async def test_a_decision_on_the_page_and_the_providers_word_do_not_wait_for_each_other(
+    client: httpx2.AsyncClient, runtime: Runtime, harbor: Harbor, book: Book
+) -> None:
+    await book()
+    mara = harbor.member
+    await runtime.pool.execute(
+        """with gone as (delete from memberships where user_id = $2)
+        insert into held_departures (organization_id, user_id, held_at, removed, member_id, role)
+        values ($1, $2, now(), true, $3, 'member')""",
+        harbor.organization.id,
+        mara.id,
+        harbor.id_of(mara),
+    )
+    async with signed_in(client, await open_session(runtime, harbor.owner)) as olga:
+        made = await olga.post("/organization/provisioning/tokens", data={"name": "Okta", "expires": "never"})
+        token = made.text.partition("svc_scim_")[2].partition("<")[0]
+        provider = Provider(client, f"svc_scim_{token}")
+        invited = await olga.post(MEMBERS, data={"email": mara.email})
+        lock = "select from organizations where id = $1 for no key update"
+        async with held(runtime, lock, harbor.organization.id, waiting=2):
+            approving = asyncio.create_task(olga.post(f"/organization/provisioning/waiting/{mara.id}/approve"))
+            await until_waiting(runtime, 1)
+            posting = asyncio.create_task(provider.send("POST", "/Users", {"userName": mara.email, "active": False}))
+        answers = (await approving).status_code, (await posting).status_code
+
+    assert (invited.status_code, "departure waits for a decision" in invited.text) == (400, True)
+    assert answers == (303, 201)
+    assert await runtime.pool.fetchval("select count(*) from bookings where status = 'CONFIRMED'") == 0

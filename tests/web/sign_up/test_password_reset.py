@@ -12,7 +12,7 @@ from openslot.access.errors import ResetLinkInvalid, WrongSignIn
 from openslot.access.jobs import tidy_access
 from openslot.access.keys import CredentialKind
 from openslot.accounts import operations as accounts
-from openslot.accounts.models import User
+from openslot.accounts.models import User, UserWanted
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.config import Settings
 from openslot.core.secrets import fingerprint
@@ -226,6 +226,21 @@ async def test_an_account_is_sent_three_links_an_hour_and_ten_a_day(
         clock.pass_time(hours=1, seconds=1)
 
     assert counts == [3, 6, 9, 10, 10]
+
+
+async def test_accounts_of_one_mailbox_are_sent_three_links_an_hour_together(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock
+) -> None:
+    tagged = user.email.replace("@", "+{}@")
+    async with runtime.transaction(OPERATOR) as work:
+        for number in range(5):
+            wanted = UserWanted(email=tagged.format(number), name="Mara", username=f"mara{number}")
+            await accounts.add_user(work, wanted)
+    for number in range(5):
+        assert (await ask(client, tagged.format(number))).status_code == 303
+        await work_off(runtime, clock)
+
+    assert [len(await mails(runtime, tagged.format(number))) for number in range(5)] == [1, 1, 1, 0, 0]
 
 
 async def test_every_link_of_the_last_hour_works_so_that_nobody_can_make_anothers_invalid(
