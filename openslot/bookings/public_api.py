@@ -113,7 +113,7 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
 
 @post("/manage/{token}/reschedule", summary="Reschedule a booking by its manage link")
 async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBody) -> Success:
-    """Reschedule the booking that a manage link belongs to."""
+    """Reschedule the booking that a manage link belongs to, at most 10 times in 24 hours."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()
