@@ -115,6 +115,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "invitation"
     limit_key: Annotated[PerMinute, Meta(description="Requests per minute for one API key")] = 60
     limit_public: Annotated[PerMinute, Meta(description="Public bookings per minute from one address")] = 10
+    hold_share: Annotated[
+        int,
+        Meta(ge=1, le=100, description="Percent of a host's open times on one day that can be held at the same time"),
+    ] = 25
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications per minute from one address")] = 5
     limit_scim: Annotated[PerMinute, Meta(description="Requests per minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests per minute for one agent key")] = 120
