@@ -24,7 +24,7 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Network
 
 
 def network_of(address: str) -> str:
-    """Return the /48 that a client is in, by the name that `client_address` gave it; an IPv4 address stands for itself."""
+    """Return the /48 that a client is in, by the name of `client_address`; an IPv4 address stands for itself."""
     return str(IPv6Network(address).supernet(new_prefix=48)) if "/" in address else address
 
 

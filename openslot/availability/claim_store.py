@@ -31,7 +31,8 @@ MOVE_CLAIM = """
 update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5)
 where id = $1 and active and kind <> 'hold'"""
 KEEP_CLAIM = """
-update claims set kind = $2, expires_at = $3, holder = null, holder_network = null, ends_at = $4, during = tstzrange($5, $6)
+update claims set kind = $2, expires_at = $3, holder = null, holder_network = null, ends_at = $4,
+    during = tstzrange($5, $6)
 where id = $1 and active and kind = 'hold'"""
 FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
 
@@ -70,7 +71,9 @@ select {LOCK_HOST} from users u where u.no = (
 # A dropped hold has expired: nobody asks which of the two it was.
 DROP_HOLD = """
 with held as (
-    update claims set active = false, expires_at = $2 where id = $1 and active and kind = 'hold' and expires_at > $2 returning id
+    update claims set active = false, expires_at = $2
+    where id = $1 and active and kind = 'hold' and expires_at > $2
+    returning id
 ), seat as (
     update claim_seats set active = false, expires_at = $2
     where id = $1 and active and holder is not null and expires_at > $2

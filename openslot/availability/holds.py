@@ -22,7 +22,7 @@ AGAIN_AFTER = timedelta(minutes=10)
 
 
 async def check_address(work: Work, holder: str) -> None:
-    """Refuse what an address, or its IPv6 network, holds beyond its limit; others of the network wait until the commit."""
+    """Refuse what an address or its IPv6 network holds beyond its limit; others of it wait until the commit."""
     network = network_of(holder)
     await claim_store.lock_network(work.db, network)
     of_address, of_network = await claim_store.count_holds(work.db, holder, network, now=work.now)

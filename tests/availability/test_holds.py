@@ -3,11 +3,13 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.access.addresses import client_address, network_of
@@ -300,39 +302,59 @@ async def test_parallel_holds_do_not_pass_the_share(runtime: Runtime, meeting: E
     assert Counter(answers) == {"held": 4, "day_is_held": 12}
 
 
-@pytest.mark.parametrize("other", ["hold", "book", "book_with_hold", "drop", "expire"])
+class Edge(Struct, kw_only=True):
+    """A day of which one more time can be held, or none, and a hold that somebody changes meanwhile."""
+
+    runtime: Runtime
+    meeting: EventType
+    clock: MovingClock
+    day: int
+    changed: Hold
+
+
+async def hold_too(at: Edge) -> str:
+    return await try_to_hold(at.runtime, at.meeting, start(9, day=at.day))
+
+
+async def book_another(at: Edge) -> str:
+    return str((await book(at.runtime, at.meeting, start(9, day=at.day))).status)
+
+
+async def book_it(at: Edge) -> str:
+    return str((await book(at.runtime, at.meeting, start(2, day=at.day), at.changed)).status)
+
+
+async def drop_it(at: Edge) -> str:
+    await drop(at.runtime, at.changed)
+    return "dropped"
+
+
+async def let_it_expire(at: Edge) -> str:
+    await at.runtime.pool.execute("update claims set expires_at = $2 where id = $1", at.changed.id, at.clock.now)
+    return await expire_holds(at.runtime.work(SYSTEM))
+
+
+@pytest.mark.parametrize(
+    ("come", "is_full"),
+    [(hold_too, False), (book_another, False), (book_it, True), (drop_it, True), (let_it_expire, True)],
+)
 async def test_no_pair_at_the_edge_passes_the_share_or_costs_a_hold_its_time(
-    runtime: Runtime, meeting: EventType, clock: MovingClock, other: str
+    runtime: Runtime, meeting: EventType, clock: MovingClock, come: Callable[[Edge], Awaitable[str]], is_full: bool
 ) -> None:
+    live = "select count(*) from claims where kind = 'hold' and active and starts_at::date = $1 and expires_at > $2"
     for day in (0, 1, 2, 3, 6, 7):
-        kept = [await hold(runtime, meeting, start(number, day=day)) for number in (0, 1)]
-        third = await hold(runtime, meeting, start(2, day=day))
-        if other in {"drop", "expire", "book_with_hold"}:
-            kept.append(await hold(runtime, meeting, start(3, day=day)))
+        kept = {place: await hold(runtime, meeting, start(place, day=day)) for place in (0, 1)}
+        changed = await hold(runtime, meeting, start(2, day=day))
+        if is_full:
+            kept[3] = await hold(runtime, meeting, start(3, day=day))
+        at = Edge(runtime=runtime, meeting=meeting, clock=clock, day=day, changed=changed)
 
-        async def come(day: int = day, third: Hold = third) -> str:
-            match other:
-                case "hold":
-                    return await try_to_hold(runtime, meeting, start(9, day=day))
-                case "book":
-                    await book(runtime, meeting, start(9, day=day))
-                case "book_with_hold":
-                    await book(runtime, meeting, start(2, day=day), third)
-                case "drop":
-                    await drop(runtime, third)
-                case "expire":
-                    await runtime.pool.execute("update claims set expires_at = $2 where id = $1", third.id, clock.now)
-                    await expire_holds(runtime.work(SYSTEM))
-            return "done"
+        held, answer = await asyncio.gather(try_to_hold(runtime, meeting, start(8, day=day)), come(at))
 
-        held, answer = await asyncio.gather(try_to_hold(runtime, meeting, start(8, day=day)), come())
         assert held in {"held", "day_is_held"}
-        if other == "hold":
-            assert Counter([held, answer]) == {"held": 1, "day_is_held": 1}
-        live = "select count(*) from claims where kind = 'hold' and active and starts_at::date = $1 and expires_at > $2"
+        if come is hold_too:
+            assert {held, answer} == {"held", "day_is_held"}
         assert await runtime.pool.fetchval(live, start(0, day=day).date(), clock.now) <= 4
-        places = (0, 1, 3) if len(kept) == 3 else (0, 1)
-        for number, one in zip(places, kept, strict=True):
-            await book(runtime, meeting, start(number, day=day), one)
-        clock.pass_time(minutes=1)
+        for place, one in kept.items():
+            await book(runtime, meeting, start(place, day=day), one)
     assert await find_disorder(runtime.pool) == {}

@@ -38,13 +38,16 @@ def is_last_try(attempts: int) -> bool:
 
 
 def find_pot(kind: MailKind, role: RecipientRole) -> MailPot | None:
-    """Return which part of a host's limit a mail is counted in; None for mail about accounts, which has no such limit."""
+    """Return which part of a host's limit a mail is counted in; None for mail about accounts, which has no such limit.
+
+    Mail to guests is one part, whatever it is about.
+    """
     pot = POTS.get(kind)
     return MailPot.GUESTS if pot is not None and role is RecipientRole.GUEST else pot
 
 
 def size_of(pot: MailPot, host_limit: int) -> int:
-    """Return how many mails of a pot the public may set off for one host within 24 hours; all pots add up to the limit."""
+    """Return how many mails of a pot the public may set off for one host within 24 hours; all add up to the limit."""
     sizes = {each: host_limit * share // 100 for each, share in SHARES.items()}
     return sizes.get(pot, host_limit - sum(sizes.values()))
 
