@@ -82,7 +82,10 @@ def _show_created(work: Work, booking: Booking) -> CreatedPublicBooking:
 
 @post("/holds", limit=HOLDS)
 async def create_hold(work: Work, request: Request, data: HoldBody) -> CreatedHold:
-    """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time."""
+    """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time.
+
+    No booking needs a hold: where one is refused with 429, book without it.
+    """
     which = ById(parse_id(data.event_type_id), data.token)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
     return CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))

@@ -104,7 +104,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=1_000_000, description="Emails to one address in 24 hours triggered by the public")
     ] = 30
     limit_mail_host: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public")
+        int,
+        Meta(
+            ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public, divided by kind"
+        ),
     ] = 1000
     keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that emails and the email log are kept")] = (
         90
