@@ -105,10 +105,11 @@ async def test_a_time_that_is_chosen_again_is_booked_without_a_hold(
         await page.go_back()
     async with page.expect_response("**/api/public/holds") as again:
         await page.locator(f"button[value='{TEN}']").click()
+    refused = (await again.value).status
     await fill(page)
     await confirm(page)
 
-    assert (await (await again.value).json())["error"] == "This time was held from this address a moment ago"
+    assert refused == 429
     assert await runtime.pool.fetchval(f"{BOOKED} and invitee_name = 'Jonas Okafor'") == "2026-03-16 10:00"
 
 
