@@ -35,6 +35,7 @@ from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
 from openslot.integrations.chat.ports import Chat
 from openslot.integrations.chat.webhook import open_chat
 from openslot.integrations.dns import open_dns_resolver
+from openslot.integrations.mail.events import MAIL_EVENTS
 from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.reactions import MAIL_REACTIONS
@@ -61,6 +62,7 @@ EVENTS = (
     *BOOKING_EVENTS,
     *WEBHOOK_EVENTS,
     *CALENDAR_EVENTS,
+    *MAIL_EVENTS,
     *OIDC_EVENTS,
     *SCIM_EVENTS,
     *AGENT_EVENTS,

@@ -23,6 +23,11 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Network
     return _bucket(address)
 
 
+def network_of(address: str) -> str:
+    """Return the /48 that a client is in, by the name of `client_address`; an IPv4 address stands for itself."""
+    return str(IPv6Network(address).supernet(new_prefix=48)) if "/" in address else address
+
+
 def is_trusted(peer: str, trusted: Networks) -> bool:
     """Return whether a peer is one of the operator's own proxies."""
     address = _parse(peer)

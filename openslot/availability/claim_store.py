@@ -5,6 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.access.addresses import network_of
 from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.availability.errors import TimeTaken
 from openslot.availability.models import EventTypeRef
@@ -23,22 +24,27 @@ REFUSALS: dict[str, type[Refusal]] = {"claims_never_overlap": TimeTaken}
 # Each change repeats in its own `where` what it assumes, because a process of an earlier release may not take the
 # host's lock.
 INSERT_CLAIM = """
-insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder, created_at)
-values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12)"""
+insert into claims (id, host_no, kind, event_type_id, starts_at, ends_at, during, seats, expires_at, holder,
+    holder_network, created_at)
+values ($1, $2, $3, $4, $5, $6, tstzrange($7, $8), $9, $10, $11, $12, $13)"""
 MOVE_CLAIM = """
 update claims set starts_at = $2, ends_at = $3, during = tstzrange($4, $5)
 where id = $1 and active and kind <> 'hold'"""
 KEEP_CLAIM = """
-update claims set kind = $2, expires_at = $3, holder = null, ends_at = $4, during = tstzrange($5, $6)
+update claims set kind = $2, expires_at = $3, holder = null, holder_network = null, ends_at = $4,
+    during = tstzrange($5, $6)
 where id = $1 and active and kind = 'hold'"""
 FREE_CLAIM = "update claims set active = false where id = $1 and active and kind <> 'hold'"
 
 # A session has as many seats as its event type has when someone joins.
 JOIN_SESSION = "update claims set seats = $2 where id = $1 and active and kind = 'session'"
-INSERT_SEAT = "insert into claim_seats (id, claim_id, expires_at, holder, created_at) values ($1, $2, $3, $4, $5)"
+INSERT_SEAT = """
+insert into claim_seats (id, claim_id, expires_at, holder, holder_network, created_at)
+values ($1, $2, $3, $4, $5, $6)"""
 MOVE_SEAT = "update claim_seats set claim_id = $2 where id = $1 and active and holder is null"
 KEEP_SEAT = """
-update claim_seats t set expires_at = $2, holder = null where t.id = $1 and t.active and t.holder is not null
+update claim_seats t set expires_at = $2, holder = null, holder_network = null
+where t.id = $1 and t.active and t.holder is not null
   and exists (select from claims c where c.id = t.claim_id and c.active)"""
 FREE_SEAT = "update claim_seats set active = false where id = $1 and active and holder is null"
 EXPIRE_SEATS = """
@@ -62,11 +68,15 @@ select {LOCK_HOST} from users u where u.no = (
     union all
     select c.host_no from claim_seats t join claims c on c.id = t.claim_id where t.id = $1)"""
 
+# A dropped hold has expired: nobody asks which of the two it was.
 DROP_HOLD = """
 with held as (
-    update claims set active = false where id = $1 and active and kind = 'hold' and expires_at > $2 returning id
+    update claims set active = false, expires_at = $2
+    where id = $1 and active and kind = 'hold' and expires_at > $2
+    returning id
 ), seat as (
-    update claim_seats set active = false where id = $1 and active and holder is not null and expires_at > $2
+    update claim_seats set active = false, expires_at = $2
+    where id = $1 and active and holder is not null and expires_at > $2
     returning claim_id
 ), session as (
     update claims c set active = false from seat where c.id = seat.claim_id and c.active
@@ -95,6 +105,28 @@ with seats as (
 )
 select (select count(*) from seats) + (select count(*) from holds)"""
 
+COUNT_HOLDS = """
+select count(*) filter (where holder = $1) as of_address, count(*) as of_network from (
+    select holder from claims
+    where (holder = $1 or holder_network = $2) and holder is not null and active and expires_at > $3
+    union all
+    select holder from claim_seats
+    where (holder = $1 or holder_network = $2) and holder is not null and active and expires_at > $3) held"""
+LAST_HOLD = """
+select max(expires_at) from (
+    select c.expires_at from claims c
+    where c.holder = $1 and c.kind = 'hold' and c.host_no = $2 and c.starts_at < $4 and c.ends_at > $3
+    union all
+    select t.expires_at from claim_seats t join claims c on c.id = t.claim_id
+    where t.holder = $1 and c.host_no = $2 and c.starts_at < $4 and c.ends_at > $3) held"""
+LIVE_HOLDS = """
+select c.event_type_id, c.starts_at, c.expires_at from claims c
+where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.kind = 'hold' and c.expires_at > $4
+union all
+select c.event_type_id, c.starts_at, t.expires_at from claims c join claim_seats t on t.claim_id = c.id
+where c.host_no = $1 and c.starts_at >= $2 and c.starts_at < $3 and c.active and c.kind = 'session'
+  and t.active and t.holder is not null and t.expires_at > $4"""
+
 HOSTS_WITH_EXPIRED_HOLDS = """
 select host_no from claims where active and kind = 'hold' and expires_at <= $1
 union
@@ -113,6 +145,14 @@ class Held(Struct, frozen=True, kw_only=True):
     ends_at: datetime
 
 
+class LiveHold(Struct, frozen=True, kw_only=True):
+    """A start that is held, whoever holds it."""
+
+    event_type_id: UUID
+    starts_at: datetime
+    expires_at: datetime
+
+
 async def lock_host_of(db: Db, which: EventTypeRef) -> bool:
     """Take the lock of an event type's host; False where there is no such event type."""
     condition, arguments = condition_of(which, first=1)
@@ -129,9 +169,9 @@ async def lock_host_of_hold(db: Db, hold_id: UUID) -> None:
     await db.execute(LOCK_HOLD, hold_id)
 
 
-async def lock_address(db: Db, address: str) -> None:
-    """Make holds from one address wait for each other."""
-    await db.execute("select take_turn($1::int, hashtext($2))", ADDRESSES, address)
+async def lock_network(db: Db, network: str) -> None:
+    """Make holds from one address, or one IPv6 network, wait for each other."""
+    await db.execute("select take_turn($1::int, hashtext($2))", ADDRESSES, network)
 
 
 async def expire(db: Db, host_no: int, *, now: datetime) -> int:
@@ -159,7 +199,8 @@ def insert_claim(
     claim_id = new_id()
     ends_at, before, after = span_of(event_type, starts_at)
     taken = (claim_id, host_no, kind, event_type.id, starts_at, ends_at, before, after, event_type.seats)
-    return claim_id, Change(INSERT_CLAIM, (*taken, expires_at, holder, now), REFUSALS)
+    network = network_of(holder) if holder else None
+    return claim_id, Change(INSERT_CLAIM, (*taken, expires_at, holder, network, now), REFUSALS)
 
 
 def move_claim(claim_id: UUID, event_type: EventType, starts_at: datetime) -> Change:
@@ -190,7 +231,8 @@ def insert_seat(
 ) -> tuple[UUID, Change]:
     """Take a seat in a session."""
     seat_id = new_id()
-    return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, now))
+    network = network_of(holder) if holder else None
+    return seat_id, Change(INSERT_SEAT, (seat_id, claim_id, expires_at, holder, network, now))
 
 
 def keep_seat(seat_id: UUID, *, expires_at: datetime | None) -> Change:
@@ -231,15 +273,23 @@ async def drop_hold(db: Db, hold_id: UUID, *, now: datetime) -> bool:
     return bool(await db.fetchval(DROP_HOLD, hold_id, now))
 
 
-async def count_holds(db: Db, holder: str, *, now: datetime) -> int:
-    """Count what an address holds."""
-    found: int = await db.fetchval(
-        """select (select count(*) from claims where holder = $1 and active and expires_at > $2)
-             + (select count(*) from claim_seats where holder = $1 and active and expires_at > $2)""",
-        holder,
-        now,
-    )
+async def count_holds(db: Db, holder: str, network: str, *, now: datetime) -> tuple[int, int]:
+    """Count what an address holds, and what all of its network hold."""
+    row = await db.fetchrow(COUNT_HOLDS, holder, network, now)
+    return (row["of_address"], row["of_network"]) if row else (0, 0)
+
+
+async def find_last_hold(
+    db: Db, holder: str, host_no: int, *, starts_at: datetime, ends_at: datetime
+) -> datetime | None:
+    """Return until when an address has held any of this time; None if it never did or has booked it."""
+    found: datetime | None = await db.fetchval(LAST_HOLD, holder, host_no, starts_at, ends_at)
     return found
+
+
+async def list_live_holds(db: Db, host_no: int, *, since: datetime, until: datetime, now: datetime) -> list[LiveHold]:
+    """List what is held of a host's time."""
+    return [LiveHold(**row) for row in await db.fetch(LIVE_HOLDS, host_no, since, until, now)]
 
 
 def span_of(event_type: EventType, starts_at: datetime) -> tuple[datetime, datetime, datetime]:

@@ -5,15 +5,16 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from openslot.availability import claim_store, store
+from openslot.availability import claim_store, holds, store
 from openslot.availability.claim_store import Held
-from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken, TooManyHolds
+from openslot.availability.errors import HoldNotFound, NotAStart, TimeTaken
 from openslot.availability.explain import explain_start
 from openslot.availability.models import (
     NO_START,
     ByBooking,
     ById,
     Claimed,
+    ClaimKind,
     Code,
     EventTypeRef,
     Hold,
@@ -29,7 +30,6 @@ from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 
 HOLD_LASTS = timedelta(minutes=10)
-MOST_HOLDS = 3
 
 
 async def claim(
@@ -37,7 +37,7 @@ async def claim(
     which: EventTypeRef,
     starts_at: datetime,
     *,
-    kind: str = "booking",
+    kind: ClaimKind = ClaimKind.BOOKING,
     hold_id: UUID | None = None,
     expires_at: datetime | None = None,
 ) -> Claimed:
@@ -55,15 +55,16 @@ async def claim(
 
 async def hold(work: Work, which: ById, starts_at: datetime, *, holder: str) -> Hold:
     """Keep a slot for ten minutes for someone who is filling in a form."""
-    await claim_store.lock_address(work.db, holder)
-    if await claim_store.count_holds(work.db, holder, now=work.now) >= MOST_HOLDS:
-        raise TooManyHolds
+    await holds.check_address(work, holder)
     await _lock(work, which)
     found = await _judge(work, which, starts_at, field="startTime")
     await flags.check_enabled(work, FlagKey.BOOKING_HOLDS, user_id=found.inputs.event_type.owner_id)
+    await holds.check_again(work, found, starts_at, holder=holder)
+    held = await holds.check_limits(work, found, starts_at)
     expires_at = work.now + HOLD_LASTS
-    taken = _take(work, found, starts_at, kind="hold", expires_at=expires_at, holder=holder)
+    taken = _take(work, found, starts_at, kind=ClaimKind.HOLD, expires_at=expires_at, holder=holder)
     await work.apply()
+    await holds.check_share(work, found, starts_at, held)
     return Hold(id=taken.seat_id or taken.claim_id, expires_at=expires_at)
 
 
@@ -110,7 +111,7 @@ async def _lock(work: Work, which: EventTypeRef) -> None:
 
 
 async def _keep(
-    work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind: str, expires_at: datetime | None
+    work: Work, which: EventTypeRef, starts_at: datetime, held: Held, *, kind: ClaimKind, expires_at: datetime | None
 ) -> Claimed:
     """Turn a hold into the claim: a time of its own is as long as its event type is now, a seat as its session."""
     found = await _find(work, which, starts_at, without=held.seat_id or held.claim_id)
@@ -163,7 +164,7 @@ def _take(
     found: SlotContext,
     starts_at: datetime,
     *,
-    kind: str,
+    kind: ClaimKind,
     expires_at: datetime | None,
     holder: str | None = None,
 ) -> Claimed:
@@ -191,7 +192,7 @@ def _open_session(work: Work, found: SlotContext, starts_at: datetime) -> tuple[
     """Join the session that has a seat left, which keeps its own end, or open one."""
     session = _find_session(found, starts_at)
     if session is None:
-        return _insert(work, found, starts_at, kind="session"), None
+        return _insert(work, found, starts_at, kind=ClaimKind.SESSION), None
     session_id, ends_at = session
     work.stage(*claim_store.join_session(session_id, seats=found.inputs.event_type.seats, now=work.now))
     return session_id, ends_at
@@ -202,7 +203,7 @@ def _insert(
     found: SlotContext,
     starts_at: datetime,
     *,
-    kind: str,
+    kind: ClaimKind,
     expires_at: datetime | None = None,
     holder: str | None = None,
 ) -> UUID:

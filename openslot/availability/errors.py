@@ -28,9 +28,27 @@ class HoldNotFound(NotFound):
 
 
 class TooManyHolds(TooMany):
-    """The IP address has reached the limit of holds."""
+    """The IP address, or the IPv6 network that it is in, has reached the limit of holds."""
 
     code = "too_many_holds"
 
     def __init__(self) -> None:
         super().__init__(Text("Too many slots are held from this address"), retry_after=60)
+
+
+class DayIsHeld(TooMany):
+    """So many times of the host's day are held that no other can be held now; it can be booked."""
+
+    code = "day_is_held"
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__(Text("Too many times on this day are held"), retry_after=retry_after)
+
+
+class HeldRecently(TooMany):
+    """The IP address has held this time until a moment ago, or holds it; it can be booked."""
+
+    code = "held_recently"
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__(Text("This time was held from this address a moment ago"), retry_after=retry_after)

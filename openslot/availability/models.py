@@ -50,12 +50,21 @@ class Drafted(Struct, frozen=True):
     event_type: EventType
 
 
+class ClaimKind(StrEnum):
+    """What time is taken for. Only holds count for the limits of holds: a payment that is pending is a booking."""
+
+    HOLD = "hold"
+    BOOKING = "booking"
+    PAYMENT = "payment"
+    SESSION = "session"
+
+
 class Claim(Struct, frozen=True):
     """Time of the host that is taken, buffers included, in whole seconds since 1970."""
 
     start: int
     end: int
-    kind: str = "booking"
+    kind: str = ClaimKind.BOOKING
     session_start: int | None = None
     """When a group session of the asked event type begins; None for every other claim."""
 

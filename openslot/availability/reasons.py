@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 from openslot.availability.closures import SlotQuery, find_window
 from openslot.availability.grid import find_holidays, step_of
 from openslot.availability.intervals import Interval
-from openslot.availability.models import Code, Reason
+from openslot.availability.models import ClaimKind, Code, Reason
 from openslot.availability.wording import DayInWords, HoursInWords, LengthOfTime, LocalMoment, LocalSpan
 from openslot.core.zones import at_second, ceil_second, date_of, floor_second, local_day
 from openslot.i18n import Text
@@ -155,10 +155,10 @@ def _taken(query: SlotQuery, cause: int, _: int) -> Reason:
     span = claim.start, claim.end
     when = _span(query.zone, span)
     # Each sentence is written out, so that `make messages` finds it.
-    if claim.kind == "hold":
+    if claim.kind == ClaimKind.HOLD:
         sentence = Text("Temporarily held by another visitor, %(span)s including buffers", span=when)
         remedy = Text("Wait for the hold to expire, or shorten the buffers")
-    elif claim.kind == "session":
+    elif claim.kind == ClaimKind.SESSION:
         sentence = Text("Taken by a session, %(span)s including buffers", span=when)
         remedy = Text("Reschedule or cancel that session, or shorten the buffers")
     else:

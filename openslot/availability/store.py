@@ -23,9 +23,13 @@ from openslot.availability.models import (
 from openslot.core.db import Db, Row
 from openslot.core.secrets import fingerprint
 from openslot.core.zones import ceil_second, floor_second
+from openslot.event_types.models import EventType
 from openslot.event_types.store import EVENT_TYPE_COLUMNS, to_event_type, to_record
 from openslot.schedules.models import OutOfOffice
 from openslot.schedules.store import SCHEDULE_COLUMNS, to_schedule
+
+MOST_OFFERS = 100
+"""How many event types of a host are looked at for the share of holds, the held one first."""
 
 # The starts of two meetings that touch are at most a day apart, the longest duration, plus 8 hours of buffer for each.
 # The limits count whole weeks of the host's calendar, whatever its zone: a week and a day on both sides. Seconds are
@@ -85,6 +89,11 @@ cross join lateral (
       and c.starts_at >= to_timestamp($1::bigint) - interval '8 days'
       and c.starts_at < to_timestamp($2::bigint) + interval '8 days') counted
 where u.disabled_at is null and """
+# The same as if nothing were held, for all that a host offers, and as it is.
+OF_HOST = f"{SETTING}e.owner_id = $5 and e.active order by e.id <> $6, e.id limit {MOST_OFFERS}"
+OF_HOST_WITHOUT_HOLDS = OF_HOST.replace("c.active", "c.active and c.kind <> 'hold'").replace(
+    "t.active", "t.active and t.holder is null"
+)
 # A page also shows how its host looks.
 OF_PAGE = SETTING.replace("counted.*", "counted.*, u.photo as host_photo, b.colour as host_colour", 1).replace(
     "join schedules s on", f"left join lateral ({BRAND}) b on true join schedules s on", 1
@@ -110,6 +119,16 @@ async def find_setting(
     asked = floor_second(asked_from), ceil_second(asked_until)
     row = await db.fetchrow(statement, *asked, now, without, *arguments)
     return _to_context(row, now) if row else None
+
+
+async def list_settings(
+    db: Db, event_type: EventType, *, asked_from: datetime, asked_until: datetime, now: datetime, with_holds: bool
+) -> list[SlotInputs]:
+    """Read what decides about a span for all that an event type's host offers, as it is or as if nothing were held."""
+    statement = OF_HOST if with_holds else OF_HOST_WITHOUT_HOLDS
+    asked = floor_second(asked_from), ceil_second(asked_until)
+    rows = await db.fetch(statement, *asked, now, None, event_type.owner_id, event_type.id)
+    return [_to_context(row, now).inputs for row in rows]
 
 
 def _write_statement(which: EventTypeRef | Drafted) -> tuple[str, tuple[Any, ...]]:

@@ -1,6 +1,6 @@
 """What bookings refuse."""
 
-from openslot.core.errors import Conflict, NotFound, Unavailable
+from openslot.core.errors import Conflict, NotFound, TooMany, Unavailable
 from openslot.i18n import Text
 
 
@@ -23,6 +23,15 @@ class BookingIsCancelled(Conflict):
 
     code = "booking_is_cancelled"
     message = Text("This booking is cancelled")
+
+
+class TooManyReschedules(TooMany):
+    """The booking was rescheduled by its manage link as often as that is possible in 24 hours."""
+
+    code = "too_many_reschedules"
+
+    def __init__(self, *, retry_after: int) -> None:
+        super().__init__(Text("This booking was rescheduled too often today"), retry_after=retry_after)
 
 
 class PaymentUnavailable(Unavailable):

@@ -9,7 +9,13 @@ from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
 from openslot.bookings import entry_store, platform_store, rules, store
-from openslot.bookings.errors import BookingIsCancelled, BookingIsOver, BookingNotFound, PaymentUnavailable
+from openslot.bookings.errors import (
+    BookingIsCancelled,
+    BookingIsOver,
+    BookingNotFound,
+    PaymentUnavailable,
+    TooManyReschedules,
+)
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
     Booking,
@@ -88,6 +94,8 @@ async def reschedule_booking(work: Work, ref: BookingRef, starts_at: datetime, *
         raise BookingIsOver
     if starts_at == booking.starts_at:
         return booking
+    if not rules.is_host(work.actor):
+        await _check_reschedules(work, booking)
     claimed = await claims.move(
         work, booking.claim_id, booking.seat_id, event_type_id=booking.event_type_id, starts_at=starts_at
     )
@@ -194,6 +202,14 @@ async def _get_for_change(work: Work, ref: BookingRef) -> BookingDetails:
     if details is None:
         raise BookingNotFound
     return details
+
+
+async def _check_reschedules(work: Work, booking: Booking) -> None:
+    """Refuse a reschedule by the manage link beyond the limit; the booking is locked, so that no other is counted."""
+    since = work.now - rules.RESCHEDULE_WINDOW
+    taken_at = await store.find_reschedule_by_link(work.db, booking.id, since=since, place=rules.MOST_RESCHEDULES)
+    if taken_at is not None:
+        raise TooManyReschedules(retry_after=rules.seconds_until_free(taken_at, now=work.now))
 
 
 def _checked(wanted: BookingWanted) -> BookingWanted:

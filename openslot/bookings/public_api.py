@@ -124,7 +124,10 @@ async def list_public_slots(
 
 @post("/holds", limit=HOLDS)
 async def create_hold(work: Work, request: Request, data: HoldBody) -> CreatedHold:
-    """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time."""
+    """Hold a slot for ten minutes while a form is filled in. Each IP address can have three holds at a time.
+
+    No booking needs a hold: where one is refused with 429, book without it.
+    """
     which = ById(parse_id(data.event_type_id), data.token)
     held = await claims.hold(work, which, data.start_time, holder=request.address)
     return CreatedHold(hold_id=str(held.id), expires_at=iso(held.expires_at))
@@ -155,7 +158,7 @@ async def cancel_managed_booking(work: Work, token: str, data: CancelBody | None
 
 @post("/manage/{token}/reschedule", summary="Reschedule a booking by its manage link")
 async def reschedule_managed_booking(work: Work, token: str, data: RescheduleBody) -> Success:
-    """Reschedule the booking that a manage link belongs to."""
+    """Reschedule the booking that a manage link belongs to, at most 10 times in 24 hours."""
     ref = BookingRef(read_manage_token(work.runtime, token), None)
     await operations.reschedule_booking(work, ref, data.new_start_time, reason=data.reason)
     return Success()

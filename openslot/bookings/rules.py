@@ -1,7 +1,8 @@
 """Decisions about bookings: what a new one looks like, and what its answers must be."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil
 from uuid import UUID
 
 from openslot.availability.models import Claimed
@@ -16,6 +17,9 @@ from openslot.event_types.models import Question, QuestionKind
 from openslot.i18n import PluralText, Text
 
 MOST_GUESTS = 10
+MOST_RESCHEDULES, RESCHEDULE_WINDOW = 10, timedelta(hours=24)
+"""How often a booking can be rescheduled by its manage link, in any 24 hours."""
+
 CALENDAR = "calendar"
 CANCELLED_BY = {
     ActorKind.KEY: "host",
@@ -73,6 +77,11 @@ def name_canceller(actor: Actor, *, host_id: UUID) -> str:
     # An administrator of the platform, who has disabled the host's account.
     is_someone_else = side == "host" and actor.user_id not in (None, host_id)
     return "operator" if is_someone_else else side
+
+
+def seconds_until_free(taken_at: datetime, *, now: datetime) -> int:
+    """Count whole seconds, at least one, after which a reschedule at that time no longer counts."""
+    return max(1, ceil((taken_at + RESCHEDULE_WINDOW - now).total_seconds()))
 
 
 def is_over(booking: Booking, *, now: datetime) -> bool:

@@ -6,6 +6,7 @@ from uuid import UUID
 import msgspec
 
 from openslot.accounts.host_lock_store import LOCK_HOST
+from openslot.bookings.events import BookingRescheduled
 from openslot.bookings.models import (
     Answers,
     Booking,
@@ -17,7 +18,7 @@ from openslot.bookings.models import (
     Status,
 )
 from openslot.contacts.store import CONTACT_COLUMNS, to_contact
-from openslot.core.actor import Actor
+from openslot.core.actor import Actor, ActorKind
 from openslot.core.changes import Change
 from openslot.core.db import Db, Row, count_of
 from openslot.event_types.models import Location
@@ -84,6 +85,12 @@ select type, at, actor from (
     select no, type, at, actor from booking_history where booking_id = $1
     union all select no, type, at, actor from events where subject_id = $1
 ) e order by no"""
+
+# Each change of a booking is an event, and events are kept for a month at least.
+RESCHEDULED_BY_LINK = f"""
+select at from events
+where subject_id = $1 and type = '{BookingRescheduled.type}' and at > $2 and actor ->> 'kind' = '{ActorKind.PUBLIC}'
+order by at desc offset $3 - 1 limit 1"""
 
 # The link that releases up to 0.1.0 have stored in facts, and that is now created when a fact is shown. The text keeps
 # the order of its fields, and a quote inside any other value is escaped with a backslash.
@@ -217,6 +224,12 @@ def update_moved(booking: Booking) -> Change:
             booking.updated_at,
         ),
     )
+
+
+async def find_reschedule_by_link(db: Db, booking_id: UUID, *, since: datetime, place: int) -> datetime | None:
+    """Return when a booking was rescheduled by its manage link: the last time, or the one at this place before it."""
+    found: datetime | None = await db.fetchval(RESCHEDULED_BY_LINK, booking_id, since, place)
+    return found
 
 
 async def list_history(db: Db, booking_id: UUID) -> list[HistoryEntry]:

@@ -104,7 +104,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         int, Meta(ge=1, le=1_000_000, description="Emails to one address in 24 hours triggered by the public")
     ] = 30
     limit_mail_host: Annotated[
-        int, Meta(ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public")
+        int,
+        Meta(
+            ge=1, le=1_000_000, description="Emails for one host in 24 hours triggered by the public, divided by kind"
+        ),
     ] = 1000
     keep_mail_days: Annotated[int, Meta(ge=1, le=36_500, description="Days that emails and the email log are kept")] = (
         90
@@ -115,6 +118,10 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ] = "invitation"
     limit_key: Annotated[PerMinute, Meta(description="Requests per minute for one API key")] = 60
     limit_public: Annotated[PerMinute, Meta(description="Public bookings per minute from one address")] = 10
+    hold_share: Annotated[
+        int,
+        Meta(ge=1, le=100, description="Percent of a host's open times on one day that can be held at the same time"),
+    ] = 25
     limit_failed_auth: Annotated[PerMinute, Meta(description="Failed authentications per minute from one address")] = 5
     limit_scim: Annotated[PerMinute, Meta(description="Requests per minute for one SCIM token")] = 600
     limit_agent: Annotated[PerMinute, Meta(description="Requests per minute for one agent key")] = 120

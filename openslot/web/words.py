@@ -27,6 +27,12 @@ def moment(instant: datetime, zone: str, *, now: datetime) -> Text | date:
 
 def wait(seconds: int) -> Text:
     """Describe how long to wait."""
+    if seconds > 90 * 60:
+        return PluralText(
+            "Wait %(count)s hour, then try again.",
+            "Wait %(count)s hours, then try again.",
+            count=-(-seconds // 3600),
+        )
     if seconds > 90:
         return PluralText(
             "Wait %(count)s minute, then try again.",

@@ -19,6 +19,16 @@ class MailKind(StrEnum):
     AGENT = "agent"
 
 
+class MailPot(StrEnum):
+    """A part of the mail that the public may set off for one host in a day; no kind of mail can use another's part."""
+
+    CONFIRMATIONS = "confirmations"
+    GUESTS = "guests"
+    REMINDERS = "reminders"
+    RESCHEDULES = "reschedules"
+    CANCELLATIONS = "cancellations"
+
+
 class RecipientRole(StrEnum):
     """What a recipient is in a meeting."""
 

@@ -13,8 +13,9 @@ from openslot.i18n import Text, recall
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
 from openslot.integrations.calendars.failures import show_failure
 from openslot.integrations.mail.account_mails import PRODUCT
+from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.meetings import MailHost
-from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Recipient, RecipientRole
+from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, MailPot, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.mail.plain import one_line
 from openslot.integrations.mail.security_notices import SECURITY_LETTERS
@@ -27,6 +28,14 @@ CALENDAR_FOOTER = Text("You received this email because the calendar belongs to 
 ACCOUNT_FOOTER = Text("You received this email because you have an account here.")
 # Why a change that a host made in the calendar can be refused.
 REFUSALS = tuple(Text(str(each)) for each in (TimeTaken(), BookingIsOver(), BookingIsCancelled()))
+
+POT_NAMES = {
+    MailPot.CONFIRMATIONS: Text("Confirmations to invitees"),
+    MailPot.GUESTS: Text("Emails to guests"),
+    MailPot.REMINDERS: Text("Reminders to invitees"),
+    MailPot.RESCHEDULES: Text("Emails to invitees about rescheduled bookings"),
+    MailPot.CANCELLATIONS: Text("Emails to invitees about cancelled bookings"),
+}
 
 
 class Notice(Struct, frozen=True, kw_only=True):
@@ -151,6 +160,24 @@ def _write_deletion_ending(effect: Effect) -> Letter:
     )
 
 
+def _write_mail_limit_reached(effect: Effect) -> Letter:
+    event = effect.event(MailLimitReached)
+    return Letter(
+        subject=Text("Some emails about your bookings were not sent"),
+        heading=Text("Some emails about your bookings were not sent"),
+        paragraphs=(
+            Text("More emails were triggered on your booking page than are allowed within 24 hours."),
+            Text("Your bookings are not affected, and you still get an email about each new one."),
+            Text("If this is not what you expect, check your latest bookings: someone may be misusing your page."),
+        ),
+        facts=(
+            Fact(label=Text("Emails"), lines=(POT_NAMES[event.pot],)),
+            Fact(label=Text("Limit"), lines=(Text("%(count)s in 24 hours", count=event.limit),)),
+        ),
+        footer=(ACCOUNT_FOOTER,),
+    )
+
+
 def write_notice(effect: Effect, letter: Letter, host: MailHost, host_id: UUID) -> Draft:
     """Write a notice to the person that it is about, from Openslot: one from themselves would look like a fraud."""
     return Draft(
@@ -183,6 +210,11 @@ NOTICES = {
             event=UserDeletionEnding,
             host_of=lambda effect: effect.event(UserDeletionEnding).user_id,
             write=_write_deletion_ending,
+        ),
+        Notice(
+            event=MailLimitReached,
+            host_of=lambda effect: effect.event(MailLimitReached).host_id,
+            write=_write_mail_limit_reached,
         ),
         Notice(
             event=WebhookDisabled,

@@ -13,6 +13,7 @@ from openslot.i18n.languages import DEFAULT, Locale
 from openslot.i18n.negotiation import find_locale
 from openslot.integrations.mail import rules, store
 from openslot.integrations.mail.errors import MailNotFound
+from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.mailbox import Mailbox, open_content
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message, write_message_id
@@ -185,14 +186,18 @@ async def set_reminders(
 
 
 async def _find_limit(work: Work, new: NewMail) -> str | None:
-    settings = work.runtime.settings
-    to_recipient, for_host = await store.count_public(work.db, new, since=work.now - rules.LIMIT_WINDOW)
-    return rules.find_limit(
-        to_recipient=to_recipient,
-        for_host=for_host,
-        recipient_limit=settings.limit_mail_recipient,
-        host_limit=settings.limit_mail_host,
-    )
+    settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
+    if await store.count_to_recipient(work.db, new, since=since) >= settings.limit_mail_recipient:
+        return rules.say_recipient_limit(settings.limit_mail_recipient)
+    pot = rules.find_pot(new.kind, new.role)
+    if pot is None or new.host_id is None:
+        return None
+    size = rules.size_of(pot, settings.limit_mail_host)
+    if await store.count_in_pot(work.db, new, since=since) < size:
+        return None
+    if await store.reach_limit(work.db, new.host_id, pot, now=work.now, told_since=since):
+        await work.record(MailLimitReached(host_id=new.host_id, pot=pot, limit=size))
+    return rules.say_pot_limit(pot, size)
 
 
 def _sender(runtime: Runtime, brand: Brand) -> MailAddress:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from openslot.core.errors import Invalid
 from openslot.i18n import Text
+from openslot.integrations.mail.models import MailKind, MailPot, RecipientRole
 
 # Ten tries over a day: greylisting takes minutes, a broken server hours.
 DELAYS = (
@@ -17,6 +18,14 @@ DELAYS = (
 )
 BEGUN = "the meeting has begun"
 LIMIT_WINDOW = timedelta(hours=24)
+POTS = {
+    MailKind.CONFIRMATION: MailPot.CONFIRMATIONS,
+    MailKind.REMINDER: MailPot.REMINDERS,
+    MailKind.RESCHEDULE: MailPot.RESCHEDULES,
+    MailKind.CANCELLATION: MailPot.CANCELLATIONS,
+}
+# In percent of a host's limit, rounded down; what remains is for first confirmations.
+SHARES = {MailPot.REMINDERS: 30, MailPot.GUESTS: 20, MailPot.RESCHEDULES: 5, MailPot.CANCELLATIONS: 5}
 
 DEFAULT_REMINDERS = (24 * 60, 60)
 MOST_REMINDERS = 5
@@ -28,13 +37,29 @@ def is_last_try(attempts: int) -> bool:
     return attempts > len(DELAYS)
 
 
-def find_limit(*, to_recipient: int, for_host: int, recipient_limit: int, host_limit: int) -> str | None:
-    """Name the limit that mail caused by the public has reached; None if one more may be sent."""
-    if to_recipient >= recipient_limit:
-        return f"not sent: the public has set off {recipient_limit} mails to this address within 24 hours"
-    if for_host >= host_limit:
-        return f"not sent: the public has set off {host_limit} mails for this host within 24 hours"
-    return None
+def find_pot(kind: MailKind, role: RecipientRole) -> MailPot | None:
+    """Return which part of a host's limit a mail is counted in; None for mail about accounts, which has no such limit.
+
+    Mail to guests is one part, whatever it is about.
+    """
+    pot = POTS.get(kind)
+    return MailPot.GUESTS if pot is not None and role is RecipientRole.GUEST else pot
+
+
+def size_of(pot: MailPot, host_limit: int) -> int:
+    """Return how many mails of a pot the public may set off for one host within 24 hours; all add up to the limit."""
+    sizes = {each: host_limit * share // 100 for each, share in SHARES.items()}
+    return sizes.get(pot, host_limit - sum(sizes.values()))
+
+
+def say_recipient_limit(limit: int) -> str:
+    """Say in the log that an address has got as much mail as the public may set off."""
+    return f"not sent: the public has set off {limit} mails to this address within 24 hours"
+
+
+def say_pot_limit(pot: MailPot, size: int) -> str:
+    """Say in the log that a pot of a host is used up."""
+    return f"not sent: the public has set off {size} mails of this kind ({pot}) for this host within 24 hours"
 
 
 def check_reminders(minutes: Sequence[int]) -> tuple[int, ...]:

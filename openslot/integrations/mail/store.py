@@ -11,7 +11,7 @@ from openslot.accounts.brand_store import BRAND
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans
-from openslot.integrations.mail.models import KeptMail, MailKind, MailStatus, RecipientRole
+from openslot.integrations.mail.models import KeptMail, MailKind, MailPot, MailStatus, RecipientRole
 
 COLUMNS = "id, kind, role, recipient, subject, status, transport, booking_id, host_id, created_at, sent_at, error"
 # The first of the two numbers of an advisory lock.
@@ -23,12 +23,25 @@ select u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colou
 from users u left join lateral ({BRAND}) b on true
 where u.id = $1"""
 
-COUNT_PUBLIC = """
-select (select count(*) from mail_messages
-        where canonical_recipient(recipient) = canonical_recipient($1) and is_public and status <> 'failed'
-          and created_at > $3 and id <> $4)::int as to_recipient,
-       (select count(*) from mail_messages
-        where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4)::int as for_host"""
+COUNT_TO_RECIPIENT = """
+select count(*)::int from mail_messages
+where canonical_recipient(recipient) = canonical_recipient($1) and is_public and status <> 'failed'
+  and created_at > $2 and id <> $3"""
+# Mail to guests is counted together, whatever it is about.
+COUNT_IN_POT = """
+select count(*)::int from mail_messages
+where host_id = $1 and is_public and status <> 'failed' and created_at > $2 and id <> $3
+  and case when $4 = 'guest' then role = 'guest' else role <> 'guest' and kind = $5 end"""
+# The host's lock is held: what was told before is known.
+REACHED = """
+with before as (
+    select told_at from mail_limits_reached where host_id = $1 and pot = $2 and told_at > $4
+), reached as (
+    insert into mail_limits_reached (host_id, pot, reached_at, told_at) values ($1, $2, $3, $3)
+    on conflict (host_id, pot) do update
+    set reached_at = $3, told_at = coalesce((select told_at from before), $3)
+)
+select not exists (select from before)"""
 
 # A mail is logged before it is sent, so that mail under way counts too. A later try finds the same entry.
 BEGIN = f"""
@@ -81,14 +94,25 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
     return await db.fetchrow(HOST, host_id)
 
 
-async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
-    """Count the mail that the public has caused to one recipient and for one host, under a lock until the commit."""
+async def count_to_recipient(db: Db, mail: NewMail, *, since: datetime) -> int:
+    """Count the other mail that the public has caused to an address, under its lock until the commit."""
     await db.execute(
         "select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, mail.recipient
     )
+    counted: int = await db.fetchval(COUNT_TO_RECIPIENT, mail.recipient, since, mail.id)
+    return counted
+
+
+async def count_in_pot(db: Db, mail: NewMail, *, since: datetime) -> int:
+    """Count the other mail of the same pot that the public has caused for a host, under its lock until the commit."""
     await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2::text))", HOSTS, str(mail.host_id))
-    row = await db.fetchrow(COUNT_PUBLIC, mail.recipient, mail.host_id, since, mail.id)
-    return (row["to_recipient"], row["for_host"]) if row else (0, 0)
+    counted: int = await db.fetchval(COUNT_IN_POT, mail.host_id, since, mail.id, mail.role, mail.kind)
+    return counted
+
+
+async def reach_limit(db: Db, host_id: UUID, pot: MailPot, *, now: datetime, told_since: datetime) -> bool:
+    """Note that a pot of a host is used up; return whether the host has not been told since then."""
+    return bool(await db.fetchval(REACHED, host_id, pot, now, told_since))
 
 
 async def begin_mail(db: Db, mail: NewMail, *, now: datetime) -> KeptMail | None:

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.integrations.mail.models import MailPot
+
 
 class EffectState(StrEnum):
     """How far an effect has come."""
@@ -67,8 +69,18 @@ class Trouble(Struct, frozen=True, kw_only=True):
     reason: str | None
 
 
+class UnsentMail(Struct, frozen=True, kw_only=True):
+    """A kind of mail that is not sent, because the public has set off too much of it."""
+
+    pot: MailPot
+    since: datetime
+
+
 class Attention(Struct, frozen=True, kw_only=True):
     """What a host should look at."""
 
     failed: tuple[FailedEffect, ...] = ()
     troubles: tuple[Trouble, ...] = ()
+    unsent: tuple[UnsentMail, ...] = ()
+    held: tuple[datetime, ...] = ()
+    """The starts that are held, in order, if there are unusually many."""

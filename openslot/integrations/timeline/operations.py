@@ -9,6 +9,7 @@ from openslot.core.db import Row
 from openslot.core.revivals import Revival, revive_effects
 from openslot.core.work import Work
 from openslot.integrations.calendars.event_store import WRITE
+from openslot.integrations.mail.models import MailPot
 from openslot.integrations.mail.reactions import SEND
 from openslot.integrations.mail.reminders import REMIND
 from openslot.integrations.timeline import rules, store
@@ -20,6 +21,7 @@ from openslot.integrations.timeline.models import (
     FailedEffect,
     TimelineEffect,
     Trouble,
+    UnsentMail,
 )
 from openslot.webhooks.operations import DELIVER, OLD_DELIVER
 
@@ -46,11 +48,18 @@ async def count_failed(work: Work, host: User, booking_ids: Sequence[UUID]) -> d
 
 
 async def list_attention(work: Work, host: User) -> Attention:
-    """Read what has failed for a host in the last two weeks, and which calendars and endpoints no longer work."""
-    rows = await store.list_attention(work.db, host.id, since=work.now - SHOWN_FOR, limit=MOST_SHOWN)
+    """Read what has failed for a host in the last two weeks, and what does not work or is unusual now."""
+    rows = await store.list_attention(work.db, host.id, since=work.now - SHOWN_FOR, now=work.now, limit=MOST_SHOWN)
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["found"], []).append(row)
     return Attention(
-        failed=tuple(_to_failed(row) for row in rows if row["found"] == "effect"),
-        troubles=tuple(_to_trouble(row) for row in rows if row["found"] != "effect"),
+        failed=tuple(map(_to_failed, found.get("effect", ()))),
+        troubles=tuple(map(_to_trouble, [*found.get("calendar", ()), *found.get("webhook", ())])),
+        unsent=tuple(
+            UnsentMail(pot=MailPot(row["place"]), since=row["finished_at"]) for row in found.get("unsent", ())
+        ),
+        held=rules.find_unusual_holds(row["finished_at"] for row in found.get("held", ())),
     )
 
 

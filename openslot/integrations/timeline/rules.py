@@ -1,12 +1,15 @@
 """Decisions about timelines: what a reaction means to a host, and which effects are shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
 
 # Reactions that only plan others, by the beginning of their names.
 PLANNERS = {"mail.": EffectKind.MAIL, "webhooks.": EffectKind.WEBHOOK, "calendars.": EffectKind.CALENDAR}
 HOST = "host"
+MANY_HOLDS = 4
+"""How many times of a host are held at the same moment only if many people book, or someone misuses holds."""
 
 
 def kind_of(reaction: str, kinds: Mapping[str, EffectKind]) -> tuple[EffectKind, bool]:
@@ -26,3 +29,9 @@ def recipient_of(target: str | None) -> str | None:
 def is_shown(effect: TimelineEffect) -> bool:
     """Return whether an effect says something to a host: a plan that was carried out is shown by what it planned."""
     return not effect.plans_others or effect.state not in {EffectState.DONE, EffectState.SKIPPED}
+
+
+def find_unusual_holds(starts: Iterable[datetime]) -> tuple[datetime, ...]:
+    """Return the starts that are held, in order, if they are so many that the host should know."""
+    held = tuple(sorted(starts))
+    return held if len(held) >= MANY_HOLDS else ()

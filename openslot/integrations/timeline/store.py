@@ -62,7 +62,21 @@ from calendar_connections c where c.owner_id = $1 and c.told_at is not null
 union all
 select 'webhook', w.id, 0, null, null, '', null, '', 0, w.state_since, w.state_since, w.state_reason, null, w.url,
        null, null
-from webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'"""
+from webhook_endpoints w where w.owner_id = $1 and w.state = 'disabled'
+union all
+select 'unsent', l.host_id, 0, null, null, '', null, '', 0, l.told_at, l.told_at, null, null, l.pot, null, null
+from mail_limits_reached l where l.host_id = $1 and l.reached_at > $4::timestamptz - interval '24 hours'
+union all
+select 'held', h.* from (
+    select c.id, 0, null::uuid, null, '', null, '', 0, c.expires_at, c.starts_at, null, null::uuid, '', null, null
+    from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
+    where u.id = $1 and c.kind = 'hold' and c.expires_at > $4
+    union all
+    select t.id, 0, null, null, '', null, '', 0, t.expires_at, c.starts_at, null, null, '', null, null
+    from users u join claims c on c.host_no = u.no and c.starts_at > $4 and c.active
+    join claim_seats t on t.claim_id = c.id and t.active and t.holder is not null and t.expires_at > $4
+    where u.id = $1 and c.kind = 'session'
+    limit 1000) h"""
 IS_FAILED = """
 select exists (
     select from effects f left join events v on v.id = f.event_id
@@ -80,9 +94,9 @@ async def count_failed(db: Db, booking_ids: Sequence[UUID], host_id: UUID) -> di
     return {row["id"]: row["failed"] for row in await db.fetch(COUNT_FAILED, booking_ids, host_id) if row["failed"]}
 
 
-async def list_attention(db: Db, host_id: UUID, *, since: datetime, limit: int) -> list[Row]:
-    """Read what has failed for a host since then, and what no longer works."""
-    return await db.fetch(ATTENTION, host_id, since, limit)
+async def list_attention(db: Db, host_id: UUID, *, since: datetime, now: datetime, limit: int) -> list[Row]:
+    """Read what has failed for a host since then, what no longer works, which mail is not sent, and what is held."""
+    return await db.fetch(ATTENTION, host_id, since, limit, now)
 
 
 async def is_failed(db: Db, effect_id: UUID, host_id: UUID, booking_id: UUID | None) -> bool:

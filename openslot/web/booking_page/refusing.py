@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from msgspec.structs import replace
 
+from openslot.bookings.errors import TooManyReschedules
 from openslot.bookings.public_api import READS
 from openslot.core.errors import Refusal, RefusalKind, TooMany
 from openslot.core.work import Work
@@ -55,6 +56,8 @@ def _show_too_many(request: Request, refusal: TooMany) -> Response:
 
 def list_notices(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     """Say why nothing was done, unless the fields or the chosen time say it already."""
+    if isinstance(refusal, TooManyReschedules):
+        return (Text("%(message)s.", message=refusal.sentence), words.wait(refusal.retry_after))
     if isinstance(refusal, TooMany):
         return (TOO_MANY, words.wait(refusal.retry_after))
     if refusal.faults or refusal.kind is RefusalKind.INVALID or not is_open:

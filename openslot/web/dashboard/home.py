@@ -1,6 +1,7 @@
 """Pages: the first screen, with today, what needs attention, the next days and the links to share."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -11,10 +12,11 @@ from openslot.bookings import agenda
 from openslot.core.revivals import RevivalVerdict
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.i18n import Text
+from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.failures import show_failure
+from openslot.integrations.mail.notices import POT_NAMES
 from openslot.integrations.timeline import operations as timeline
-from openslot.integrations.timeline.models import EffectKind, FailedEffect, Trouble
+from openslot.integrations.timeline.models import Attention, EffectKind, FailedEffect, Trouble, UnsentMail
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.dashboard import phrases
@@ -24,7 +26,7 @@ from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
 from openslot.webhooks.reasons import show_switch_off
 
-DAYS, MOST_BOOKINGS, MOST_LINKS = 8, 50, 20
+DAYS, MOST_BOOKINGS, MOST_LINKS, MOST_HELD_DAYS = 8, 50, 20, 7
 DONE = {"organization-deleted": Text("The organization was deleted.")}
 NOTICES = {
     RevivalVerdict.QUEUED: Text("It will be retried now."),
@@ -42,12 +44,14 @@ class AttentionRow(Struct, frozen=True, kw_only=True):
 
 
 class TroubleRow(Struct, frozen=True, kw_only=True):
-    """A calendar or an endpoint that no longer works, and the page where it is repaired."""
+    """Something that does not work or is unusual, and the page where it is repaired or can be seen."""
 
     title: Text
     advice: Text
-    reason: str | None
+    reason: str | None = None
     path: str
+    lines: tuple[Text, ...] = ()
+    """The parts of it, one a line."""
 
 
 class ShareLink(Struct, frozen=True, kw_only=True):
@@ -85,7 +89,7 @@ async def show_home(request: Request, work: Work, user: User | None) -> Response
         next_days=by_day(entries[sum(is_today) :], user, failed=failed, now=work.now),
         has_more=len(entries) == MOST_BOOKINGS,
         failed=[_attention_row(each, user, now=work.now) for each in attention.failed],
-        troubles=[_trouble(each, user, now=work.now) for each in attention.troubles],
+        troubles=[*_list_troubles(attention, user, now=work.now)],
         link=base,
         links=[
             ShareLink(id=f"link-{place}", name=each.name, url=f"{base}/{each.slug}")
@@ -115,6 +119,40 @@ def _attention_row(failed: FailedEffect, user: User, *, now: datetime) -> Attent
         else None
     )
     return AttentionRow(step=describe_step(failed.effect, user, now=now), booking_id=failed.booking_id, booking=booking)
+
+
+def _list_troubles(attention: Attention, user: User, *, now: datetime) -> Iterator[TroubleRow]:
+    yield from (_unsent(each, user, now=now) for each in attention.unsent)
+    if attention.held:
+        yield _held(attention.held, user, now=now)
+    yield from (_trouble(each, user, now=now) for each in attention.troubles)
+
+
+def _unsent(unsent: UnsentMail, user: User, *, now: datetime) -> TroubleRow:
+    since = phrases.at(unsent.since, user.zone, now=now)
+    return TroubleRow(
+        title=Text("Not sent: %(emails)s", emails=POT_NAMES[unsent.pot]),
+        advice=Text("Since %(when)s. More emails were triggered on your booking page than are allowed.", when=since),
+        path="/bookings",
+    )
+
+
+def _held(starts: Sequence[datetime], user: User, *, now: datetime) -> TroubleRow:
+    today = words.day(now, user.zone)
+    days = Counter(words.day(each, user.zone) for each in starts)
+    lines = [
+        PluralText("%(day)s: %(count)s time", "%(day)s: %(count)s times", day=Weekday(day, today), count=count)
+        for day, count in list(days.items())[:MOST_HELD_DAYS]
+    ]
+    if len(days) > MOST_HELD_DAYS:
+        others = len(days) - MOST_HELD_DAYS
+        lines.append(PluralText("and %(count)s other day", "and %(count)s other days", count=others))
+    return TroubleRow(
+        title=PluralText("%(count)s time is held right now", "%(count)s times are held right now", count=len(starts)),
+        advice=Text("A time is held for up to 10 minutes while someone fills in the booking form."),
+        path="/availability/why",
+        lines=tuple(lines),
+    )
 
 
 def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:

@@ -68,6 +68,24 @@ async def test_a_booking_moves_to_another_time(client: httpx2.AsyncClient, runti
     assert await runtime.pool.fetchval("select to_char(starts_at, 'DD HH24:MI') from bookings") == "17 09:00"
 
 
+async def test_a_form_that_reschedules_too_often_says_when_it_is_possible_again(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    manage = await book(client)
+    starts = [f"2026-03-17T{hour:02}:{minute}:00Z" for hour in range(9, 15) for minute in ("00", "30")]
+    moved = [await client.post(f"{manage}/reschedule", data={"start": start}) for start in starts[:10]]
+    refused = await client.post(f"{manage}/reschedule", data={"start": starts[10], "reason": "The train is late"})
+
+    assert [answer.status_code for answer in moved] == [303] * 10
+    assert refused.status_code == 429
+    assert 86_000 < int(refused.headers["retry-after"]) <= 86_400
+    assert "This booking was rescheduled too often today." in refused.text
+    assert "Wait 24 hours, then try again." in refused.text
+    assert "from your network" not in refused.text
+    assert "The train is late" in refused.text
+    assert await runtime.pool.fetchval("select reschedule_count from bookings") == 10
+
+
 async def test_a_reason_that_we_give_is_in_the_readers_language(
     client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:

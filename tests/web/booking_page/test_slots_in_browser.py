@@ -94,21 +94,41 @@ async def test_a_form_sent_before_its_hold_is_answered_books_with_that_hold(
     assert await runtime.pool.fetchval(LIVE_HOLDS) == 0
 
 
+async def test_a_time_that_is_chosen_again_is_booked_without_a_hold(
+    browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    page = await visit(browser, client)
+    await in_zone(page, "Lagos")
+    async with page.expect_response("**/api/public/holds"):
+        await page.locator(f"button[value='{TEN}']").click()
+    async with page.expect_response("**/api/public/holds/*"):
+        await page.go_back()
+    async with page.expect_response("**/api/public/holds") as again:
+        await page.locator(f"button[value='{TEN}']").click()
+    refused = (await again.value).status
+    await fill(page)
+    await confirm(page)
+
+    assert refused == 429
+    assert await runtime.pool.fetchval(f"{BOOKED} and invitee_name = 'Jonas Okafor'") == "2026-03-16 10:00"
+
+
 async def test_a_slot_is_released_when_the_form_is_left(
     browser: Browser, client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
 ) -> None:
     page = await visit(browser, client)
     await in_zone(page, "Lagos")
-    for leave in (page.go_back, page.get_by_role("link", name="Choose another time").click):
+    eleven, twelve = (TEN.replace("T10", hour) for hour in ("T11", "T12"))
+    for start, leave in ((TEN, page.go_back), (eleven, page.get_by_role("link", name="Choose another time").click)):
         async with page.expect_response("**/api/public/holds"):
-            await page.locator(f"button[value='{TEN}']").click()
+            await page.locator(f"button[value='{start}']").click()
         assert await runtime.pool.fetchval(LIVE_HOLDS) == 1
         async with page.expect_response("**/api/public/holds/*"):
             await leave()
         assert await runtime.pool.fetchval(LIVE_HOLDS) == 0
-        await expect(page.locator(f"button[value='{TEN}']")).to_be_focused()
+        await expect(page.locator(f"button[value='{start}']")).to_be_focused()
     async with page.expect_response("**/api/public/holds"):
-        await page.locator(f"button[value='{TEN}']").click()
+        await page.locator(f"button[value='{twelve}']").click()
     await page.goto("/mara")
     await expect(page.get_by_role("heading", name="Mara Lindqvist")).to_be_visible()
     async with asyncio.timeout(60):

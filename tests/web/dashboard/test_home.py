@@ -1,13 +1,17 @@
 """The first screen: today, the next days, what needs attention, and the links to share."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import httpx2
 
 from openslot.accounts.models import User
-from openslot.core.actor import OPERATOR
+from openslot.availability import claims
+from openslot.availability.models import ById
+from openslot.core.actor import OPERATOR, PUBLIC
+from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
 from openslot.webhooks import operations as webhooks
 from tests.bookings.conftest import offer
 from tests.clocks import MovingClock
@@ -193,3 +197,41 @@ async def test_nothing_of_another_host_is_shown_or_tried_again(
     assert "Webhook to" not in text
     assert (tried.status_code, tried.text) == (404, unknown.text)
     assert await runtime.pool.fetchval("select state from effects where id = $1", effect_id) == "dead"
+
+
+async def test_mail_that_is_not_sent_is_shown_for_a_day(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock
+) -> None:
+    await runtime.pool.execute(
+        "insert into mail_limits_reached (host_id, pot, reached_at, told_at) values ($1, 'guests', $2, $2)",
+        user.id,
+        clock.now,
+    )
+    assert "Not sent: Emails to guests" in (await member.get("/")).text
+
+    clock.pass_time(hours=24)
+    assert "Not sent" not in (await member.get("/")).text
+
+
+async def test_unusually_many_held_times_are_shown_with_their_days(
+    member: httpx2.AsyncClient, runtime: Runtime, user: User, clock: MovingClock
+) -> None:
+    group = await offer(runtime, user, "group", seats=5)
+    single = await offer(runtime, user, "single")
+
+    async def hold(event_type: EventType, starts_at: datetime) -> None:
+        async with runtime.transaction(PUBLIC) as work:
+            await claims.hold(work, ById(event_type.id), starts_at, holder=str(new_id()))
+
+    for hours in (24, 25):
+        await hold(single, TEN + timedelta(hours=hours))
+    await hold(group, TEN + timedelta(hours=48))
+    assert "held right now" not in (await member.get("/")).text
+
+    await hold(group, TEN + timedelta(hours=48))
+    text = (await member.get("/")).text
+    assert "4 times are held right now" in text
+    assert "Tuesday 17 March: 2 times" in text
+    assert "Wednesday 18 March: 2 times" in text
+    clock.pass_time(minutes=10)
+    assert "held right now" not in (await member.get("/")).text

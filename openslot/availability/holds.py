@@ -1,0 +1,101 @@
+"""How much of a host's time may be held at once; who holds a time and what was held before. A booking needs no hold."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from math import ceil
+from zoneinfo import ZoneInfo
+
+from openslot.access.addresses import network_of
+from openslot.availability import claim_store, store
+from openslot.availability.claim_store import LiveHold
+from openslot.availability.errors import DayIsHeld, HeldRecently, TooManyHolds
+from openslot.availability.models import Days, SlotContext, SlotInputs
+from openslot.availability.slots import list_slots, spans_of
+from openslot.core.work import Work
+from openslot.core.zones import at_second, date_of, floor_second, get_zone, local_day
+
+MOST_OF_ADDRESS, MOST_OF_NETWORK = 3, 12
+ALWAYS = 2
+"""How many holds a day of a host can have, however few times it has."""
+
+AGAIN_AFTER = timedelta(minutes=10)
+
+
+async def check_address(work: Work, holder: str) -> None:
+    """Refuse what an address or its IPv6 network holds beyond its limit; others of it wait until the commit."""
+    network = network_of(holder)
+    await claim_store.lock_network(work.db, network)
+    of_address, of_network = await claim_store.count_holds(work.db, holder, network, now=work.now)
+    if of_address >= MOST_OF_ADDRESS or of_network >= MOST_OF_NETWORK:
+        raise TooManyHolds
+
+
+async def check_again(work: Work, found: SlotContext, starts_at: datetime, *, holder: str) -> None:
+    """Refuse to hold a time again that the same address has held until a moment ago."""
+    ends_at = starts_at + timedelta(minutes=found.inputs.event_type.duration_minutes)
+    last = await claim_store.find_last_hold(work.db, holder, found.host_no, starts_at=starts_at, ends_at=ends_at)
+    if last is not None and last + AGAIN_AFTER > work.now:
+        raise HeldRecently(retry_after=_seconds(last + AGAIN_AFTER - work.now))
+
+
+async def check_limits(work: Work, found: SlotContext, starts_at: datetime) -> list[LiveHold]:
+    """Refuse a hold that would take more than its share of a limit per day or week; return the other holds of its day.
+
+    The host is locked, so that no other hold comes in between.
+    """
+    event_type, zone = found.inputs.event_type, get_zone(found.inputs.schedule.zone)
+    day = local_day(zone, floor_second(starts_at))
+    monday = day - (day + 3) % 7
+    spans = spans_of(Days(date_of(monday), date_of(monday + 6)), zone)
+    held = await claim_store.list_live_holds(
+        work.db, found.host_no, since=at_second(spans[0][0]), until=at_second(spans[-1][1]), now=work.now
+    )
+    of_day = [each for each in held if _day_of(each, zone) == day]
+    share = work.runtime.settings.hold_share
+    for limit, counted in ((event_type.limits.per_day, of_day), (event_type.limits.per_week, held)):
+        own = [each for each in counted if each.event_type_id == event_type.id]
+        if limit is not None and len(own) >= max(1, limit * share // 100):
+            raise _refuse(work, own)
+    return of_day
+
+
+async def check_share(work: Work, found: SlotContext, starts_at: datetime, others: Sequence[LiveHold]) -> None:
+    """Refuse a hold, which is written already, if holds close more than their share of the day.
+
+    Looked at is everything that the host offers: a few short holds can close all starts of a longer meeting.
+    """
+    if len(others) < ALWAYS:
+        return
+    event_type, zone = found.inputs.event_type, get_zone(found.inputs.schedule.zone)
+    on = date_of(local_day(zone, floor_second(starts_at)))
+    days = Days(on, on)
+    spans = spans_of(days, zone)
+    asked_from, asked_until = at_second(spans[0][0]), at_second(spans[-1][1])
+    free, left = [
+        await store.list_settings(
+            work.db, event_type, asked_from=asked_from, asked_until=asked_until, now=work.now, with_holds=with_holds
+        )
+        for with_holds in (False, True)
+    ]
+    share = work.runtime.settings.hold_share
+    if any(closes_too_much(*each, days, zone, share=share) for each in zip(free, left, strict=True)):
+        raise _refuse(work, others)
+
+
+def closes_too_much(free: SlotInputs, left: SlotInputs, days: Days, zone: ZoneInfo, *, share: int) -> bool:
+    """Return whether holds close more than so many percent of the starts that are open without them."""
+    open_without = set(list_slots(free, days, viewer=zone).starts)
+    closed = open_without.difference(list_slots(left, days, viewer=zone).starts)
+    return len(closed) * 100 > len(open_without) * share
+
+
+def _day_of(held: LiveHold, zone: ZoneInfo) -> int:
+    return local_day(zone, floor_second(held.starts_at))
+
+
+def _refuse(work: Work, held: Sequence[LiveHold]) -> DayIsHeld:
+    return DayIsHeld(retry_after=_seconds(min(each.expires_at for each in held) - work.now))
+
+
+def _seconds(wait: timedelta) -> int:
+    return max(1, ceil(wait.total_seconds()))
