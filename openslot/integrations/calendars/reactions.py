@@ -6,7 +6,7 @@ from uuid import UUID
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
-from openslot.bookings.links import manage_url
+from openslot.bookings.links import booking_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.core.destinations import Destination
 from openslot.core.events import (
@@ -92,7 +92,7 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
         details,
         host_name=target.host_name,
         host_email=target.host_email,
-        manage_url=manage_url(work.runtime, booking.id),
+        booking_url=booking_url(work.runtime, booking.id),
     )
     try:
         etag = await server.put(href, text, replaces=replaces)
