@@ -11,6 +11,7 @@ import httpx2
 import icalendar
 import pytest
 import structlog
+from structlog.typing import Processor
 
 import openslot
 from openslot.accounts.models import User
@@ -31,7 +32,8 @@ from tests.hostile.test_less_to_find import find_in_dump
 from tests.integrations.calendars.conftest import Connect, connect, radicale, work_calendar
 from tests.integrations.calendars.radicale import Radicale
 from tests.integrations.mail.conftest import mails
-from tests.web.dashboard.conftest import clock, open_session, settings, work_off
+from tests.web.dashboard.conftest import clock, open_session, settings
+from tests.webhooks.conftest import work_off
 
 __all__ = ["clock", "connect", "radicale", "run", "settings", "work_calendar"]
 
@@ -69,7 +71,7 @@ async def meeting(runtime: Runtime, user: User) -> EventType:
 def logs(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """Collect what every module logs, at every level."""
     stream = io.StringIO()
-    processors = [structlog.contextvars.merge_contextvars, structlog.processors.JSONRenderer()]
+    processors: list[Processor] = [structlog.contextvars.merge_contextvars, structlog.processors.JSONRenderer()]
     everything = structlog.make_filtering_bound_logger(0)
     logger = structlog.wrap_logger(structlog.PrintLogger(stream), processors=processors, wrapper_class=everything)
     for name, module in list(sys.modules.items()):
@@ -203,7 +205,8 @@ def test_the_writers_of_links_are_all_known(runtime: Runtime) -> None:
     made = {
         name
         for name, each in vars(links).items()
-        if getattr(each, "__module__", "") == links.__name__ and name not in {"booking_url", "read_manage_token"}
+        if getattr(each, "__module__", "") == links.__name__
+        and name not in {"booking_url", "hide_manage_url", "read_manage_token"}
     }
 
     assert made == WRITERS

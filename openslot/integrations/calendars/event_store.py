@@ -9,8 +9,8 @@ from msgspec import Struct
 from openslot.core.db import Db, count_of
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, WrittenEvent
 
-# The reaction that writes a booking into a calendar.
-WRITE = "calendars.write"
+# The reactions that write a booking into a calendar, and that take the invitee's link out of its event.
+WRITE, UNLINK = "calendars.write", "calendars.unlink"
 
 WRITTEN = """
 w.booking_id, w.calendar_id, w.href, w.etag, w.sequence, w.starts_at, w.ends_at, w.missing_since, w.refused_start"""
@@ -20,11 +20,18 @@ select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::
 on conflict (calendar_id, href) do update set etag = excluded.etag, uid = excluded.uid, repeats = excluded.repeats,
     is_unread = excluded.is_unread, text = excluded.text"""
 KEEP_WRITTEN = """
-insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at, has_token)
+values ($1, $2, $3, $4, $5, $6, $7, false)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
-    refused_start = null"""
+    refused_start = null, has_token = false"""
+TAKE_LINKED = """
+update calendar_events w set has_token = false from calendars k
+where (w.booking_id, w.calendar_id) in (
+    select t.booking_id, t.calendar_id from calendar_events t where t.has_token and t.ends_at > $1
+    order by t.ends_at limit $2 for update skip locked)
+  and k.id = w.calendar_id
+returning w.calendar_id, w.booking_id, k.owner_id"""
 # Without any calendar of its tenant, there is none that contains a booking or should contain it. `offset 0` keeps the
 # planner from reading all calendars in order to look one up among them.
 HAS_CALENDARS = "exists (select from calendars k where k.owner_id = v.tenant_id offset 0)"
@@ -174,6 +181,23 @@ async def keep_written(db: Db, written: WrittenEvent) -> None:
 async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
     """Record that a booking is no longer in a calendar."""
     await db.execute("delete from calendar_events where booking_id = $1 and calendar_id = $2", booking_id, calendar_id)
+
+
+async def replace_etag(db: Db, written: WrittenEvent, *, before: str, after: str) -> None:
+    """Record the ETag of an event that was changed, unless it has another one meanwhile."""
+    await db.execute(
+        "update calendar_events set etag = $4 where booking_id = $1 and calendar_id = $2 and etag = $3",
+        written.booking_id,
+        written.calendar_id,
+        before,
+        after,
+    )
+
+
+async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, UUID]]:
+    """Name some upcoming events that may have the invitee's link as targets with their owners, each only once."""
+    rows = await db.fetch(TAKE_LINKED, now, limit)
+    return [(f"{row['calendar_id']}/{row['booking_id']}", row["owner_id"]) for row in rows]
 
 
 async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:

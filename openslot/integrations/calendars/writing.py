@@ -1,9 +1,10 @@
 """Bookings as calendars keep them: one event each, written so that no server sends invitations for it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
+from icalendar.parser import Contentline, Contentlines
 
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.core.text import without_turns
@@ -32,6 +33,17 @@ def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str
             _write(details.booking, details.event_type, host=(host_name, host_email), booking_url=booking_url)
         )
     return _to_bytes(calendar)
+
+
+def change_lines(text: str, change: Callable[[str], str]) -> str:
+    """Change the lines of a calendar, each unfolded; a text in which no line changes stays as it is."""
+    lines = [str(line) for line in Contentlines.from_ical(text)]  # type: ignore[no-untyped-call]
+    changed = [change(line) for line in lines]
+    if changed == lines:
+        return text
+    folded = Contentlines(Contentline(line) for line in changed)  # type: ignore[no-untyped-call]
+    written: bytes = folded.to_ical()  # type: ignore[no-untyped-call]
+    return written.decode()
 
 
 def _to_bytes(calendar: Calendar) -> bytes:
