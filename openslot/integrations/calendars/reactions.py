@@ -144,8 +144,7 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
 
     async def keep(work: Work) -> None:
         await event_store.keep_written(work.db, written)
-        # Whatever the host had added to the event is gone with this.
-        await busy.replace_spans(work, target.calendar_id, {href: ()})
+        await _free_added(work, target.calendar_id, href)
 
     return Done(vendor_id=href[-200:], write=keep)
 
@@ -173,9 +172,15 @@ async def _remove(server: CalendarServer, target: WriteTarget, details: BookingD
 
     async def forget(work: Work) -> None:
         await event_store.forget_written(work.db, booking.id, target.calendar_id)
-        await busy.replace_spans(work, target.calendar_id, {href: ()})
+        await _free_added(work, target.calendar_id, href)
 
     return Done(vendor_id=href[-200:], write=forget)
+
+
+async def _free_added(work: Work, calendar_id: UUID, href: str) -> None:
+    """Free at once what the host had added to an event that we have written or removed."""
+    await busy.replace_spans(work, calendar_id, {href: ()})
+    await event_store.reread_object(work.db, calendar_id, href)
 
 
 async def read(work: Work, effect: Effect) -> Outcome:
