@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
@@ -37,6 +37,7 @@ from openslot.integrations.calendars.times import Scope
 # Waiting does not help with these faults: the owner has to act.
 FINAL = (CalendarSignInFailed, CalendarForbidden)
 WITHIN = timedelta(minutes=4)
+LOOK_EVERY = timedelta(milliseconds=100)
 BATCH = 500
 
 OpenServer = Callable[[Runtime, str, bytes], CalendarServer]
@@ -84,6 +85,19 @@ async def sync_connection(
     for changes in sightings:
         await follow(runtime, lease.connection, changes)
     return None
+
+
+async def sync_and_wait(
+    runtime: Runtime, connection_id: UUID, *, since: datetime, patience: timedelta = rules.LEASE
+) -> bool:
+    """Read a connection, or wait while another process does; False if no reading since then has ended in time."""
+    until = asyncio.get_running_loop().time() + patience.total_seconds()
+    while not await store.was_read(runtime.pool, connection_id, since=since):
+        if asyncio.get_running_loop().time() >= until:
+            return False
+        await sync_connection(runtime, connection_id)
+        await asyncio.sleep(LOOK_EVERY.total_seconds())
+    return True
 
 
 async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[RemoteChanges]:
