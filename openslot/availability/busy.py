@@ -24,9 +24,18 @@ async def close_after(work: Work, source_ids: Sequence[UUID], at: datetime | Non
     await store.update_closing(work.db, source_ids, at)
 
 
-async def replace_spans(work: Work, source_id: UUID, spans: Mapping[str, Iterable[Interval]]) -> None:
-    """Replace the spans of these events, in whole seconds since 1970; an event without spans is not busy."""
-    await store.replace_spans(work.db, source_id, spans)
+async def replace_spans(
+    work: Work,
+    source_id: UUID,
+    spans: Mapping[str, Iterable[Interval]],
+    *,
+    of_claims: Mapping[str, UUID] | None = None,
+) -> None:
+    """Replace the spans of these events, in whole seconds since 1970; an event without spans is not busy.
+
+    An event that belongs to a claim or a seat closes no time to that claim or seat.
+    """
+    await store.replace_spans(work.db, source_id, spans, of_claims or {})
 
 
 async def forget_past(work: Work, source_id: UUID, *, before: datetime) -> None:

@@ -74,7 +74,8 @@ cross join lateral (
     select array_agg(b.start_second) as busy_from, array_agg(b.end_second) as busy_until,
            array_agg(b.source) as busy_source
     from busy_spans b
-    where b.host_no = u.no and b.end_second > $1::bigint - e.buffer_before * 60
+    where b.host_no = u.no and (b.of_claim is null or b.of_claim is distinct from $4)
+      and b.end_second > $1::bigint - e.buffer_before * 60
       and b.start_second < $2::bigint + (e.duration_minutes + e.buffer_after) * 60) busy
 cross join lateral (
     select array_agg(x.name) as unread_sources from busy_sources x
@@ -114,7 +115,7 @@ async def find_setting(
     now: datetime,
     without: UUID | None = None,
 ) -> SlotContext | None:
-    """Read what decides about the starts of a span; a claim or seat that is about to change is left out."""
+    """Read what decides about the starts of a span, without a claim or seat that is about to change and its event."""
     statement, arguments = _write_statement(which)
     asked = floor_second(asked_from), ceil_second(asked_until)
     row = await db.fetchrow(statement, *asked, now, without, *arguments)

@@ -29,9 +29,12 @@ from openslot.integrations.calendars.models import (
     IcsWanted,
     MissingEvent,
 )
-from openslot.integrations.calendars.sync import sync_connection
+from openslot.integrations.calendars.rules import LEASE
+from openslot.integrations.calendars.sync import sync_and_wait
 
 AT_ONCE = 10
+# A reading ends, or its lease does.
+PATIENCE = LEASE
 
 app = typer.Typer(help="Calendars.", no_args_is_help=True, add_completion=False)
 
@@ -89,16 +92,18 @@ def connect_calendar(
     ics: Annotated[str | None, typer.Option(help="The URL of an ICS feed, which is only read")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Connect a calendar and read it for the first time."""
+    """Connect a calendar, and wait until it was read for the first time."""
     wanted = _read_wanted(caldav, username, ics, password_stdin=password_stdin)
 
-    async def do(runtime: Runtime) -> CalendarConnection:
+    async def do(runtime: Runtime) -> tuple[CalendarConnection, bool]:
         work = runtime.work(OPERATOR)
         connection = await calendars.connect(work, await accounts.get_user_by_email(work, user), wanted)
-        await sync_connection(runtime, connection.id)
-        return await calendars.get_connection(work, ConnectionRef(connection.id))
+        was_read = await sync_and_wait(runtime, connection.id, since=connection.created_at, patience=PATIENCE)
+        return await calendars.get_connection(work, ConnectionRef(connection.id)), was_read
 
-    _show(with_runtime(do), as_json=as_json)
+    connection, was_read = with_runtime(do)
+    _show(connection, as_json=as_json)
+    _check_read([] if was_read else [connection])
 
 
 @app.command("list")
@@ -143,14 +148,15 @@ def set_connection(
 def sync_connections(user: AnyoneIfNone = None, as_json: AsJson = False) -> None:
     """Read connections now, and wait until it is done."""
 
-    async def do(runtime: Runtime) -> list[CalendarConnection]:
+    async def do(runtime: Runtime) -> tuple[list[CalendarConnection], list[CalendarConnection]]:
         work = runtime.work(OPERATOR)
         owner = await accounts.get_user_by_email(work, user) if user else None
-        found = await calendars.make_due(work, owner)
-        await _read_all(runtime, found)
-        return await calendars.list_connections(work, owner)
+        unread = await _read_all(runtime, await calendars.make_due(work, owner), since=work.now)
+        return await calendars.list_connections(work, owner), unread
 
-    _print(with_runtime(do), as_json=as_json)
+    found, unread = with_runtime(do)
+    _print(found, as_json=as_json)
+    _check_read(unread)
 
 
 @app.command("disconnect")
@@ -234,18 +240,31 @@ def renew_feed(
     console.print(url or "The link was revoked.")
 
 
-async def _read_all(runtime: Runtime, found: list[CalendarConnection]) -> None:
+async def _read_all(runtime: Runtime, found: list[CalendarConnection], *, since: datetime) -> list[CalendarConnection]:
+    """Read connections, and return those that are still being read."""
     from openslot.core.progress import progress
 
-    places = asyncio.Semaphore(AT_ONCE)
+    places, unread = asyncio.Semaphore(AT_ONCE), []
     with progress("Calendars", len(found)) as advance:
 
         async def read(connection: CalendarConnection) -> None:
             async with places:
-                await sync_connection(runtime, connection.id)
+                if not await sync_and_wait(runtime, connection.id, since=since, patience=PATIENCE):
+                    unread.append(connection)
                 advance(1)
 
         await asyncio.gather(*(read(connection) for connection in found))
+    return unread
+
+
+def _check_read(unread: list[CalendarConnection]) -> None:
+    """End with exit code 1 and a sentence for each connection that another process is still reading."""
+    for connection in unread:
+        typer.echo(
+            f"{connection.label} is still being read. `openslot calendar list` shows when it was read.", err=True
+        )
+    if unread:
+        raise typer.Exit(1)
 
 
 def _read_wanted(

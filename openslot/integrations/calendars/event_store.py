@@ -1,16 +1,18 @@
 """The SQL of what was read of calendars, and of bookings that were written into them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
 
+from openslot.availability.intervals import Interval, merge, subtract
 from openslot.core.db import Db, count_of
 from openslot.integrations.calendars.models import KeptObject, MissingEvent, WrittenEvent
 
-# The reaction that writes a booking into a calendar.
-WRITE = "calendars.write"
+# The reactions that write a booking into a calendar, and that take the invitee's link out of its event.
+WRITE, UNLINK = "calendars.write", "calendars.unlink"
 
 WRITTEN = """
 w.booking_id, w.calendar_id, w.href, w.etag, w.sequence, w.starts_at, w.ends_at, w.missing_since, w.refused_start"""
@@ -20,11 +22,27 @@ select $1, * from unnest($2::text[], $3::text[], $4::text[], $5::boolean[], $6::
 on conflict (calendar_id, href) do update set etag = excluded.etag, uid = excluded.uid, repeats = excluded.repeats,
     is_unread = excluded.is_unread, text = excluded.text"""
 KEEP_WRITTEN = """
-insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at)
-values ($1, $2, $3, $4, $5, $6, $7)
+insert into calendar_events (booking_id, calendar_id, href, etag, sequence, starts_at, ends_at, has_token)
+values ($1, $2, $3, $4, $5, $6, $7, false)
 on conflict (booking_id, calendar_id) do update set href = excluded.href, etag = excluded.etag,
     sequence = excluded.sequence, starts_at = excluded.starts_at, ends_at = excluded.ends_at, missing_since = null,
-    refused_start = null"""
+    refused_start = null, has_token = false"""
+# A cancelled booking has no time. Until our own change has reached the calendar, its event shows what we last wrote.
+OWN_TIMES = """
+select b.id, coalesce(b.seat_id, b.claim_id) as claim,
+    (select coalesce(json_agg(json_build_array(floor(date_part('epoch', t.starts))::bigint,
+                                               floor(date_part('epoch', t.ends))::bigint)), '[]')
+     from (select b.starts_at as starts, b.ends_at as ends where b.status <> 'CANCELLED'
+           union all select w.starts_at, w.ends_at from calendar_events w
+           where w.booking_id = b.id and w.calendar_id = $3) t)::text as spans
+from bookings b where b.id = any($1::uuid[]) and b.host_id = $2"""
+TAKE_LINKED = """
+update calendar_events w set has_token = false from calendars k
+where (w.booking_id, w.calendar_id) in (
+    select t.booking_id, t.calendar_id from calendar_events t where t.has_token and t.ends_at > $1
+    order by t.ends_at limit $2 for update skip locked)
+  and k.id = w.calendar_id
+returning w.calendar_id, w.booking_id, k.owner_id"""
 # Without any calendar of its tenant, there is none that contains a booking or should contain it. `offset 0` keeps the
 # planner from reading all calendars in order to look one up among them.
 HAS_CALENDARS = "exists (select from calendars k where k.owner_id = v.tenant_id offset 0)"
@@ -53,6 +71,18 @@ select w.booking_id, k.name as calendar_name, b.starts_at, b.invitee_name, w.mis
 from calendar_events w join calendars k on k.id = w.calendar_id join bookings b on b.id = w.booking_id
 where k.owner_id = $1 and w.missing_since is not null and b.status = 'CONFIRMED' and b.ends_at > $2
 order by b.starts_at, b.id"""
+
+
+class OwnTime(Struct, frozen=True):
+    """The time of a booking that its own event does not take again, in whole seconds since 1970."""
+
+    claim: UUID
+    """Its claim, or its seat in a session."""
+    spans: tuple[Interval, ...]
+
+    def find_added(self, spans: Iterable[Interval]) -> list[Interval]:
+        """Find what the host has added to the booking's time."""
+        return subtract(spans, list(self.spans))
 
 
 class WriteTarget(Struct, frozen=True, kw_only=True):
@@ -97,6 +127,11 @@ async def delete_objects(db: Db, calendar_id: UUID, hrefs: Sequence[str]) -> Non
     )
 
 
+async def reread_object(db: Db, calendar_id: UUID, href: str) -> None:
+    """Let the next reading bring an event, also if it will be the same again as when it was last read."""
+    await db.execute("update calendar_objects set etag = '' where calendar_id = $1 and href = $2", calendar_id, href)
+
+
 async def delete_all_objects(db: Db, calendar_id: UUID) -> None:
     """Forget all that was read of a calendar."""
     await db.execute("delete from calendar_objects where calendar_id = $1", calendar_id)
@@ -124,12 +159,10 @@ async def keep_read(db: Db, calendar_id: UUID, *, state: str, unread: int, expan
     )
 
 
-async def find_own(db: Db, owner_id: UUID, booking_ids: Collection[UUID]) -> set[UUID]:
-    """Return which of these are bookings of the owner."""
-    rows = await db.fetch(
-        "select id from bookings where id = any($1::uuid[]) and host_id = $2", list(booking_ids), owner_id
-    )
-    return {row["id"] for row in rows}
+async def find_own(db: Db, owner_id: UUID, calendar_id: UUID, booking_ids: Collection[UUID]) -> dict[UUID, OwnTime]:
+    """Return which of these are bookings of the owner, each with the time that its event in a calendar stands for."""
+    rows = await db.fetch(OWN_TIMES, list(booking_ids), owner_id, calendar_id)
+    return {row["id"]: OwnTime(row["claim"], tuple(merge(msgspec.json.decode(row["spans"])))) for row in rows}
 
 
 async def list_targets(db: Db, booking_id: UUID, host_id: UUID, *, is_confirmed: bool) -> list[UUID]:
@@ -176,6 +209,23 @@ async def keep_written(db: Db, written: WrittenEvent) -> None:
 async def forget_written(db: Db, booking_id: UUID, calendar_id: UUID) -> None:
     """Record that a booking is no longer in a calendar."""
     await db.execute("delete from calendar_events where booking_id = $1 and calendar_id = $2", booking_id, calendar_id)
+
+
+async def replace_etag(db: Db, written: WrittenEvent, *, before: str, after: str) -> None:
+    """Record the ETag of an event that was changed, unless it has another one meanwhile."""
+    await db.execute(
+        "update calendar_events set etag = $4 where booking_id = $1 and calendar_id = $2 and etag = $3",
+        written.booking_id,
+        written.calendar_id,
+        before,
+        after,
+    )
+
+
+async def take_linked(db: Db, *, now: datetime, limit: int) -> list[tuple[str, UUID]]:
+    """Name some upcoming events that may have the invitee's link as targets with their owners, each only once."""
+    rows = await db.fetch(TAKE_LINKED, now, limit)
+    return [(f"{row['calendar_id']}/{row['booking_id']}", row["owner_id"]) for row in rows]
 
 
 async def list_written(db: Db, calendar_id: UUID, hrefs: Collection[str]) -> list[WrittenEvent]:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings.links import manage_url
+from openslot.bookings.links import booking_url
 from openslot.core.errors import NotFound
 from openslot.core.secrets import fingerprint, new_token
 from openslot.core.work import Work
@@ -42,5 +42,5 @@ async def read_feed(work: Work, token: str) -> bytes:
         raise NotFound
     owner = await accounts.get_user(work, owner_id)
     found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MOST_BOOKINGS)
-    linked = ((details, manage_url(work.runtime, details.booking.id)) for details in found)
+    linked = ((details, booking_url(work.runtime, details.booking.id)) for details in found)
     return write_feed(linked, host_name=owner.name, host_email=owner.email)

@@ -7,6 +7,7 @@ import structlog
 from msgspec import Struct
 
 from openslot.accounts.host_lock_store import lock_host
+from openslot.availability import busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.bookings.reasons import CALENDAR_CHANGED
@@ -58,15 +59,20 @@ async def follow(runtime: Runtime, connection: CalendarConnection, changes: Remo
     by_place = {each.href: each for each in written}
     for remote, event in changes.seen:
         if remote.href in by_place:
-            await _follow_move(runtime, connection, by_place[remote.href], remote, event)
+            await _follow_move(runtime, connection, changes.calendar, by_place[remote.href], (remote, event))
     gone = await event_store.list_written(runtime.pool, changes.calendar.id, changes.removed)
     if gone:
         await _follow_removal(runtime, connection, changes, gone)
 
 
 async def _follow_move(
-    runtime: Runtime, connection: CalendarConnection, written: WrittenEvent, remote: RemoteObject, event: BusyEvent
+    runtime: Runtime,
+    connection: CalendarConnection,
+    calendar: Calendar,
+    written: WrittenEvent,
+    seen: tuple[RemoteObject, BusyEvent],
 ) -> None:
+    remote, event = seen
     async with runtime.transaction(calendar_actor(connection)) as work:
         found = await _find_current(work, connection, written)
         if found is None:
@@ -76,9 +82,8 @@ async def _follow_move(
             await _cancel(work, connection, booking, kept)
             return
         wanted = event.starts_at
-        # If the change is our own write, the event shows what we wrote or the booking's current state.
-        is_ours = wanted is None or wanted in {kept.starts_at, booking.starts_at}
-        refused = None if is_ours or wanted == kept.refused_start else await _move(work, connection, booking, wanted)
+        is_new = rules.is_moved(event, booking, kept) and wanted != kept.refused_start
+        refused = await _move(work, connection, booking, wanted) if is_new else None
         await event_store.update_written(
             work.db,
             booking.id,
@@ -86,6 +91,12 @@ async def _follow_move(
             etag=remote.etag,
             refused_start=refused or (wanted if wanted == kept.refused_start else None),
         )
+        if calendar.is_busy:
+            # The booking may have another time than when its calendar was read.
+            own = await event_store.find_own(work.db, booking.host_id, calendar.id, [booking.id])
+            time, place = own[booking.id], remote.href
+            spans = {place: time.find_added(event.spans)}
+            await busy.replace_spans(work, calendar.id, spans, of_claims={place: time.claim})
 
 
 async def _follow_removal(

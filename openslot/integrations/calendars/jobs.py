@@ -1,10 +1,10 @@
-"""Periodic jobs of calendars: a reading is planned again for each connection that is due and has none planned."""
+"""Periodic jobs of calendars: readings that nobody has planned, and events that still have the invitee's link."""
 
 from openslot.core.events import Periodic
 from openslot.core.work import Work
-from openslot.integrations.calendars import operations, store
+from openslot.integrations.calendars import event_store, operations, store
 
-MOST = 1_000
+MOST, MOST_EVENTS = 1_000, 200
 
 
 async def plan_forgotten(work: Work) -> str:
@@ -15,4 +15,15 @@ async def plan_forgotten(work: Work) -> str:
     return f"{len(forgotten)} calendar connections planned"
 
 
-CALENDAR_JOBS = (Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),)
+async def plan_unlinking(work: Work) -> str:
+    """Plan to take the invitee's link out of upcoming events, each once."""
+    found = await event_store.take_linked(work.db, now=work.now, limit=MOST_EVENTS)
+    for target, owner_id in found:
+        await work.plan(event_store.UNLINK, target, due_at=work.now, tenant_id=owner_id, target=target)
+    return f"{len(found)} calendar events planned"
+
+
+CALENDAR_JOBS = (
+    Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),
+    Periodic(name="calendars.plan_unlinking", expression="* * * * *", run=plan_unlinking),
+)

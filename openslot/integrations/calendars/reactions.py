@@ -1,12 +1,15 @@
 """What calendars do because something happened: each booking is kept up to date in its host's calendar."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import UUID
 
+from openslot.availability import busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
-from openslot.bookings.links import manage_url
+from openslot.bookings.links import booking_url, hide_manage_url
 from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.core.destinations import Destination
 from openslot.core.events import (
@@ -26,7 +29,7 @@ from openslot.core.planned import forget_effect
 from openslot.core.work import Work
 from openslot.integrations.calendars import event_store, operations
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
-from openslot.integrations.calendars.event_store import WRITE, WriteTarget
+from openslot.integrations.calendars.event_store import UNLINK, WRITE, WriteTarget
 from openslot.integrations.calendars.events import CalendarRestoreWanted
 from openslot.integrations.calendars.following import PLAN_LANE, WRITE_LANE
 from openslot.integrations.calendars.models import WrittenEvent
@@ -35,8 +38,9 @@ from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES
 from openslot.integrations.calendars.servers import open_server
 from openslot.integrations.calendars.sync import sync_connection
-from openslot.integrations.calendars.writing import write_event
+from openslot.integrations.calendars.writing import change_lines, write_event
 
+DISCONNECTED = "the calendar is disconnected"
 DELAYS = tuple(
     timedelta(seconds=s) for s in (5, 30, 120, 600, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600, 48 * 3600)
 )
@@ -64,19 +68,47 @@ async def plan_restoring(work: Work, effect: Effect) -> Outcome:
 
 async def write(work: Work, effect: Effect) -> Outcome:
     """Make a calendar show a booking as it is now, whatever an earlier try has left there."""
-    calendar_id, booking_id = (UUID(each) for each in (effect.target or "").split("/"))
-    target = await event_store.find_target(work.db, calendar_id, booking_id)
+    booking_id, target = await _find_target(work, effect)
     if target is None:
-        return Skipped("the calendar is disconnected")
+        return Skipped(DISCONNECTED)
     try:
         details = await bookings.get_booking(work, BookingRef(booking_id, None))
     except BookingNotFound:
         return Skipped("the booking is gone")
-    server = open_server(work.runtime, target.owner_id, target.kind, target.secret)
-    try:
+    async with _open(work, target) as server:
         if details.booking.status is Status.CONFIRMED:
             return await _put(work, server, target, details)
         return await _remove(server, target, details)
+
+
+async def unlink(work: Work, effect: Effect) -> Outcome:
+    """Take the invitee's link out of an event that an earlier release has written, and leave all else as it is."""
+    booking_id, target = await _find_target(work, effect)
+    if target is None or target.written is None:
+        return Skipped(DISCONNECTED)
+    written = target.written
+    async with _open(work, target) as server:
+        present = await server.find(written.href)
+        if present is None:
+            return Done()
+        text = change_lines(present.text, lambda line: hide_manage_url(work.runtime, booking_id, line))
+        if text == present.text:
+            return Done()
+        etag = await server.put(written.href, text, replaces=present.etag)
+    return Done(write=lambda work: event_store.replace_etag(work.db, written, before=present.etag, after=etag))
+
+
+async def _find_target(work: Work, effect: Effect) -> tuple[UUID, WriteTarget | None]:
+    calendar_id, booking_id = (UUID(each) for each in (effect.target or "").split("/"))
+    return booking_id, await event_store.find_target(work.db, calendar_id, booking_id)
+
+
+@asynccontextmanager
+async def _open(work: Work, target: WriteTarget) -> AsyncIterator[CalendarServer]:
+    """Open a calendar's server; a fault of its own is a reason to try later or to give up."""
+    server = open_server(work.runtime, target.owner_id, target.kind, target.secret)
+    try:
+        yield server
     except (CalendarGone, ReadOnlyCalendar) as fault:
         raise GiveUp(fault.message) from None
     except CalendarFault as fault:
@@ -92,7 +124,7 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
         details,
         host_name=target.host_name,
         host_email=target.host_email,
-        manage_url=manage_url(work.runtime, booking.id),
+        booking_url=booking_url(work.runtime, booking.id),
     )
     try:
         etag = await server.put(href, text, replaces=replaces)
@@ -109,7 +141,12 @@ async def _put(work: Work, server: CalendarServer, target: WriteTarget, details:
         starts_at=booking.starts_at,
         ends_at=booking.ends_at,
     )
-    return Done(vendor_id=href[-200:], write=lambda work: event_store.keep_written(work.db, written))
+
+    async def keep(work: Work) -> None:
+        await event_store.keep_written(work.db, written)
+        await _free_added(work, target.calendar_id, href)
+
+    return Done(vendor_id=href[-200:], write=keep)
 
 
 async def _find_place(
@@ -132,10 +169,18 @@ async def _remove(server: CalendarServer, target: WriteTarget, details: BookingD
     present = await server.find(href)
     if present is not None and booking.uid in present.text.replace("\r\n ", "").replace("\n ", ""):
         await server.delete(href, replaces=present.etag)
-    return Done(
-        vendor_id=href[-200:],
-        write=lambda work: event_store.forget_written(work.db, booking.id, target.calendar_id),
-    )
+
+    async def forget(work: Work) -> None:
+        await event_store.forget_written(work.db, booking.id, target.calendar_id)
+        await _free_added(work, target.calendar_id, href)
+
+    return Done(vendor_id=href[-200:], write=forget)
+
+
+async def _free_added(work: Work, calendar_id: UUID, href: str) -> None:
+    """Free at once what the host had added to an event that we have written or removed."""
+    await busy.replace_spans(work, calendar_id, {href: ()})
+    await event_store.reread_object(work.db, calendar_id, href)
 
 
 async def read(work: Work, effect: Effect) -> Outcome:
@@ -172,5 +217,6 @@ CALENDAR_REACTIONS = (
     ),
     Reaction(name="calendars.plan_restoring", on=(CalendarRestoreWanted,), run=plan_restoring),
     Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_calendar),
+    Reaction(name=UNLINK, run=unlink, delays=DELAYS, destination=to_calendar),
     Reaction(name=READ, run=read, delays=PAUSES, destination=to_target),
 )

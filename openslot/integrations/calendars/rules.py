@@ -5,7 +5,9 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from openslot.bookings.models import Booking
 from openslot.core.errors import Invalid
+from openslot.integrations.calendars.busy_times import BusyEvent
 from openslot.integrations.calendars.models import Calendar, CalendarConnection, WrittenEvent
 
 EVERY = timedelta(minutes=5)
@@ -63,6 +65,13 @@ def find_booking_id(uid: str) -> UUID | None:
     """Read the booking's id from a UID that we have made."""
     found = OWN_UID.fullmatch(uid)
     return UUID(found[1]) if found else None
+
+
+def is_moved(event: BusyEvent, booking: Booking, written: WrittenEvent) -> bool:
+    """Return whether the host has moved an event: what we wrote is no move, and neither is a longer event around it."""
+    if event.starts_at is None or event.ends_at is None or event.starts_at in {written.starts_at, booking.starts_at}:
+        return False
+    return event.starts_at > booking.starts_at or event.ends_at < booking.ends_at
 
 
 def find_named(calendars: Collection[Calendar], name: str) -> list[Calendar]:

@@ -41,6 +41,10 @@ KEEP_FAILURE = """
 update calendar_connections set next_sync_at = $3, failures = $4, failing_since = coalesce(failing_since, $5),
     told_at = $6, last_error = $7, lease = null, leased_until = null
 where id = $1 and lease = $2"""
+# One that is gone has nothing to wait for.
+WAS_READ = """
+select not exists (select from calendar_connections where id = $1 and not coalesce(
+    lease is null and tried_at >= $2 and (failing_since is not null or synced_at >= $2), false))"""
 UPSERT_CALENDAR = f"""
 insert into calendars as k (id, connection_id, owner_id, url, name, can_write, is_busy, receives)
 values ($1, $2, $3, $4, $5, $6, true, false)
@@ -144,6 +148,11 @@ async def make_due(db: Db, connection_id: UUID, *, now: datetime) -> None:
         connection_id,
         now,
     )
+
+
+async def was_read(db: Db, connection_id: UUID, *, since: datetime) -> bool:
+    """Return whether a reading of a connection that began at that time or later has ended."""
+    return bool(await db.fetchval(WAS_READ, connection_id, since))
 
 
 async def list_forgotten(db: Db, reaction: str, *, now: datetime, limit: int) -> list[UUID]:

@@ -1,14 +1,15 @@
 """Reads a connection: its events become busy spans, and the host's changes to bookings are applied."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import structlog
 from msgspec import Struct
 
 from openslot.availability import busy
+from openslot.availability.intervals import merge
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
@@ -23,6 +24,7 @@ from openslot.integrations.calendars.errors import (
     CalendarSignInFailed,
     CalendarUnreachable,
 )
+from openslot.integrations.calendars.event_store import OwnTime
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
 from openslot.integrations.calendars.failures import MISSING
 from openslot.integrations.calendars.following import RemoteChanges, follow
@@ -35,6 +37,7 @@ from openslot.integrations.calendars.times import Scope
 # Waiting does not help with these faults: the owner has to act.
 FINAL = (CalendarSignInFailed, CalendarForbidden)
 WITHIN = timedelta(minutes=4)
+LOOK_EVERY = timedelta(milliseconds=100)
 BATCH = 500
 
 OpenServer = Callable[[Runtime, UUID, str, bytes], CalendarServer]
@@ -84,6 +87,19 @@ async def sync_connection(
     return None
 
 
+async def sync_and_wait(
+    runtime: Runtime, connection_id: UUID, *, since: datetime, patience: timedelta = rules.LEASE
+) -> bool:
+    """Read a connection, or wait while another process does; False if no reading since then has ended in time."""
+    until = asyncio.get_running_loop().time() + patience.total_seconds()
+    while not await store.was_read(runtime.pool, connection_id, since=since):
+        if asyncio.get_running_loop().time() >= until:
+            return False
+        await sync_connection(runtime, connection_id)
+        await asyncio.sleep(LOOK_EVERY.total_seconds())
+    return True
+
+
 async def _read(runtime: Runtime, lease: Lease, open_server: OpenServer) -> list[RemoteChanges]:
     server = open_server(runtime, lease.connection.owner_id, lease.connection.kind, lease.secret)
     try:
@@ -130,12 +146,13 @@ async def _read_calendar(
         raise CalendarUnreachable(MISSING.fill(name=calendar.name)) from None
     read = await asyncio.to_thread(_read_objects, changes.changed, scope)
     again = await _expand_again(runtime, calendar, scope, {each.remote.href for each in read})
-    own = await event_store.find_own(runtime.pool, lease.connection.owner_id, _list_own_ids(read))
+    booking_ids = _list_own_ids((*read, *(again or ())))
+    own = await event_store.find_own(runtime.pool, lease.connection.owner_id, calendar.id, booking_ids)
     async with runtime.transaction(SYSTEM) as work:
         await _check_lease(work, lease)
         await _keep(work, calendar, read, changes.removed, own)
         if calendar.is_busy and again is not None:
-            await busy.replace_spans(work, calendar.id, again)
+            await _replace_spans(work, calendar, again, own)
             await busy.forget_past(work, calendar.id, before=scope.first)
         left, unread = await event_store.count_objects(work.db, calendar.id)
         expanded_at = now if again is not None else None
@@ -149,36 +166,41 @@ async def _read_calendar(
 
 
 async def _keep(
-    work: Work, calendar: Calendar, read: Sequence[ReadObject], removed: Sequence[str], own: set[UUID]
+    work: Work, calendar: Calendar, read: Sequence[ReadObject], removed: Sequence[str], own: Mapping[UUID, OwnTime]
 ) -> None:
-    """Write what was read; our own bookings do not count as busy again."""
+    """Write what was read."""
     for start in range(0, len(read), BATCH):
         some = read[start : start + BATCH]
         await event_store.keep_objects(work.db, calendar.id, [_kept(each) for each in some])
         if calendar.is_busy:
-            spans = {
-                each.remote.href: ()
-                if rules.find_booking_id(each.uid) in own
-                else [span for event in each.events for span in event.spans]
-                for each in some
-            }
-            await busy.replace_spans(work, calendar.id, spans)
+            await _replace_spans(work, calendar, some, own)
     if removed:
         await event_store.delete_objects(work.db, calendar.id, removed)
         await busy.replace_spans(work, calendar.id, dict.fromkeys(removed, ()))
 
 
-async def _expand_again(
-    runtime: Runtime, calendar: Calendar, scope: Scope, fresh: set[str]
-) -> dict[str, list[tuple[int, int]]] | None:
+async def _replace_spans(
+    work: Work, calendar: Calendar, read: Sequence[ReadObject], own: Mapping[UUID, OwnTime]
+) -> None:
+    """Write when events keep the host busy; a booking's own event does so only outside of the booking's time."""
+    spans, of_claims = {}, {}
+    for each in read:
+        spans[each.remote.href] = merge(span for event in each.events for span in event.spans)
+        booking_id = rules.find_booking_id(each.uid)
+        if booking_id is not None and (time := own.get(booking_id)) is not None:
+            spans[each.remote.href] = time.find_added(spans[each.remote.href])
+            of_claims[each.remote.href] = time.claim
+    await busy.replace_spans(work, calendar.id, spans, of_claims=of_claims)
+
+
+async def _expand_again(runtime: Runtime, calendar: Calendar, scope: Scope, fresh: set[str]) -> list[ReadObject] | None:
     """Expand recurring events once a day into the days that have come within the scope."""
     is_due = calendar.expanded_at is None or runtime.clock() - calendar.expanded_at >= rules.EXPAND_EVERY
     if not calendar.is_busy or not is_due:
         return None
     kept = await event_store.list_repeating(runtime.pool, calendar.id)
     texts = [RemoteObject(href=href, etag="", text=text) for href, text in kept if href not in fresh]
-    read = await asyncio.to_thread(_read_objects, texts, scope)
-    return {each.remote.href: [span for event in each.events for span in event.spans] for each in read}
+    return await asyncio.to_thread(_read_objects, texts, scope)
 
 
 def _read_objects(objects: Sequence[RemoteObject], scope: Scope) -> list[ReadObject]:

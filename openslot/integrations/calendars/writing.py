@@ -1,9 +1,10 @@
 """Bookings as calendars keep them: one event each, written so that no server sends invitations for it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
+from icalendar.parser import Contentline, Contentlines
 
 from openslot.bookings.models import Booking, BookingDetails, Status
 from openslot.core.text import without_turns
@@ -13,25 +14,36 @@ PRODUCT = "-//Openslot//Openslot//EN"
 FEED_NAME = "Openslot"
 
 
-def write_event(details: BookingDetails, *, host_name: str, host_email: str, manage_url: str) -> str:
-    """Write a booking as the event that its host's calendar keeps."""
+def write_event(details: BookingDetails, *, host_name: str, host_email: str, booking_url: str) -> str:
+    """Write a booking as the event that its host's calendar keeps, for all who may read that calendar."""
     calendar = _begin()
     calendar.add_component(
-        _write(details.booking, details.event_type, host=(host_name, host_email), manage_url=manage_url)
+        _write(details.booking, details.event_type, host=(host_name, host_email), booking_url=booking_url)
     )
     return _to_bytes(calendar).decode()
 
 
 def write_feed(bookings: Iterable[tuple[BookingDetails, str]], *, host_name: str, host_email: str) -> bytes:
-    """Write some bookings, each with its manage link, as a feed."""
+    """Write some bookings, each with the address of its page, as a feed."""
     calendar = _begin()
     calendar.add("x-wr-calname", FEED_NAME)
     calendar.add("x-published-ttl", "PT15M")
-    for details, manage_url in bookings:
+    for details, booking_url in bookings:
         calendar.add_component(
-            _write(details.booking, details.event_type, host=(host_name, host_email), manage_url=manage_url)
+            _write(details.booking, details.event_type, host=(host_name, host_email), booking_url=booking_url)
         )
     return _to_bytes(calendar)
+
+
+def change_lines(text: str, change: Callable[[str], str]) -> str:
+    """Change the lines of a calendar, each unfolded; a text in which no line changes stays as it is."""
+    lines = [str(line) for line in Contentlines.from_ical(text)]  # type: ignore[no-untyped-call]
+    changed = [change(line) for line in lines]
+    if changed == lines:
+        return text
+    folded = Contentlines(Contentline(line) for line in changed)  # type: ignore[no-untyped-call]
+    written: bytes = folded.to_ical()  # type: ignore[no-untyped-call]
+    return written.decode()
 
 
 def _to_bytes(calendar: Calendar) -> bytes:
@@ -47,7 +59,7 @@ def _begin() -> Calendar:
     return calendar
 
 
-def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], manage_url: str) -> Event:
+def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], booking_url: str) -> Event:
     event = Event()
     event.add("uid", booking.uid)
     event.add("sequence", booking.sequence)
@@ -59,11 +71,11 @@ def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], ma
     event.add("summary", without_turns(f"{event_type.name}: {booking.invitee_name}"))
     event.add("status", "CANCELLED" if booking.status is Status.CANCELLED else "CONFIRMED")
     event.add("transp", "OPAQUE")
-    event.add("description", _describe(booking, event_type, manage_url))
+    event.add("description", _describe(booking, event_type, booking_url))
     if booking.location.value:
         event.add("location", booking.location.value)
-    if manage_url:
-        event.add("url", vUri(manage_url))
+    if booking_url:
+        event.add("url", vUri(booking_url))
     event.add("organizer", _write_person(*host), encode=False)
     event.add("attendee", _write_person(booking.invitee_name, booking.invitee_email, status="ACCEPTED"), encode=False)
     for guest in booking.guests:
@@ -71,10 +83,10 @@ def _write(booking: Booking, event_type: EventType, *, host: tuple[str, str], ma
     return event
 
 
-def _describe(booking: Booking, event_type: EventType, manage_url: str) -> str:
+def _describe(booking: Booking, event_type: EventType, booking_url: str) -> str:
     labels = {question.key: question.label for question in event_type.questions}
     answers = [f"{labels.get(key, key)}: {_say(value)}" for key, value in booking.answers.items()]
-    parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, manage_url]
+    parts = [f"{booking.invitee_name} <{booking.invitee_email}>", booking.notes, *answers, booking_url]
     return "\n".join(part for part in parts if part)
 
 

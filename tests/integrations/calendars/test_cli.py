@@ -2,17 +2,28 @@
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
 from openslot.accounts.models import User
+from openslot.cli import calendars as commands
+from openslot.core.config import Settings
 from openslot.core.errors import Invalid, Refusal
+from openslot.core.ids import new_id
 from openslot.core.outbound import OutboundRefused
 from openslot.core.work import Runtime
+from openslot.integrations.calendars import operations, rules, store
 from openslot.integrations.calendars.errors import CalendarSignInFailed, ConnectionNotFound
-from tests.command_line import Cli
+from openslot.integrations.calendars.fake import FakeServer
+from openslot.integrations.calendars.models import CalendarConnection
+from openslot.integrations.calendars.ports import Changes
+from openslot.integrations.calendars.sync import sync_connection
+from openslot.runtime import open_runtime
+from tests.command_line import Cli, Run
 from tests.core.hostile_urls import SHAPES
 from tests.core.test_outbound_peers import serve
 from tests.integrations.calendars.feeds import publishing
@@ -109,3 +120,132 @@ async def test_no_hostile_url_is_connected_to(
             await cli("connect", "--user", user.email, "--ics", f"http://127.0.0.1:{canary.port}/")
         assert canary.connections == 0
     assert await runtime.pool.fetchval("select count(*) from calendar_connections") == 0
+
+
+class Worker:
+    """A worker that takes a connection as soon as it is there, and reads it until it may end."""
+
+    def __init__(self, runtime: Runtime, place: str, *, fails: bool) -> None:
+        self.began, self.may_end = asyncio.Event(), asyncio.Event()
+        self._runtime, self._place, self._fails = runtime, place, fails
+        self._loop = asyncio.get_running_loop()
+        self._reading: asyncio.Task[str | None] | None = None
+
+    async def take(self, connection: CalendarConnection) -> None:
+        """Begin to read, on behalf of a command in another thread."""
+        begun = asyncio.run_coroutine_threadsafe(self._begin(connection), self._loop)
+        await asyncio.wrap_future(begun)
+
+    async def end(self) -> str | None:
+        """End the reading, and return its fault."""
+        self.may_end.set()
+        assert self._reading is not None
+        return await self._reading
+
+    async def _begin(self, connection: CalendarConnection) -> None:
+        worker = self
+
+        class Slow(FakeServer):
+            async def list_changes(self, calendar: str, *, state: str | None, known: Mapping[str, str]) -> Changes:
+                worker.began.set()
+                await worker.may_end.wait()
+                self.fault = CalendarSignInFailed() if worker._fails else None
+                return await super().list_changes(calendar, state=state, known=known)
+
+        server = Slow()
+        server.add_calendar("Work")
+        server.calendars, server.names = {self._place: server.calendars.popitem()[1]}, {self._place: "Work"}
+        await server.put(server.place_for(self._place, "soon"), tomorrow(), replaces=None)
+        reading = sync_connection(self._runtime, connection.id, open_server=lambda *_: server)
+        self._reading = asyncio.create_task(reading)
+        await self.began.wait()
+
+
+@pytest.mark.parametrize("command", ["connect", "sync"])
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_command_waits_for_the_worker_that_reads_the_calendar(
+    runtime: Runtime,
+    settings: Settings,
+    user: User,
+    work_calendar: str,
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    *,
+    fails: bool,
+) -> None:
+    account = ("--user", user.email, "--caldav", work_calendar, "--username", USER, "--password-stdin", "--json")
+    if command == "sync":
+        await cli("connect", *account, typed=f"{PASSWORD}\n")
+        await runtime.pool.execute("update calendars set state = null")
+    looks, has_looked, loop = 0, asyncio.Event(), asyncio.get_running_loop()
+    verb = "connect" if command == "connect" else "make_due"
+    do, was_read = getattr(operations, verb), store.was_read
+
+    async def look(*given: Any, **more: Any) -> bool:
+        nonlocal looks
+        looks += 1
+        if looks == 4:
+            loop.call_soon_threadsafe(has_looked.set)
+        return await was_read(*given, **more)
+
+    # Commands go by the time of the day, and not by the test's.
+    async with open_runtime(settings) as today:
+        worker = Worker(today, work_calendar, fails=fails)
+
+        async def be_overtaken(*given: Any) -> Any:
+            done = await do(*given)
+            await worker.take(done if command == "connect" else done[0])
+            return done
+
+        monkeypatch.setattr(operations, verb, be_overtaken)
+        monkeypatch.setattr(store, "was_read", look)
+        line = ("connect", *account) if command == "connect" else ("sync", "--json")
+        running = asyncio.create_task(cli(*line, typed=f"{PASSWORD}\n"))
+        looking = asyncio.create_task(has_looked.wait())
+        await asyncio.wait({running, looking}, return_when=asyncio.FIRST_COMPLETED)
+        assert not running.done(), running.result()
+        fault = await worker.end()
+        answer = await running
+
+        shown = answer if command == "connect" else answer["connections"][0]
+        assert (shown["state"], shown["lastError"]) == ("failing" if fails else "ok", fault)
+        # The worker's reading counts: it was not done again.
+        assert await runtime.pool.fetchval("select count(*) from busy_spans") == (0 if fails else 1)
+        await looking
+
+
+@pytest.mark.parametrize("command", ["connect", "sync"])
+async def test_a_reading_that_does_not_end_is_told_with_an_exit_code(
+    runtime: Runtime,
+    user: User,
+    work_calendar: str,
+    command_line: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+) -> None:
+    account = ("--user", user.email, "--caldav", work_calendar, "--username", USER, "--password-stdin", "--json")
+    run = partial(asyncio.to_thread, command_line, "calendar")
+    if command == "sync":
+        assert (await run("connect", *account, typed=f"{PASSWORD}\n")).exit_code == 0
+    verb = "connect" if command == "connect" else "make_due"
+    do = getattr(operations, verb)
+
+    async def lose_the_lease(work: Any, *given: Any) -> Any:
+        done = await do(work, *given)
+        connection = done if command == "connect" else done[0]
+        until = work.now + rules.LEASE
+        assert await store.find_lease(work.db, connection.id, new_id(), now=work.now, until=until)
+        return done
+
+    monkeypatch.setattr(operations, verb, lose_the_lease)
+    monkeypatch.setattr(commands, "PATIENCE", timedelta(milliseconds=300))
+    line = ("connect", *account) if command == "connect" else ("sync", "--json")
+    result = await run(*line, typed=f"{PASSWORD}\n")
+
+    assert (result.exit_code, "Traceback" in result.output) == (1, False)
+    assert f"{USER} at 127.0.0.1" in result.stderr
+    assert "is still being read. `openslot calendar list` shows when it was read." in result.stderr
+    answer = json.loads(result.stdout)
+    (connection_id,) = [row["id"] for row in await runtime.pool.fetch("select id from calendar_connections")]
+    assert (answer if command == "connect" else answer["connections"][0])["id"] == str(connection_id)

@@ -42,7 +42,7 @@ async def test_a_feed_shows_the_owners_confirmed_bookings(
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/calendar; charset=utf-8")
     shown: list[Any] = icalendar.Calendar.from_ical(answer.text).walk("VEVENT")
     assert [(each["UID"], each["DTSTART"].dt) for each in shown] == [(kept.uid, kept.starts_at)]
-    assert "manage/" in str(shown[0]["URL"])
+    assert str(shown[0]["URL"]) == f"{runtime.settings.public_url}/bookings/{kept.id}"
 
 
 async def test_text_of_an_invitee_can_not_break_out_of_its_line(
