@@ -22,7 +22,7 @@ from openslot.core.work import Runtime
 from openslot.jobs import store
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate
-from openslot.jobs.periodic import run_periodic
+from openslot.jobs.periodic import follow_clock, run_periodic
 
 BEAT_EVERY = timedelta(seconds=5)
 ABANDONED_AFTER = timedelta(seconds=10)
@@ -114,4 +114,5 @@ async def _run_until(
 async def _beat(runtime: Runtime, worker_id: UUID) -> None:
     while True:
         await store.beat(runtime.pool, worker_id, host=socket.gethostname(), pid=os.getpid(), now=runtime.clock())
+        await follow_clock(runtime)
         await asyncio.sleep(BEAT_EVERY.total_seconds())
