@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from pgqueuer.db import Driver
+
 from openslot.core.db import Db, count_of
 from openslot.core.events import Periodic
 
@@ -50,6 +52,11 @@ delete from lanes where lane = any(array(
 async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> None:
     """Store a worker's heartbeat."""
     await db.execute(BEAT, worker_id, host, pid, now)
+
+
+async def sees_beat(queue: Driver, worker_id: UUID, *, now: datetime) -> bool:
+    """Return whether the queue is in the same database as the heartbeat that was just stored."""
+    return bool(await queue.fetch("select 1 from worker_beats where worker_id = $1 and beat_at = $2", worker_id, now))
 
 
 async def delete_beat(db: Db, worker_id: UUID) -> None:

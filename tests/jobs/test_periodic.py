@@ -87,8 +87,8 @@ async def until_scheduled(runtime: Runtime) -> None:
         pass
 
 
-SET_BACK = """update pgqueuer_schedules set next_run = next_run + interval '1 day', heartbeat = now() + interval '1 day',
-    status = $1::text::pgqueuer_status"""
+SET_BACK = """update pgqueuer_schedules set next_run = next_run + interval '1 day',
+    heartbeat = now() + interval '1 day', status = $1::text::pgqueuer_status"""
 
 
 @pytest.mark.parametrize("status", ["queued", "picked"])
