@@ -5,6 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from openslot.core.config import Networks
+from openslot.core.outbound.addresses import NAT64, embedded_address
 
 UNKNOWN = "unknown"
 LONGEST = 64
@@ -83,6 +84,9 @@ def _parse_short(text: str) -> IPv4Address | IPv6Address | None:
 def _bucket(address: IPv4Address | IPv6Address) -> str:
     if isinstance(address, IPv4Address):
         return str(address)
+    # In a network without IPv4, everyone who has no IPv6 comes from this prefix.
+    if address in NAT64:
+        return str(embedded_address(address))
     return str(IPv6Network((address, 64), strict=False))
 
 

@@ -10,8 +10,11 @@ NOW = "(date_part('epoch', clock_timestamp()) * 1000000)::bigint"
 
 
 def live(stamps: str, now: str) -> str:
-    """Write the part of a log that still counts; logs are in order, so that it is found by halving."""
-    return f"{stamps}[width_bucket({now} - {WINDOW}, {stamps}) + 1:]"
+    """Write the part of a log that still counts; logs are in order, so that it is found by halving.
+
+    What lies further ahead than the window was written before the clock was set back, and does not count.
+    """
+    return f"{stamps}[width_bucket({now} - {WINDOW}, {stamps}) + 1:width_bucket({now} + {WINDOW}, {stamps})]"
 
 
 def decide(limit: str) -> str:
@@ -22,11 +25,11 @@ def decide(limit: str) -> str:
     """
     return f"""
     (stamps, taken) = (
-        select p.live || array_fill(p.now, array[p.given]), p.given
+        select p.live || array_fill(greatest(p.now, p.live[cardinality(p.live)]), array[p.given]), p.given
         from (select l.now, l.live,
                      greatest(0, least(cardinality(excluded.stamps), {limit} - cardinality(l.live))) as given
               from (select t.now, {live("x.stamps", "t.now")} as live
-                    from (select greatest({NOW}, x.stamps[cardinality(x.stamps)]) as now offset 0) t offset 0) l
+                    from (select {NOW} as now offset 0) t offset 0) l
               offset 0) p)"""
 
 
@@ -55,7 +58,8 @@ with looked_at as (
     select bucket from rate_log where bucket > $1 order by bucket limit $2
 ), gone as (
     delete from rate_log r using looked_at l
-    where r.bucket = l.bucket and coalesce(r.stamps[cardinality(r.stamps)], 0) < {NOW} - {WINDOW} * 2
+    where r.bucket = l.bucket
+      and coalesce(r.stamps[cardinality(r.stamps)], 0) not between {NOW} - {WINDOW} * 2 and {NOW} + {WINDOW}
     returning r.bucket
 )
 select count(*) as looked_at, max(bucket) as last, (select count(*) from gone) as deleted from looked_at"""

@@ -14,16 +14,19 @@ FORGOTTEN_AFTER = timedelta(days=1)
 SUBJECT = "sha256(convert_to(lower($1), 'UTF8'))"
 PAUSE = f"""make_interval(secs => case when p.failures < {FREE_TRIES} then 0
     else least({FIRST_PAUSE_SECONDS} * 2 ^ least(p.failures - {FREE_TRIES}, 20), {LONGEST_PAUSE_SECONDS}) end)"""
-# The clock is read after the row is locked, as in `limit_store.decide`. A try that has to wait changes nothing.
+# The clock is read after the row is locked, as in `limit_store.decide`. A try that has to wait changes nothing. A pause
+# that seems longer than the longest began before the clock was set back, and is over.
 COUNT = f"""
 (failures, taken, free_at, failed_at) = (
     select p.failures, p.is_free,
            case when p.is_free then p.now + {PAUSE} else x.free_at end,
            case when p.is_free then p.now else x.failed_at end
-    from (select t.now, t.now >= x.free_at as is_free,
+    from (select t.now, t.is_free,
                  case when t.now >= x.failed_at + interval '{FORGOTTEN_AFTER.days} day' then 0 else x.failures end
-                     + (t.now >= x.free_at)::int as failures
-          from (select clock_timestamp() as now offset 0) t offset 0) p)"""
+                     + t.is_free::int as failures
+          from (select c.now, x.free_at not between c.now and c.now + interval '{LONGEST_PAUSE_SECONDS} seconds'
+                       or x.free_at = c.now as is_free
+                from (select clock_timestamp() as now offset 0) c offset 0) t offset 0) p)"""
 # Every statement locks the address first, so that two rows are always locked in the same order.
 COUNT_TRY = f"""
 with address as (

@@ -23,6 +23,7 @@ DOWN = (
     asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # a statement on a connection that was killed a moment ago
+    asyncpg.ReadOnlySQLTransactionError,  # a standby, or a server that has become one
 )
 # The server is up but can't do it now: another session holds a lock, a statement takes too long, the disk is full.
 BUSY = (

@@ -132,8 +132,12 @@ class ConnectionPool:
             raise
 
     def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
-        """Release a connection; one with an interrupted statement or an open transaction is not used again."""
-        if not connection.is_closed() and (is_cut_off(fault) or connection.is_in_transaction()):
+        """Release a connection; one with an interrupted statement or an open transaction is not used again.
+
+        Nor is one to a server that has become read-only: a new connection may find the server that took its place.
+        """
+        is_lost = is_cut_off(fault) or isinstance(fault, asyncpg.ReadOnlySQLTransactionError)
+        if not connection.is_closed() and (is_lost or connection.is_in_transaction()):
             connection.terminate()
         self._pass_on(None if connection.is_closed() else connection)
 

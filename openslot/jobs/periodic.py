@@ -1,11 +1,12 @@
 """Periodic jobs: runs them, and stores the last run, its result and its lateness."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import structlog
 from croniter import croniter
 
 from openslot.core.actor import SYSTEM
+from openslot.core.clock import system_clock
 from openslot.core.events import Periodic
 from openslot.core.work import Runtime
 from openslot.jobs import store
@@ -38,6 +39,20 @@ async def run_job(runtime: Runtime, job: Periodic) -> str:
         return await job.run(runtime.work(SYSTEM))
     async with runtime.transaction(SYSTEM) as work:
         return await job.run(work)
+
+
+async def follow_clock(runtime: Runtime) -> None:
+    """Keep periodic jobs running after the database's clock was set back."""
+    now = system_clock()
+    if await store.follow_clock(runtime.pool, [_until_next(job, now) for job in runtime.wiring.periodic]):
+        log.warning("the database's clock was set back, and periodic jobs are planned again")
+
+
+def _until_next(job: Periodic, now: datetime) -> tuple[str, str, timedelta]:
+    planned = croniter(job.expression, now)
+    # As the queue writes it.
+    expression = " ".join(planned.expressions)
+    return job.name, expression, datetime.fromtimestamp(planned.get_next(), UTC) - now
 
 
 def due_since(expression: str, previous: datetime | None, *, now: datetime) -> datetime:

@@ -1,7 +1,10 @@
 """The SQL of the worker: heartbeats, runs of periodic jobs, and maintenance of the queue."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
+
+from pgqueuer.db import Driver
 
 from openslot.core.db import Db, count_of
 from openslot.core.events import Periodic
@@ -20,6 +23,23 @@ END_RUN = """
 update periodic_runs set finished_at = $2, status = $3, result = $4, failures = failures + ($3 = 'failed')::int
 where name = $1"""
 
+# What lies further ahead than the next run, or than this moment, was written before the clock was set back.
+FOLLOW_CLOCK = """
+with ahead as (
+    select s.id, w.after from pgqueuer_schedules s
+    join unnest($1::text[], $2::text[], $3::interval[]) as w (name, expression, after)
+        on s.entrypoint = w.name and s.expression = w.expression
+    where s.next_run > now() + w.after + interval '1 minute' or s.heartbeat > now() + interval '1 minute'
+    for update of s skip locked
+)
+update pgqueuer_schedules s set next_run = least(s.next_run, now() + a.after), heartbeat = least(s.heartbeat, now())
+from ahead a where s.id = a.id"""
+# Otherwise jobs of a worker that was killed would belong to it until the clock is as late again.
+FOLLOW_CLOCK_IN_QUEUE = """
+update pgqueuer set heartbeat = now() where id = any(array(
+    select id from pgqueuer where status = 'picked' and heartbeat > now() + interval '1 minute'
+    for update skip locked))"""
+
 DELETE_LOGS = """
 delete from pgqueuer_log where id = any(array(
     select id from pgqueuer_log where created < $1 order by created limit $2))"""
@@ -32,6 +52,11 @@ delete from lanes where lane = any(array(
 async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -> None:
     """Store a worker's heartbeat."""
     await db.execute(BEAT, worker_id, host, pid, now)
+
+
+async def sees_beat(queue: Driver, worker_id: UUID, *, now: datetime) -> bool:
+    """Return whether the queue is in the same database as the heartbeat that was just stored."""
+    return bool(await queue.fetch("select 1 from worker_beats where worker_id = $1 and beat_at = $2", worker_id, now))
 
 
 async def delete_beat(db: Db, worker_id: UUID) -> None:
@@ -53,6 +78,15 @@ async def begin_run(db: Db, job: Periodic, *, due_at: datetime, lateness_ms: int
 async def end_run(db: Db, job: Periodic, status: str, result: str, *, now: datetime) -> None:
     """Store the result of a periodic job."""
     await db.execute(END_RUN, job.name, now, status, result)
+
+
+async def follow_clock(db: Db, jobs: Sequence[tuple[str, str, timedelta]]) -> bool:
+    """Plan periodic jobs (name, expression, time until the next run) again if the database's clock was set back."""
+    columns = [list(column) for column in zip(*jobs, strict=True)] or [[], [], []]
+    if not count_of(await db.execute(FOLLOW_CLOCK, *columns)):
+        return False
+    await db.execute(FOLLOW_CLOCK_IN_QUEUE)
+    return True
 
 
 async def delete_logs(db: Db, before: datetime, *, limit: int) -> int:

@@ -11,6 +11,7 @@ from uuid import UUID
 import asyncpg
 import structlog
 from pgqueuer import PgQueuer
+from pgqueuer.db import Driver
 from pgqueuer.models import Job as QueuedJob
 from pgqueuer.models import Schedule
 
@@ -22,7 +23,7 @@ from openslot.core.work import Runtime
 from openslot.jobs import store
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate
-from openslot.jobs.periodic import run_periodic
+from openslot.jobs.periodic import follow_clock, run_periodic
 
 BEAT_EVERY = timedelta(seconds=5)
 ABANDONED_AFTER = timedelta(seconds=10)
@@ -30,6 +31,8 @@ POLL_EVERY = timedelta(seconds=5)
 LONGEST_PAUSE = 10.0
 # Effects are what is kept: if the server crashes, the queue may forget what it has handed out and what is finished.
 FORGETFUL = "set synchronous_commit = off"
+# After a failover one of the addresses may still lead to the former primary.
+TWO_DATABASES = "DATABASE_URL and OPENSLOT_DIRECT_DATABASE_URL lead to different databases"
 
 log = structlog.get_logger()
 
@@ -61,7 +64,8 @@ async def _work(runtime: Runtime, worker_id: UUID, gate: Gate, stop: asyncio.Eve
         _attach(queuer, runtime, gate)
         lost = asyncio.Event()
         connection.add_termination_listener(lambda _: lost.set())
-        await _run_until(queuer, (stop, lost), _beat(runtime, worker_id), concurrency=settings.worker_concurrency)
+        beating = beat(runtime, worker_id, queuer.connection)
+        await _run_until(queuer, (stop, lost), beating, concurrency=settings.worker_concurrency)
     finally:
         with suppress(*DOWN):
             await connection.close(timeout=5)
@@ -111,7 +115,13 @@ async def _run_until(
             task.cancel()
 
 
-async def _beat(runtime: Runtime, worker_id: UUID) -> None:
+async def beat(runtime: Runtime, worker_id: UUID, queue: Driver) -> None:
+    """Store a heartbeat again and again; end with an error if the queue is in another database."""
     while True:
-        await store.beat(runtime.pool, worker_id, host=socket.gethostname(), pid=os.getpid(), now=runtime.clock())
+        now = runtime.clock()
+        await store.beat(runtime.pool, worker_id, host=socket.gethostname(), pid=os.getpid(), now=now)
+        if not await store.sees_beat(queue, worker_id, now=now):
+            await store.delete_beat(runtime.pool, worker_id)
+            raise RuntimeError(TWO_DATABASES)
+        await follow_clock(runtime)
         await asyncio.sleep(BEAT_EVERY.total_seconds())

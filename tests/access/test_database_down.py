@@ -145,3 +145,24 @@ async def test_connections_killed_under_load_give_an_answer_or_503(
     assert statuses.keys() <= {200, 201, 503}
     assert statuses[201] <= written <= statuses[201] + statuses[503]
     assert after[-1] == 200
+
+
+@pytest.mark.own_database
+async def test_a_standby_is_no_database_and_the_service_recovers_when_it_is_promoted(
+    settings: Settings, bearer: dict[str, str]
+) -> None:
+    assert settings.database_url is not None
+    name = urlsplit(settings.database_url).path.removeprefix("/")
+    turn = f'begin read write; alter database "{name}" set default_transaction_read_only = {{}}; commit'
+    others = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()"
+    operator = await asyncpg.connect(settings.database_url)
+    async with serving(create_app(settings)) as url, connect(url) as client:
+        await operator.execute(turn.format("on"))
+        await operator.fetch(others, name)
+        away = await client.get(ME, headers=bearer)
+        await operator.execute(turn.format("off"))
+        back = await client.get(ME, headers=bearer)
+    await operator.close()
+
+    assert (away.status_code, away.headers["x-error-code"], back.status_code) == (503, "unavailable", 200)
+    assert "retry-after" in away.headers

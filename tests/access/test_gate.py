@@ -60,6 +60,17 @@ async def test_blocked_tries_do_not_lengthen_the_block(client: httpx2.AsyncClien
     assert (await client.get(ME, headers=wrong())).status_code == 401
 
 
+async def test_a_clock_that_is_set_back_does_not_keep_an_address_blocked(
+    client: httpx2.AsyncClient, bearer: dict[str, str], age: Age
+) -> None:
+    for _ in range(6):
+        await client.get(ME, headers=wrong())
+    await age(-86_400)
+    answers = [await client.get(ME, headers=headers) for headers in (bearer, wrong(), bearer)]
+
+    assert [answer.status_code for answer in answers] == [200, 401, 200]
+
+
 async def test_of_a_hundred_wrong_keys_at_once_exactly_five_are_401(pair: Pair) -> None:
     answers = await asyncio.gather(*(pair[n % 2].get(ME, headers=wrong()) for n in range(100)))
 

@@ -157,3 +157,40 @@ async def test_old_logs_are_forgotten_and_young_ones_are_not(runtime: Runtime, a
 
     assert forgotten == (1, None)
     assert await runtime.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]
+
+
+@pytest.mark.parametrize("step", [90, 3_600, 86_400])
+async def test_a_clock_that_is_set_back_blocks_nobody_for_longer_than_two_minutes(
+    runtime: Runtime, age: Age, step: int
+) -> None:
+    bucket = f"key:{new_id()}"
+    for _ in range(3):
+        await limits.take(runtime.pool, bucket, 3)
+    await age(-step)
+    verdicts = [await limits.take(runtime.pool, bucket, 3) for _ in range(4)]
+    stamps = await runtime.pool.fetchval("select stamps from rate_log where bucket = $1", bucket)
+
+    assert [verdict.taken for verdict in verdicts] == [True, True, True, False]
+    assert verdicts[-1].retry_after <= 60
+    assert stamps == sorted(stamps)
+
+
+async def test_a_clock_that_is_set_back_a_little_lets_nobody_through_twice(runtime: Runtime, age: Age) -> None:
+    bucket = f"key:{new_id()}"
+    await limits.take(runtime.pool, bucket, 2)
+    await age(-30)
+    verdicts = [await limits.take(runtime.pool, bucket, 2) for _ in range(2)]
+    stamps = await runtime.pool.fetchval("select stamps from rate_log where bucket = $1", bucket)
+
+    assert [verdict.taken for verdict in verdicts] == [True, False]
+    assert 60 < verdicts[-1].retry_after <= 90
+    assert stamps == sorted(stamps)
+
+
+async def test_logs_of_a_clock_that_was_set_back_are_forgotten(runtime: Runtime, age: Age) -> None:
+    await limits.take(runtime.pool, "key:ahead", 5)
+    await age(-3_600)
+    await limits.take(runtime.pool, "key:young", 5)
+
+    assert await limit_store.forget_old_logs(runtime.pool, behind="", limit=10) == (1, None)
+    assert await runtime.pool.fetchval("select array_agg(bucket) from rate_log") == ["key:young"]

@@ -358,3 +358,15 @@ async def test_closing_waits_for_what_is_under_way_and_lets_nobody_in(database_u
     await closing
     assert working.done()
     assert await working == 7
+
+
+async def test_a_connection_to_a_server_that_has_become_read_only_is_not_lent_again(pool: ConnectionPool) -> None:
+    async with pool.acquire() as connection:
+        await connection.execute("set default_transaction_read_only = on")
+        backend = await connection.fetchval(BACKEND)
+    with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
+        await pool.execute("create table written (no int)")
+
+    assert await pool.fetchval(BACKEND) != backend
+    await pool.execute("create table written (no int)")
+    await pool.execute("drop table written")

@@ -109,6 +109,19 @@ async def test_the_pause_grows_with_every_try_up_to_a_quarter_of_an_hour(runtime
     assert pauses == PAUSES
 
 
+@pytest.mark.parametrize(("step", "heard"), [(600, False), (3_600, True), (86_400, True)])
+async def test_a_clock_that_is_set_back_does_not_lengthen_a_pause_beyond_the_longest(
+    runtime: Runtime, step: int, heard: bool
+) -> None:
+    for _ in range(5):
+        await store.count_try(runtime.pool, subject="account x", log=None, limit=5)
+    await let_pass(runtime, -step)
+    verdicts = [await store.count_try(runtime.pool, subject="account x", log=None, limit=5) for _ in range(2)]
+
+    assert [verdict["taken"] for verdict in verdicts] == [heard, False]
+    assert verdicts[-1]["free_at"] - verdicts[-1]["now"] <= store.LONGEST_PAUSE_SECONDS * 1_000_000
+
+
 async def test_tries_during_the_pause_do_not_lengthen_it(pair: list[httpx2.AsyncClient], runtime: Runtime) -> None:
     await attack(pair, "nobody@lindqvist.example", 5)
     before = await runtime.pool.fetchrow("select failures, free_at, failed_at from wrong_passwords")

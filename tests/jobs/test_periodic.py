@@ -1,5 +1,6 @@
 """What the clock does, and how its runs are kept."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,11 +8,11 @@ import pytest
 from openslot.core.config import Settings
 from openslot.core.events import Periodic, Wiring
 from openslot.core.work import Runtime, Work
-from openslot.jobs.periodic import due_since, run_job, run_periodic
+from openslot.jobs.periodic import due_since, follow_clock, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import FAR_AWAY, LEAVE_MARK, MARKS
-from tests.jobs.test_effects import until, working
+from tests.jobs.test_effects import WITHIN, until, working
 
 NOON = datetime(2026, 3, 16, 12, 0, 30, tzinfo=UTC)
 
@@ -84,6 +85,66 @@ async def test_a_worker_runs_what_is_due_though_another_worker_does_too(settings
 async def until_scheduled(runtime: Runtime) -> None:
     while not await runtime.pool.fetchval("select count(*) from pgqueuer_schedules"):
         pass
+
+
+SET_BACK = """update pgqueuer_schedules set next_run = next_run + interval '1 day',
+    heartbeat = now() + interval '1 day', status = $1::text::pgqueuer_status"""
+
+
+@pytest.mark.parametrize("status", ["queued", "picked"])
+async def test_periodic_jobs_go_on_when_the_clock_was_set_back_by_a_day(settings: Settings, status: str) -> None:
+    """A job that a killed worker was running goes on, too, when its heartbeat is too old."""
+    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression="*/2 * * * *", run=fine),))
+    async with open_runtime(settings, wiring=wiring) as runtime:
+        async with working(runtime):
+            await until_scheduled(runtime)
+        await runtime.pool.execute(SET_BACK, status)
+        await follow_clock(runtime)
+        planned = await runtime.pool.fetchrow(
+            "select next_run <= now() + interval '2 minutes' as soon, heartbeat <= now() as old from pgqueuer_schedules"
+        )
+
+        assert planned is not None
+        assert (planned["soon"], planned["old"]) == (True, True)
+
+
+async def test_a_worker_sees_that_the_clock_was_set_back(settings: Settings) -> None:
+    wiring = Wiring(periodic=(Periodic(name="probe.clock", expression=FAR_AWAY, run=fine),))
+    async with open_runtime(settings, wiring=wiring) as runtime:
+        async with working(runtime):
+            await until_scheduled(runtime)
+        await runtime.pool.execute(SET_BACK, "queued")
+        before = await runtime.pool.fetchval("select next_run from pgqueuer_schedules")
+        async with working(runtime), asyncio.timeout(WITHIN):
+            while await runtime.pool.fetchval("select next_run from pgqueuer_schedules") == before:
+                await asyncio.sleep(0.01)
+
+
+async def test_jobs_of_a_killed_worker_are_free_when_the_clock_was_set_back(runtime: Runtime) -> None:
+    async with open_runtime(runtime.settings, wiring=Wiring(periodic=(WIRING.periodic[0],))) as other:
+        async with working(other):
+            await until_scheduled(other)
+        await other.pool.execute(SET_BACK, "queued")
+        await other.pool.execute(
+            """insert into pgqueuer (priority, status, entrypoint, heartbeat)
+            values (0, 'picked', 'effects', now() + interval '1 day')"""
+        )
+        await follow_clock(other)
+
+        assert await other.pool.fetchval("select heartbeat <= now() from pgqueuer where status = 'picked'")
+
+
+async def test_a_clock_that_was_not_set_back_changes_no_plan(settings: Settings) -> None:
+    async with open_runtime(settings, wiring=Wiring(periodic=WIRING.periodic)) as runtime:
+        async with working(runtime):
+            await until_scheduled(runtime)
+        plan = "select array_agg(next_run order by id) from pgqueuer_schedules"
+        # Seconds are cut off, and a loaded machine may have taken some to get here.
+        await runtime.pool.execute("update pgqueuer_schedules set next_run = next_run + interval '30 seconds'")
+        before = await runtime.pool.fetchval(plan)
+        await follow_clock(runtime)
+
+        assert await runtime.pool.fetchval(plan) == before
 
 
 @pytest.mark.parametrize("job", WIRING.periodic, ids=lambda job: job.name)

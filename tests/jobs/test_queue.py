@@ -1,10 +1,13 @@
 """The queue: a job is the same row, whoever writes it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+import asyncpg
 import pytest
 from pgqueuer.adapters.persistence.qb import QueryQueueBuilder
+from pgqueuer.db import AsyncpgDriver
 
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
@@ -12,8 +15,11 @@ from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 from openslot.core.queue import ENTRYPOINT, PLANNED, Job, Priority, enqueue
 from openslot.core.work import Runtime
+from openslot.jobs.worker import beat
 from openslot.runtime import open_runtime
+from tests.databases import new_database
 from tests.jobs.probes import Notebook, Poked, wired
+from tests.jobs.test_effects import WITHIN
 
 # Every column but the number; times as what they are ahead of the transaction's.
 JOBS = """
@@ -83,3 +89,16 @@ async def _take_jobs(db: Db) -> list[Row]:
     await db.execute("delete from pgqueuer")
     assert rows
     return [dict(row) for row in rows]
+
+
+async def test_a_worker_whose_queue_is_in_another_database_stops_and_is_not_ready(
+    settings: Settings, postgres: str
+) -> None:
+    """After a failover the direct address may still lead to the former primary, whose queue nobody fills any more."""
+    async with open_runtime(settings, wiring=wired(Notebook().write)) as runtime, new_database(postgres) as former:
+        queue = await asyncpg.connect(former)
+        with pytest.raises(RuntimeError, match="different databases"):
+            await asyncio.wait_for(beat(runtime, new_id(), AsyncpgDriver(queue)), WITHIN)
+        await queue.close()
+
+        assert await runtime.pool.fetchval("select count(*) from worker_beats") == 0

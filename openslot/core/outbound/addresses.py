@@ -53,8 +53,13 @@ def is_public(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return not is_inside(address, NOT_PUBLIC_V4)
     if address in NAT64:
-        return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
+        return is_public(embedded_address(address))
     return address in GLOBAL_UNICAST_V6 and not is_inside(address, NOT_PUBLIC_V6)
+
+
+def embedded_address(address: IPv6Address) -> IPv4Address:
+    """Return the IPv4 address that a NAT64 address stands for."""
+    return IPv4Address(int(address) & 0xFFFFFFFF)
 
 
 def is_inside(address: Address, networks: Iterable[Network]) -> bool:
