@@ -44,19 +44,19 @@ class Measured:
 
     async def take_turn(self, requests: Iterable[bytes], *, count: int) -> Cost:
         """Send requests, and divide what they have cost."""
-        web, backends, tally = _used_by(self.server.pid), await self._read_backends(), Tally()
+        web, backends, tally = used_by(self.server.pid), await self._read_backends(), Tally()
         await run_load(self.server.port, requests, tally, count=count)
         if set(tally.statuses) != {200}:
             raise SystemExit(f"the server answered {tally.statuses}")
         # Connections are opened when they are needed, and what that costs is counted with them.
         database = sum(used - backends.get(pid, 0.0) for pid, used in (await self._read_backends()).items())
-        return Cost((_used_by(self.server.pid) - web) / count, database / count)
+        return Cost((used_by(self.server.pid) - web) / count, database / count)
 
     async def _read_backends(self) -> dict[int, float]:
         connection = await asyncpg.connect(self._url)
         pids = [row["pid"] for row in await connection.fetch(BACKENDS, self._is_service)]
         await connection.close()
-        return {pid: _used_by(pid) for pid in pids}
+        return {pid: used_by(pid) for pid in pids}
 
 
 def main() -> None:
@@ -102,7 +102,7 @@ def _average(costs: list[Cost]) -> Cost:
     return Cost(sum(web) / len(web), sum(database) / len(database))
 
 
-def _used_by(pid: int) -> float:
+def used_by(pid: int) -> float:
     """Read a process's clock of processor time, which Linux numbers after the process."""
     return time.clock_gettime_ns(~pid << 3 | 2) / 1_000
 

@@ -30,6 +30,7 @@ def with_runtime(
     prepare: Prepare = check_migrated,
     wiring: Wiring = WIRING,
     profile: ConnectionProfile = COMMANDS,
+    new_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
 ) -> T:
     """Run a function in an open runtime, on a database that `prepare` has checked or migrated."""
     chosen = settings()
@@ -37,7 +38,8 @@ def with_runtime(
     with database(chosen) as ready:
         check_secrets(ready)
         try:
-            return asyncio.run(_in_runtime(ready, do, prepare, wiring, profile))
+            with asyncio.Runner(loop_factory=new_loop) as runner:
+                return runner.run(_in_runtime(ready, do, prepare, wiring, profile))
         except DOWN as fault:
             raise StartupError(f"The connection to the database was lost: {reason(fault)}.") from None
         except BUSY as fault:

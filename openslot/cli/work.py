@@ -3,6 +3,8 @@
 import asyncio
 from functools import partial
 
+import uvloop
+
 from openslot.cli.heartbeat import beating
 from openslot.cli.running import with_runtime
 from openslot.cli.signals import ENDINGS, leave_on_signals
@@ -18,7 +20,7 @@ def work(wiring: Wiring = WIRING) -> None:
     """Run a worker until told to stop; jobs in progress are finished first."""
     leave_on_signals(0)
     prepare = partial(bring_up_to_date, known=wiring.migrations)
-    with_runtime(_work, prepare=prepare, wiring=wiring, profile=JOBS)
+    with_runtime(_work, prepare=prepare, wiring=wiring, profile=JOBS, new_loop=uvloop.new_event_loop)
 
 
 async def _work(runtime: Runtime) -> None:

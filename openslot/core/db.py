@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import asyncpg
 
 from openslot.core.errors import StartupError
+from openslot.core.outages import OUTAGE
 from openslot.core.pool import ConnectionPool, is_cut_off
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
@@ -89,8 +90,20 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
         timeout=min(10, profile.acquire),
         server_settings=POOLED if through_pooler else {**DIRECT, **plans, **chosen},
     )
+    is_open = False
+
+    async def connect_again() -> asyncpg.Connection:
+        try:
+            connection = await connect()
+        except DOWN as fault:
+            if is_open:
+                OUTAGE.begin(reason(fault))
+            raise
+        OUTAGE.end()
+        return connection
+
     pool = ConnectionPool(
-        connect,
+        connect_again,
         most=most,
         wait_seconds=profile.acquire,
         refusing=set_local(chosen) if through_pooler else None,
@@ -100,6 +113,7 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
         version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
         raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
+    is_open = True
     if version < OLDEST_SERVER:
         await pool.close()
         raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version // 10000}.")

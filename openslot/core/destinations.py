@@ -10,3 +10,5 @@ class Destination(Struct, frozen=True):
 
     target: str
     owner_id: UUID | None
+    is_operators: bool = False
+    """Whether it is a server of the operator's own, which is sent as much as it keeps up with."""

@@ -102,12 +102,13 @@ update effects set state = case when superseded is null then 'queued' else 'skip
     round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
 where id = $1 and round = $2 and state = 'running' returning round, state"""
 
-# The reaction was never called, so the attempt does not count.
+# The reaction was never called, so the attempt does not count. Nothing waits for the disk, as in `START`.
 PUT_BACK = """
 update effects set state = case when superseded is null then 'queued' else 'skipped' end,
     finished_at = case when superseded is not null then $5::timestamptz end, attempts = attempts - 1,
     round = round + 1, next_try_at = $3, last_error = left(concat_ws('; ', superseded, $4::text), 1000)
-where id = $1 and round = $2 and state = 'running' returning round, state"""
+where id = $1 and round = $2 and state = 'running' returning round, state,
+    set_config('synchronous_commit', 'off', true)"""
 
 # No reaction in this release could handle it, so neither the attempt nor the time counts: effects behind it are held
 # back longer by the same time.
@@ -265,10 +266,10 @@ async def postpone_effect(db: Db, effect: Effect, *, error: str, delay: timedelt
 
 async def put_back_effect(
     db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime, priority: Priority
-) -> None:
-    """Schedule an attempt again that could not start; it is not counted."""
+) -> Job | None:
+    """Schedule an attempt again that could not start; it is not counted. Return its job, if it gets one."""
     row = await db.fetchrow(PUT_BACK, effect.id, effect.round, now + delay, reason, now)
-    await _enqueue_again(db, effect, row, after=delay, priority=priority)
+    return await _enqueue_again(db, effect, row, after=delay, priority=priority)
 
 
 async def hand_over_effect(db: Db, effect: Effect, *, reason: str, delay: timedelta, now: datetime) -> None:
@@ -323,11 +324,15 @@ async def enqueue_rows(db: Db, rows: Iterable[Row]) -> int:
     return len(jobs)
 
 
-async def _enqueue_again(db: Db, effect: Effect, row: Row | None, *, after: timedelta, priority: Priority) -> None:
-    if row is not None and row["state"] == "queued":
-        is_planned = effect.cause is None
-        job = Job(effect_id=effect.id, round=row["round"], after=after, priority=priority, is_planned=is_planned)
-        await enqueue(db, [job])
+async def _enqueue_again(
+    db: Db, effect: Effect, row: Row | None, *, after: timedelta, priority: Priority
+) -> Job | None:
+    if row is None or row["state"] != "queued":
+        return None
+    is_planned = effect.cause is None
+    job = Job(effect_id=effect.id, round=row["round"], after=after, priority=priority, is_planned=is_planned)
+    await enqueue(db, [job])
+    return job
 
 
 @cache

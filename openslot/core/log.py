@@ -6,9 +6,10 @@ from contextlib import suppress
 from typing import TextIO, cast
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
 
 from openslot.core.config import Settings
+from openslot.core.outages import OUTAGE, is_lost
 
 
 class _Lossy:
@@ -29,6 +30,25 @@ class _Lossy:
             self._stream.flush()
 
 
+def _leave_out_losses(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Replace the exceptions of a database that can't be reached by a line a minute."""
+    told = event.get("exc_info")
+    fault = told if isinstance(told, BaseException) else told[1] if isinstance(told, tuple) else sys.exc_info()[1]
+    if told and fault is not None and is_lost(fault):
+        OUTAGE.mention(fault)
+        raise structlog.DropEvent
+    return event
+
+
+def _is_no_loss(record: logging.LogRecord) -> bool:
+    """Do the same for what libraries log."""
+    fault = record.exc_info[1] if record.exc_info else None
+    if fault is None or not is_lost(fault):
+        return True
+    OUTAGE.mention(fault)
+    return False
+
+
 def set_up_logging(settings: Settings) -> None:
     """Send our own and the libraries' logs to standard error, for people or as JSON."""
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
@@ -41,11 +61,12 @@ def set_up_logging(settings: Settings) -> None:
     ]
     renderer: Processor = structlog.dev.ConsoleRenderer() if for_people else structlog.processors.JSONRenderer()
     structlog.configure(
-        processors=[*shared, renderer],
+        processors=[_leave_out_losses, *shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Lossy(sys.stderr))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=renderer))
+    handler.addFilter(_is_no_loss)
     logging.basicConfig(handlers=[handler], level=max(level, logging.WARNING), force=True)

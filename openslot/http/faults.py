@@ -4,6 +4,7 @@ import structlog
 
 from openslot.core.db import BUSY, DOWN, reason
 from openslot.core.errors import Internal, Refusal, Unavailable
+from openslot.core.outages import OUTAGE, is_lost
 
 log = structlog.get_logger()
 
@@ -13,7 +14,10 @@ def translate(exception: Exception) -> Refusal:
     if isinstance(exception, Refusal):
         return exception
     if isinstance(exception, (*DOWN, *BUSY)):
-        log.warning("database unavailable", error=reason(exception))
+        if is_lost(exception):
+            OUTAGE.mention(exception)
+        else:
+            log.warning("database unavailable", error=reason(exception))
         return Unavailable()
     log.error("request failed", exc_info=exception)
     return Internal()

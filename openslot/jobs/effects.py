@@ -1,5 +1,7 @@
 """Run one attempt of one effect, and store its result."""
 
+from typing import cast
+
 import structlog
 
 from openslot import __version__
@@ -26,7 +28,7 @@ from openslot.core.events import (
     TryLater,
     to_target,
 )
-from openslot.core.queue import Job, Priority
+from openslot.core.queue import Job, Priority, hurry, name_job
 from openslot.core.work import Runtime, Work
 from openslot.jobs.gate import Gate, Rejected
 from openslot.jobs.retry import hand_over_delay, next_delay
@@ -57,9 +59,13 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
     if effect.attempts > len(reaction.delays) + CRASHES_ALLOWED:
         await _bury(runtime, effect, reaction, "the worker died in too many tries")
         return
+    gate = gate or Gate(places=1)
     try:
-        gate = gate or Gate(places=1)
-        await _settle(runtime, effect, reaction, await _try(runtime, effect, reaction, gate), gate)
+        outcome = await _try(runtime, effect, reaction, gate)
+        if isinstance(outcome, Rejected):
+            await _put_back(runtime, effect, outcome, gate)
+        else:
+            await _settle(runtime, effect, reaction, outcome, gate)
     except UnknownReaction as unknown:
         await _hand_over(runtime, effect, unknown)
     except GiveUp as fault:
@@ -70,6 +76,8 @@ async def run_effect(runtime: Runtime, job: Job, gate: Gate | None = None) -> No
     except Exception as fault:
         log.exception("effect failed")
         await _try_later(runtime, effect, reaction, TryLater(f"{type(fault).__name__}: {fault}"))
+    if called := gate.take_called():
+        await hurry(runtime.pool, cast("list[Job]", called))
 
 
 async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate) -> Outcome | Rejected:
@@ -78,7 +86,7 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     destination = reaction.destination(work, effect) if reaction.destination else None
     if destination is None:
         return await reaction.run(work, effect)
-    place = gate.enter(reaction.name, destination, now=work.now)
+    place = gate.enter(reaction.name, destination, now=work.now, job=name_job(effect.id, effect.round))
     if isinstance(place, Rejected):
         return place
     answered: bool | None = None
@@ -93,14 +101,20 @@ async def _try(runtime: Runtime, effect: Effect, reaction: Reaction, gate: Gate)
     return outcome
 
 
-async def _settle(
-    runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome | Rejected, gate: Gate
-) -> None:
+async def _put_back(runtime: Runtime, effect: Effect, refusal: Rejected, gate: Gate) -> None:
+    """Let an effect that found no place come again in its turn, or when it is called."""
+    priority = Priority.SOON if refusal.is_quick else Priority.LATER
+    async with runtime.transaction(SYSTEM) as work:
+        again = await put_back_effect(
+            work.db, effect, reason=refusal.reason, delay=refusal.after, now=work.now, priority=priority
+        )
+    if again is not None:
+        gate.wait(refusal, again, now=runtime.clock())
+
+
+async def _settle(runtime: Runtime, effect: Effect, reaction: Reaction, outcome: Outcome, gate: Gate) -> None:
     async with runtime.transaction(SYSTEM) as work:
         match outcome:
-            case Rejected(reason, after, is_quick):
-                priority = Priority.SOON if is_quick else Priority.LATER
-                await put_back_effect(work.db, effect, reason=reason, delay=after, now=work.now, priority=priority)
             case Skipped(reason):
                 await finish_effect(work.db, effect, "skipped", now=work.now, reaction=reaction, error=reason)
             case Done(vendor_id=vendor_id, write=write):

@@ -6,7 +6,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.destinations import Destination
-from openslot.jobs.target_health import AT_ONCE, HANGING_GUESS, QUICK, Owner, TargetHealth, WaitingLine
+from openslot.jobs.target_health import AT_ONCE, HANGING_GUESS, QUICK, Named, Owner, TargetHealth, WaitingLine
 
 Key = UUID | tuple[str, str]
 
@@ -43,16 +43,20 @@ class Rejected(Struct, frozen=True):
     reason: str
     after: timedelta
     is_quick: bool
+    waits_at: TargetHealth | None = None
+    """The target that calls it before its turn when there is room; None if it waits for something else."""
 
 
 class Gate:
     """Keeps targets that answer slowly or never from taking the places that others need.
 
     A target is quick once it has answered quickly. All others share half of the places; those of owners with a failing
-    target share half of that half, so that the new targets of other owners find room.
+    target share half of that half, so that the new targets of other owners find room. A server of the operator's own
+    gets up to a quarter of the places while it answers quickly, whatever is sent to it.
     """
 
     def __init__(self, *, places: int) -> None:
+        self.own_places = max(places // 4, AT_ONCE)
         self.slow_places = max(places // 2, 1)
         self.suspect_places = max(places // 4, 1)
         self.owner_places = max(places // 12, AT_ONCE)
@@ -63,6 +67,7 @@ class Gate:
         self._inside: dict[Place, None] = {}
         self._young: dict[Place, None] = {}
         self._line = WaitingLine()
+        self._called: list[Named] = []
 
     @property
     def slow_inside(self) -> int:
@@ -75,10 +80,11 @@ class Gate:
         health, owner = self._remember(kind, to)
         return None if health.is_quick else self._find_refusal(health, owner, now=now)
 
-    def enter(self, kind: str, to: Destination, *, now: datetime) -> Place | Rejected:
+    def enter(self, kind: str, to: Destination, *, now: datetime, job: str = "") -> Place | Rejected:
         """Take a place, or return when to try again."""
         self._notice_hanging(now=now)
         health, owner = self._remember(kind, to)
+        health.arrive(job)
         refusal = self._find_refusal(health, owner, now=now)
         if refusal is not None:
             return refusal
@@ -96,13 +102,27 @@ class Gate:
             place.health.learn(took=now - place.since, answered=answered)
         if answered is False:
             place.owner.failed_at = now
+        self._called += place.health.call(now=now)
+
+    def wait(self, refusal: Rejected, job: Named, *, now: datetime) -> None:
+        """Remember who was turned away, so that they are called as soon as there is room."""
+        if refusal.waits_at is not None:
+            refusal.waits_at.wait(job)
+            self._called += refusal.waits_at.call(now=now)
+
+    def take_called(self) -> list[Named]:
+        """Return who has been called since the last time."""
+        called, self._called = self._called, []
+        return called
 
     def _remember(self, kind: str, to: Destination) -> tuple[TargetHealth, Owner]:
-        health = self._targets.pop((kind, to.target), None) or TargetHealth()
-        owner_key = to.owner_id or (kind, to.target)
+        key = ("", to.target) if to.is_operators else (kind, to.target)
+        most = self.own_places if to.is_operators else AT_ONCE
+        health = self._targets.pop(key, None) or TargetHealth(most=most)
+        owner_key = to.owner_id or key
         owner = self._owners.pop(owner_key, None) or Owner()
         # Reinserted at the end, so that the least recently used come first.
-        self._targets[kind, to.target] = health
+        self._targets[key] = health
         self._owners[owner_key] = owner
         _forget(self._targets)
         _forget(self._owners)
@@ -110,16 +130,18 @@ class Gate:
 
     def _find_refusal(self, health: TargetHealth, owner: Owner, *, now: datetime) -> Rejected | None:
         is_suspect = owner.is_suspect(now=now)
+        is_own = health.most > AT_ONCE
 
         def reject(reason: str, line: WaitingLine, step: timedelta) -> Rejected:
             waits_long = is_suspect and not health.is_quick
             after = line.next_turn(step, is_suspect=waits_long, now=now)
-            return Rejected(reason, after, health.is_quick)
+            waits_at = health if is_own or reason is AT_THIS_TARGET else None
+            return Rejected(reason, after, health.is_quick, waits_at)
 
         if health.inside >= health.allowance:
             return reject(AT_THIS_TARGET, health.line, health.takes / health.allowance)
         if health.is_quick:
-            most = self.suspect_owner_places if is_suspect else self.owner_places
+            most = health.most if is_own else self.suspect_owner_places if is_suspect else self.owner_places
             return None if owner.quick < most else reject(OF_THIS_OWNER, owner.line, health.takes / most)
         guess = HANGING_GUESS if is_suspect else health.takes
         if owner.slow >= self.slow_owner_places:

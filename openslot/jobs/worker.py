@@ -15,9 +15,10 @@ from pgqueuer.db import Driver
 from pgqueuer.models import Job as QueuedJob
 from pgqueuer.models import Schedule
 
-from openslot.core.db import DOWN
+from openslot.core.db import DOWN, reason
 from openslot.core.events import Periodic
 from openslot.core.ids import new_id
+from openslot.core.outages import OUTAGE
 from openslot.core.queue import ENTRYPOINT, PLANNED, Job
 from openslot.core.work import Runtime
 from openslot.jobs import store
@@ -47,7 +48,10 @@ async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
             await _work(runtime, worker_id, gate, stop)
             pause = 0.5
         except (*DOWN, asyncpg.PostgresError, RuntimeError) as fault:
-            log.warning("worker lost the database", error=str(fault), next_try_in_seconds=pause)
+            if isinstance(fault, DOWN):
+                OUTAGE.begin(reason(fault))
+            else:
+                log.warning("The worker can't use the database", error=str(fault), next_try_in_seconds=pause)
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), pause)
             pause = min(pause * 2, LONGEST_PAUSE)
@@ -58,6 +62,7 @@ async def run_worker(runtime: Runtime, stop: asyncio.Event) -> None:
 async def _work(runtime: Runtime, worker_id: UUID, gate: Gate, stop: asyncio.Event) -> None:
     settings = runtime.settings
     connection = await asyncpg.connect(settings.direct_database_url or settings.database_url, timeout=10)
+    OUTAGE.end()
     try:
         await connection.execute(FORGETFUL)
         queuer = PgQueuer.from_asyncpg_connection(connection)

@@ -1,6 +1,7 @@
 """A worker process with a probe attached: writes every note into a table, slowly enough to be killed at it."""
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 
@@ -14,10 +15,15 @@ from tests.jobs.probes import Poked, wired
 
 
 async def write(work: Work, effect: Effect) -> Outcome:
-    """Say that it began, take a moment, or the first time for ever, and write the note together with being done."""
+    """Say that it began, take a moment, or the first time for ever, and write the note together with being done.
+
+    A note that is a path waits until there is such a file.
+    """
     note = effect.event(Poked).note
     await work.db.execute("insert into began (note) values ($1)", note)
     await asyncio.sleep(3600 if note == "stuck" and effect.attempts == 1 else 0.05)
+    while note.startswith("/") and not os.path.exists(note):
+        await asyncio.sleep(0.05)
 
     async def keep(work: Work) -> None:
         await work.db.execute("insert into notes (note, effect_id) values ($1, $2)", note, effect.id)
@@ -25,13 +31,13 @@ async def write(work: Work, effect: Effect) -> Outcome:
     return Done(write=keep)
 
 
-def run(url: str, data_dir: str) -> None:
+def run(url: str, data_dir: str, log_level: str = "error") -> None:
     """Work until a signal comes."""
-    asyncio.run(_work(url, data_dir))
+    asyncio.run(_work(url, data_dir, log_level))
 
 
-async def _work(url: str, data_dir: str) -> None:
-    settings = load_settings({"database_url": url, "data_dir": Path(data_dir), "log_level": "error"}, environ={})
+async def _work(url: str, data_dir: str, log_level: str) -> None:
+    settings = load_settings({"database_url": url, "data_dir": Path(data_dir), "log_level": log_level}, environ={})
     set_up_logging(settings)
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)

@@ -13,7 +13,13 @@ from openslot.core.destinations import Destination
 from openslot.core.ids import new_id
 from openslot.jobs import gate as gates
 from openslot.jobs.gate import Gate, Place, Rejected
-from openslot.jobs.target_health import AT_ONCE, FORGIVEN_AFTER, LONGEST, LONGEST_OF_SUSPECTS, QUICK
+from openslot.jobs.target_health import (
+    AT_ONCE,
+    FORGIVEN_AFTER,
+    LONGEST,
+    LONGEST_OF_SUSPECTS,
+    QUICK,
+)
 
 NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)
 SHORT, LONG = timedelta(milliseconds=20), timedelta(seconds=15)

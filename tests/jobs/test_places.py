@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from openslot.core.config import Settings
 from openslot.core.destinations import Destination
 from openslot.core.events import Done, Effect, Expanded, GiveUp, Outcome, Reaction, Skipped, Target, TryLater, to_target
 from openslot.core.ids import new_id
-from openslot.core.queue import Job, Priority
+from openslot.core.queue import Job, Priority, enqueue, hurry
 from openslot.core.work import Runtime, Work
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
@@ -23,6 +24,8 @@ SEND = "probe.send"
 JOBS = """
 select q.priority from pgqueuer q join effects f on q.dedupe_key = f.id || ':' || f.round
 where f.reaction = $1 order by f.no"""
+# Later than any test takes.
+LATER = "update pgqueuer set execute_after = now() + interval '1 hour' where dedupe_key like '%:1'"
 PLANNED = "select id, round from effects where reaction = $1 and state = 'queued' order by no"
 
 
@@ -53,6 +56,14 @@ async def run_all(runtime: Runtime, reaction: str, gate: Gate) -> None:
 
 async def priorities(runtime: Runtime, reaction: str) -> list[int]:
     return [row["priority"] for row in await runtime.pool.fetch(JOBS, reaction)]
+
+
+async def waiting_jobs(runtime: Runtime) -> list[bool]:
+    """Tell of each effect that was put back whether its job is due later."""
+    rows = await runtime.pool.fetch(
+        "select execute_after > now() as waits from pgqueuer where dedupe_key like '%:1' order by id"
+    )
+    return [bool(row["waits"]) for row in rows]
 
 
 async def poke(runtime: Runtime, gate: Gate) -> None:
@@ -128,6 +139,56 @@ async def test_what_finds_no_place_comes_again_behind_others_and_says_why(settin
             ["b", "done", 1, 0, None],
         ]
         assert (await priorities(runtime, SEND))[0] == Priority.LATER
+
+
+async def test_what_found_no_place_comes_as_soon_as_there_is_room(settings: Settings) -> None:
+    gate = Gate(places=20)
+    async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime:
+        await poke(runtime, gate)
+        await run_all(runtime, SEND, gate)
+        place = gate.enter(SEND, Destination("a", None), now=runtime.clock())
+        assert isinstance(place, Place)
+        await poke(runtime, gate)
+        await run_all(runtime, SEND, gate)
+        await runtime.pool.execute(LATER)
+        assert await waiting_jobs(runtime) == [True]
+        gate.leave(place, answered=True, now=runtime.clock())
+        await poke(runtime, gate)
+
+        assert await waiting_jobs(runtime) == [False]
+        await run_all(runtime, SEND, gate)
+        assert await settled(runtime) == ["done"] * 9
+
+
+async def test_a_job_that_hurries_is_due_now_unless_somebody_has_it(settings: Settings) -> None:
+    async with open_runtime(settings, wiring=wired(fan_out)) as runtime:
+        later = [Job(effect_id=new_id(), round=2, after=timedelta(seconds=60), priority=Priority.LATER) for _ in "abc"]
+        await enqueue(runtime.pool, later[:2])
+        await runtime.pool.execute("update pgqueuer set status = 'picked' where dedupe_key = $1", later[1].name)
+        await hurry(runtime.pool, later)
+        await hurry(runtime.pool, later[::-1])
+
+        rows = await runtime.pool.fetch(
+            "select dedupe_key, status::text, execute_after <= now(), priority from pgqueuer order by id"
+        )
+        assert [tuple(row.values()) for row in rows] == [
+            (later[0].name, "queued", True, Priority.SOON),
+            (later[1].name, "picked", False, Priority.LATER),
+            (later[2].name, "queued", True, Priority.SOON),
+        ]
+
+
+async def test_a_called_effect_that_is_done_is_not_done_again(settings: Settings) -> None:
+    async with open_runtime(settings, wiring=wired(fan_out, more=(sending(done),))) as runtime, working(runtime):
+        await poke(runtime, Gate(places=20))
+        assert await settled(runtime) == ["done"] * 3
+        row = await runtime.pool.fetchrow("select id, round, attempts from effects where reaction = $1", SEND)
+        assert row is not None
+        await hurry(runtime.pool, [Job(effect_id=row["id"], round=row["round"])])
+        async with asyncio.timeout(60):
+            while await runtime.pool.fetchval("select count(*) from pgqueuer"):
+                await asyncio.sleep(0.01)
+        assert await runtime.pool.fetchval("select attempts from effects where id = $1", row["id"]) == row["attempts"]
 
 
 async def test_what_finds_no_place_at_a_target_that_answers_does_not_go_behind_others(settings: Settings) -> None:

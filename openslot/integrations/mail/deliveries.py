@@ -12,7 +12,7 @@ from openslot.integrations.mail.rules import is_last_try
 
 def mail_server(work: Work, _: Effect) -> Destination | None:
     """Name the destination of mail: one server, owned by the operator; none for the embedded mailbox."""
-    return Destination("mail server", None) if work.runtime.settings.smtp_url else None
+    return Destination("mail server", None, is_operators=True) if work.runtime.settings.smtp_url else None
 
 
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:

@@ -16,8 +16,11 @@ LINK_LIKE = re.compile(r"[/:@<>\\]|www\.|\w\.\w{2,}", re.IGNORECASE)
 def one_line(text: str, *, most: int = LONGEST_LINE) -> str:
     """Write a text on one line of at most so many characters, without anything that a header must not have."""
     # A longer text is cut first, so that a megabyte is not scanned.
-    kept = (" " if unicodedata.category(each) in BREAKS else each for each in without_turns(text[: most * 4]))
-    line = " ".join("".join(kept).split())
+    kept = text[: most * 4]
+    # Most texts are plain, and looking at each character is slow.
+    if not (kept.isascii() and kept.isprintable()):
+        kept = "".join(" " if unicodedata.category(each) in BREAKS else each for each in without_turns(kept))
+    line = " ".join(kept.split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 

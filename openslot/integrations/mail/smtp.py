@@ -1,4 +1,4 @@
-"""Mail over SMTP: with STARTTLS, TLS and login, and a limit on how long a server may take."""
+"""Mail over SMTP: with STARTTLS, TLS and login, over connections that are kept, and with limits on every wait."""
 
 import asyncio
 import ssl
@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from ipaddress import ip_address
+from time import monotonic
+from typing import cast
 from urllib.parse import urlsplit
 
 import aiosmtplib
 from aiosmtplib import SMTP
+from msgspec import Struct
 
 from openslot.core.config import Settings
 from openslot.core.smtp import Security, SmtpServer
@@ -18,17 +21,40 @@ from openslot.integrations.mail.ports import MailDeferred, MailRefused, Outgoing
 
 ANSWER_WITHIN = timedelta(seconds=30)
 SENT_WITHIN = timedelta(seconds=90)
-QUIT_WITHIN = timedelta(seconds=2)
+# A connection is used again while mails follow each other, but not for long: servers limit both.
+KEPT_FOR = timedelta(seconds=10)
+READY_WITHIN = timedelta(seconds=5)
+MAILS_EACH = 100
 START_TLS = {Security.TLS: False, Security.ALWAYS: True, Security.AUTO: None, Security.NEVER: False}
 # A code that says "not now": RFC 5321, 4.2.1. Everything from 500 on is final.
 FIRST_FINAL = 500
 CLOSING = 421
+# The server itself can't go on, whoever the message is for: it closes, has an error, or is full.
+OF_THE_SERVER = (CLOSING, 451, 452)
+
+
+class SmtpConnection(Struct, eq=False):
+    """A connection to the server, how many mails it has carried, and since when it is not in use."""
+
+    client: SMTP
+    sent: int = 0
+    idle_since: float = 0.0
+
+    def end(self) -> None:
+        """Say goodbye without waiting for an answer: the server has accepted what it was sent."""
+        if self.client.is_connected:
+            cast("asyncio.WriteTransport", self.client.transport).write(b"QUIT\r\n")
+        self.client.close()
+
+
+class ConnectionClosing(Exception):  # noqa: N818 - a plan, not a fault of the program
+    """A connection that was used before takes no further mail; nothing of this one has been sent."""
 
 
 class SmtpMailer:
-    """Sends messages to one SMTP server, with one connection each.
+    """Sends messages to one SMTP server, as many at a time as it is asked to, and keeps the connections for a while.
 
-    `greeting` is how it calls itself; without it the machine's name is looked up each time.
+    `greeting` is how it calls itself; without it the machine's name is looked up for each connection.
     """
 
     name = "smtp"
@@ -47,22 +73,21 @@ class SmtpMailer:
         self._sent_within = sent_within
         self._tls = tls
         self._greeting = greeting
+        self._idle: list[SmtpConnection] = []
+        self._ending: asyncio.TimerHandle | None = None
 
     async def send(self, mail: OutgoingMail) -> None:
         """Send one message to one recipient; the server's answer decides whether it is tried again."""
-        client = self._client()
+        if not is_line(mail.recipient) or set(mail.recipient) & set(" <>"):
+            raise MailRefused("This is an invalid recipient address.")
         try:
             async with asyncio.timeout(self._sent_within.total_seconds()):
-                await self._connect(client)
-                await _transmit(client, mail)
+                used = await self._send(mail)
         except TimeoutError as fault:
             took = f"{self._sent_within.total_seconds():.0f} seconds"
             raise MailDeferred(f"The mail server took longer than {took}.") from fault
-        else:
-            # The server has accepted the message, so it must not be sent again, whatever happens now.
-            await _leave(client)
-        finally:
-            client.close()
+        # The server has accepted the message, so it must not be sent again, whatever happens now.
+        self._keep(used)
 
     async def check(self) -> None:
         """Connect and log in, without sending anything; raise `MailDeferred` where that fails."""
@@ -72,10 +97,51 @@ class SmtpMailer:
                 await self._connect(client)
         except TimeoutError as fault:
             raise MailDeferred("The mail server does not respond.") from fault
-        else:
-            await _leave(client)
         finally:
+            SmtpConnection(client).end()
+
+    def close(self) -> None:
+        """End the connections that are kept."""
+        if self._ending is not None:
+            self._ending.cancel()
+        while self._idle:
+            self._idle.pop().end()
+
+    async def _send(self, mail: OutgoingMail) -> SmtpConnection:
+        """Send over a connection that is kept and still answers, or else over a new one; return which."""
+        while self._idle:
+            kept = self._idle.pop()
+            with suppress(ConnectionClosing):
+                return await _send_over(kept, mail)
+        client = self._client()
+        try:
+            await self._connect(client)
+        except BaseException:
             client.close()
+            raise
+        return await _send_over(SmtpConnection(client), mail)
+
+    def _keep(self, used: SmtpConnection) -> None:
+        used.sent += 1
+        if used.sent >= MAILS_EACH:
+            used.end()
+            return
+        used.idle_since = monotonic()
+        self._idle.append(used)
+        if self._ending is None:
+            self._end_later()
+
+    def _end_later(self) -> None:
+        wait = self._idle[0].idle_since + KEPT_FOR.total_seconds() - monotonic()
+        self._ending = asyncio.get_running_loop().call_later(max(wait, 0), self._end_unused)
+
+    def _end_unused(self) -> None:
+        """End connections that nobody has needed for a while; the least recently used come first."""
+        self._ending = None
+        while self._idle and monotonic() - self._idle[0].idle_since >= KEPT_FOR.total_seconds():
+            self._idle.pop(0).end()
+        if self._idle:
+            self._end_later()
 
     def _client(self) -> SMTP:
         server = self._server
@@ -109,7 +175,14 @@ class SmtpMailer:
 async def open_mailer(settings: Settings) -> AsyncIterator[SmtpMailer | None]:
     """Open the mailer for the server that the settings name, if they name one."""
     host = urlsplit(settings.public_url).hostname or "localhost"
-    yield SmtpMailer(settings.smtp_url.server, greeting=_greeting(host)) if settings.smtp_url else None
+    if settings.smtp_url is None:
+        yield None
+        return
+    mailer = SmtpMailer(settings.smtp_url.server, greeting=_greeting(host))
+    try:
+        yield mailer
+    finally:
+        mailer.close()
 
 
 def _greeting(host: str) -> str:
@@ -121,15 +194,35 @@ def _greeting(host: str) -> str:
     return f"[{'IPv6:' if address.version == 6 else ''}{address}]"
 
 
-async def _transmit(client: SMTP, mail: OutgoingMail) -> None:
-    if not is_line(mail.recipient) or set(mail.recipient) & set(" <>"):
-        raise MailRefused("This is an invalid recipient address.")
+async def _send_over(connection: SmtpConnection, mail: OutgoingMail) -> SmtpConnection:
+    """Send over a connection, and close it if that fails; one that was used before must answer first."""
+    try:
+        if connection.sent:
+            await _begin_anew(connection.client)
+        await _transmit(connection, mail)
+    except BaseException:
+        connection.client.close()
+        raise
+    return connection
+
+
+async def _begin_anew(client: SMTP) -> None:
+    try:
+        await client.rset(timeout=READY_WITHIN.total_seconds())
+    except (aiosmtplib.SMTPException, OSError) as fault:
+        raise ConnectionClosing from fault
+
+
+async def _transmit(connection: SmtpConnection, mail: OutgoingMail) -> None:
+    client = connection.client
     try:
         options = await _choose_options(client, mail)
         await client.sendmail(mail.sender, [mail.recipient], mail.content, mail_options=options)
     except aiosmtplib.SMTPRecipientsRefused as fault:
         raise _judge(fault.recipients[0]) from fault
     except aiosmtplib.SMTPResponseException as fault:
+        if connection.sent and fault.code == CLOSING and isinstance(fault, aiosmtplib.SMTPSenderRefused):
+            raise ConnectionClosing from fault
         raise _judge(fault) from fault
     except aiosmtplib.SMTPTimeoutError as fault:
         raise MailDeferred("The mail server stopped responding.") from fault
@@ -149,14 +242,11 @@ async def _choose_options(client: SMTP, mail: OutgoingMail) -> list[str]:
     return ["SMTPUTF8", "BODY=8BITMIME"]
 
 
-async def _leave(client: SMTP) -> None:
-    with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
-        await client.quit(timeout=QUIT_WITHIN.total_seconds())
-
-
 def _judge(fault: aiosmtplib.SMTPResponseException) -> MailDeferred | MailRefused:
     words = f"The mail server answered {fault.code}: {_words(fault)}"
-    return MailRefused(words) if fault.code >= FIRST_FINAL else MailDeferred(words, answered=fault.code != CLOSING)
+    if fault.code >= FIRST_FINAL:
+        return MailRefused(words)
+    return MailDeferred(words, answered=fault.code not in OF_THE_SERVER)
 
 
 def _words(fault: aiosmtplib.SMTPException) -> str:

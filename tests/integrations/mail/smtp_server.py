@@ -42,6 +42,7 @@ class ScriptedServer:
         self.logins: list[tuple[str, str]] = []
         self.login = ("", "")
         self.connections = 0
+        self.protocols: list[SMTP] = []
         self.port = 0
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -83,6 +84,17 @@ class ScriptedServer:
         self.logins.append(given)
         return AuthResult(success=given == self.login, handled=False)
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open."""
+        return sum(each.transport is not None and not each.transport.is_closing() for each in self.protocols)
+
+    def hang_up(self) -> None:
+        """Close every connection, as a server does with those that are idle."""
+        for each in self.protocols:
+            if each.transport is not None:
+                each.transport.close()
+
     async def _answer(self, server: SMTP, answer: str) -> str:
         if answer == DROP:
             assert isinstance(server.transport, asyncio.WriteTransport)
@@ -107,7 +119,7 @@ async def smtp_server(
 
     def accept() -> SMTP:
         scripted.connections += 1
-        return SMTP(
+        protocol = SMTP(
             scripted,
             hostname="mail.test",
             enable_SMTPUTF8=utf8,
@@ -115,6 +127,8 @@ async def smtp_server(
             authenticator=scripted.authenticate if login else None,
             auth_require_tls=tls is not None and not implicit,
         )
+        scripted.protocols.append(protocol)
+        return protocol
 
     loop = asyncio.get_running_loop()
     server = await loop.create_server(accept, "127.0.0.1", 0, ssl=tls if implicit else None)

@@ -1,0 +1,98 @@
+"""Many mails at once, to servers that keep up and to one that does not: each arrives, and none arrives twice."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.actor import OPERATOR
+from openslot.core.config import Settings
+from openslot.core.events import Reaction
+from openslot.core.smtp import MailFrom, SmtpUrl
+from openslot.core.work import Runtime
+from openslot.integrations.mail import operations as mail
+from openslot.runtime import open_runtime
+from openslot.wiring import WIRING
+from tests.clocks import MovingClock
+from tests.integrations.mail.conftest import Book, mails, read_message
+from tests.integrations.mail.smtp_server import DROP, ScriptedServer, smtp_server
+from tests.jobs.test_effects import working
+
+BOOKINGS = 20
+MAILS = 2 * BOOKINGS
+# The order in which a server in trouble answers; whoever is told so comes again.
+TROUBLE = ["421 Closing", "451 Local error", DROP, "452 Disk full"] * 3
+UNFINISHED = "select count(*) from effects where reaction like 'mail.%' and state not in ('done', 'skipped')"
+
+
+def soon(reaction: Reaction) -> Reaction:
+    """Try again within moments, as often as before."""
+    return replace(reaction, delays=(timedelta(milliseconds=50),) * len(reaction.delays))
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    """Run a mail server that takes everything, until told otherwise."""
+    async with smtp_server() as opened:
+        yield opened
+
+
+@pytest.fixture
+async def runtime(settings: Settings, clock: MovingClock, server: ScriptedServer) -> AsyncIterator[Runtime]:
+    """Open a runtime whose mail goes to that server, and is tried again within moments."""
+    chosen = replace(
+        settings,
+        smtp_url=SmtpUrl.parse(f"smtp://127.0.0.1:{server.port}?starttls=never"),
+        mail_from=MailFrom.parse("bookings@here.example"),
+    )
+    wiring = replace(WIRING, reactions=tuple(map(soon, WIRING.reactions)), periodic=())
+    async with open_runtime(chosen, clock=clock, wiring=wiring) as opened:
+        yield opened
+
+
+async def book_many(runtime: Runtime, clock: MovingClock, book: Book, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await mail.set_reminders(work, user, None, ())
+    for number in range(BOOKINGS):
+        starts_at = clock.now + timedelta(days=number // 8, hours=3 + number % 8 / 2)
+        await book(starts_at, email=f"booker{number}@okafor.example", actor=OPERATOR)
+
+
+async def drain(runtime: Runtime) -> None:
+    async with working(runtime), asyncio.timeout(120):
+        while await runtime.pool.fetchval(UNFINISHED):
+            await asyncio.sleep(0.05)
+
+
+def message_ids(server: ScriptedServer) -> Counter[str]:
+    return Counter(str(read_message(each.content)["Message-ID"]) for each in server.received)
+
+
+async def test_mails_are_sent_many_at_a_time_over_few_connections(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User, server: ScriptedServer
+) -> None:
+    await book_many(runtime, clock, book, user)
+    await drain(runtime)
+
+    assert set(message_ids(server).values()) == {1}
+    assert len(server.received) == MAILS
+    assert server.connections <= MAILS // 2
+
+
+@pytest.mark.parametrize("when", ["at_mail", "at_rcpt", "at_data"])
+async def test_a_server_in_trouble_loses_and_doubles_nothing(
+    runtime: Runtime, clock: MovingClock, book: Book, user: User, server: ScriptedServer, when: str
+) -> None:
+    trouble = [answer for answer in TROUBLE if when != "at_mail" or answer != DROP]
+    getattr(server, when).extend(trouble)
+    await book_many(runtime, clock, book, user)
+    await drain(runtime)
+
+    assert not getattr(server, when)
+    assert set(message_ids(server).values()) == {1}
+    assert len(server.received) == MAILS
+    assert {each.status for each in await mails(runtime)} == {"sent"}
