@@ -45,7 +45,7 @@ def create_app(
         SCIM,
         AGENTS,
         serve_description(lambda: describe(list_api(settings), WEBHOOKS, settings.public_url)),
-        serve_reference(lambda: make_reference(list_api(settings), settings.public_url)),
+        serve_reference(lambda: make_reference(list_api(settings), settings.public_url), limit=settings.limit_key),
         Mount(prefix="", handlers=more_routes),
     )
     router = read_mounts(mounts, doors(settings))

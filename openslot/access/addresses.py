@@ -16,12 +16,14 @@ def client_address(peer: str | None, forwarded_for: str | None, trusted: Network
 
     `X-Forwarded-For` is read from the right and only as far as trusted proxies wrote it.
     """
-    address = _parse(peer or "")
-    if address is None:
-        return UNKNOWN
-    if trusted and forwarded_for is not None and _is_trusted(address, trusted):
-        address = _walk(address, reversed(forwarded_for.split(",")), trusted)
-    return _bucket(address)
+    address = _find_address(peer, forwarded_for, trusted)
+    return UNKNOWN if address is None else _bucket(address)
+
+
+def find_forwarded_client(peer: str | None, forwarded_for: str, trusted: Networks) -> str | None:
+    """Name the client for whom a proxy sends a request; None if that is nobody but a trusted proxy itself."""
+    address = _find_address(peer, forwarded_for, trusted)
+    return None if address is None or _is_trusted(address, trusted) else _bucket(address)
 
 
 def network_of(address: str) -> str:
@@ -45,6 +47,13 @@ def is_loopback(name: str) -> bool:
 def is_address(name: str) -> bool:
     """Return whether a `Host` is a plain address and not a name."""
     return _parse(_without_port(name.strip())) is not None
+
+
+def _find_address(peer: str | None, forwarded_for: str | None, trusted: Networks) -> IPv4Address | IPv6Address | None:
+    address = _parse(peer or "")
+    if address is not None and trusted and forwarded_for is not None and _is_trusted(address, trusted):
+        return _walk(address, reversed(forwarded_for.split(",")), trusted)
+    return address
 
 
 def _walk(address: IPv4Address | IPv6Address, hops: Iterable[str], trusted: Networks) -> IPv4Address | IPv6Address:

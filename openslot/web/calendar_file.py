@@ -5,10 +5,11 @@ from openslot.bookings.models import BookingRef
 from openslot.core.work import Work
 from openslot.integrations.mail.meeting_files import write_calendar_file
 from openslot.routing import Response, get
+from openslot.web.booking_page.refusing import VIEWS
 from openslot.web.pages import NOT_KEPT
 
 
-@get("/manage/{token}/calendar.ics")
+@get("/manage/{token}/calendar.ics", limit=VIEWS)
 async def calendar_file(work: Work, token: str) -> Response:
     """Send the calendar file of the booking that a manage link names."""
     content = await write_calendar_file(work, BookingRef(read_manage_token(work.runtime, token), None))

@@ -60,8 +60,12 @@ def write_page(shown: object, exchange: Exchange) -> bytes:
     token = csrf_token(exchange.runtime, exchange.entry.actor.credential_id)
     locale = shown.locale or locale_of(exchange)
     places = list_places(exchange.entry)
-    template = get_template(shown.template, locale.language)
-    return template.render(user=shown.user, locale=locale, csrf=token, places=places, **shown.values).encode()
+    return render(shown.template, locale, user=shown.user, csrf=token, places=places, **shown.values)
+
+
+def render(template: str, locale: Locale, **values: object) -> bytes:
+    """Render a template in a language."""
+    return get_template(template, locale.language).render(locale=locale, **values).encode()
 
 
 def locale_of(request: Request) -> Locale:

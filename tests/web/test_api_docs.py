@@ -9,15 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from openslot.accounts.models import User
 from openslot.app import doors
 from openslot.core.config import load_settings
 from openslot.http.describing import list_operations
 from openslot.http.router import read_mounts
+from openslot.i18n.languages import Locale
+from openslot.web.api_docs import page
 from openslot.web.api_docs.examples import as_json, example_of
 from openslot.web.api_docs.fields import FieldRow, field_row, rows_inside
 from openslot.web.api_docs.prose import paragraphs, sentences
 from openslot.web.api_docs.reference import Reference, ReferenceEntry, make_reference
 from openslot.web.api_docs.spec import Schema, Schemas, read_schema
+from openslot.web.pages import render
+from tests.web.conftest import sign_in
 from tests.web.rich_api import MOUNTS, SCHEMAS
 
 NAMES = {name: read_schema(schema) for name, schema in SCHEMAS.items()}
@@ -194,3 +199,35 @@ async def test_every_operation_is_on_the_page(client: httpx2.AsyncClient) -> Non
     anchors = re.findall(r'href="#([^"]+)"', answer.text)
     assert anchors
     assert all(f'id="{anchor}"' in answer.text for anchor in anchors)
+
+
+async def test_the_page_is_written_once_for_each_language_and_reader(
+    client: httpx2.AsyncClient, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[tuple[str, object]] = []
+
+    def note(template: str, locale: Locale, **values: object) -> bytes:
+        written.append((locale.language.tag, values["user"]))
+        return render(template, locale, **values)
+
+    monkeypatch.setattr(page, "render", note)
+    # More regions and spellings than languages: none of them is kept.
+    wanted = ["de", "de-AT", "de-CH", "DE;q=0.5", "xx", "en-US", "en-x-1", "en-x-2", ""]
+    answers = [await client.get("/api/docs", headers={"accept-language": each}) for each in 2 * wanted]
+    await sign_in(client, user.email)
+    signed_in = [await client.get("/api/docs", headers={"accept-language": "de"}) for _ in range(3)]
+
+    assert written == [("de", False), ("en", False), ("en", True)]
+    assert len({answer.text for answer in answers}) == 2
+    assert 'href="/login"' in answers[0].text
+    assert 'href="/account"' in signed_in[0].text
+
+
+async def test_a_browser_that_has_the_page_is_not_sent_it_again(client: httpx2.AsyncClient) -> None:
+    first = await client.get("/api/docs")
+    again = await client.get("/api/docs", headers={"if-none-match": first.headers["etag"]})
+    german = await client.get("/api/docs", headers={"if-none-match": first.headers["etag"], "accept-language": "de"})
+
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["cache-control"] == "private, no-cache"
+    assert (german.status_code, german.headers["vary"]) == (200, "accept-language, cookie")

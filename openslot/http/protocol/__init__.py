@@ -8,11 +8,18 @@ from openslot.core.config import Settings
 from openslot.http.protocol.connection import Connection
 from openslot.http.protocol.connections import Connections
 from openslot.http.protocol.limits import ConnectionLimits, limits_of
+from openslot.http.protocol.shares import Shares
 from openslot.http.security import api_headers
 
 
 def protocol_for(settings: Settings, limits: ConnectionLimits | None = None) -> type[asyncio.Protocol]:
     """Create the protocol class that uvicorn instantiates for each connection of one server."""
     chosen = limits or limits_of(settings)
-    made = partial(Connection, limits=chosen, connections=Connections(chosen), refusal_headers=api_headers(settings))
+    made = partial(
+        Connection,
+        limits=chosen,
+        connections=Connections(chosen),
+        shares=Shares(chosen.connections_per_address),
+        refusal_headers=api_headers(settings),
+    )
     return cast("type[asyncio.Protocol]", made)

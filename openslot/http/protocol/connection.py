@@ -2,6 +2,7 @@
 
 import asyncio
 from enum import IntEnum
+from functools import partial
 from math import inf
 from typing import Any, cast
 
@@ -9,15 +10,17 @@ import structlog
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
+from openslot.access.addresses import find_forwarded_client
 from openslot.core.errors import Internal, Refusal
 from openslot.http import metrics
 from openslot.http.errors import RequestTimeout
 from openslot.http.protocol.answers import Header, write_refusal
-from openslot.http.protocol.connections import Connections, counted_address
+from openslot.http.protocol.connections import UNCOUNTED, Connections, counted_address
 from openslot.http.protocol.cycle import AsgiApp, Cycle
 from openslot.http.protocol.heads import read_target
 from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
+from openslot.http.protocol.shares import ClientWait, Share, Shares, Start
 
 # Reading pauses while this much of a body is waiting for the app.
 MOST_WAITING = 64 * 1024
@@ -46,6 +49,7 @@ class Connection(asyncio.Protocol):
         *,
         limits: ConnectionLimits,
         connections: Connections,
+        shares: Shares,
         refusal_headers: tuple[Header, ...],
     ) -> None:
         self._app = cast("AsgiApp", config.loaded_app)
@@ -54,9 +58,11 @@ class Connection(asyncio.Protocol):
         self._loop = _loop or asyncio.get_running_loop()
         self._limits = limits
         self._connections = connections
+        self._shares = shares
         self._refusal_headers = refusal_headers
         self._reader = RequestReader(limits)
         self._cycle: Cycle | None = None
+        self._share: Share | None = None
         self._ahead = b""
         self._dropped = 0
         self._body_began_at = 0.0
@@ -82,6 +88,7 @@ class Connection(asyncio.Protocol):
         self._server = _endpoint(transport.get_extra_info("sockname"))
         self.address = counted_address(self._client and self._client[0], self._limits.trusted_proxies)
         self.deadline = self._loop.time() + self._limits.head_seconds
+        self._shares.news += 1
         try:
             self._connections.add(self, self._loop)
         except Refusal as refusal:
@@ -110,6 +117,8 @@ class Connection(asyncio.Protocol):
         self._connections.remove(self)
         if self._cycle is not None:
             self._cycle.leave()
+        if self._share is not None:
+            self._shares.withdraw(self._share, self._start)
         self.resume_writing()
 
     def pause_writing(self) -> None:
@@ -156,7 +165,7 @@ class Connection(asyncio.Protocol):
 
     async def wait_until_sent(self) -> None:
         """Wait until the client has received most of what was sent."""
-        self._sent = self._loop.create_future()
+        self._sent = ClientWait(loop=self._loop)
         await self._sent
 
     def resume_reading(self) -> None:
@@ -220,10 +229,27 @@ class Connection(asyncio.Protocol):
         }
         is_waiting = reader.by_name.get(b"expect", b"").lower() == b"100-continue"
         cycle = Cycle(self, scope, keeps_alive=reader.keeps_alive, expects_continue=is_waiting)
-        task = self._loop.create_task(cycle.run(self._app))
+        self._start = partial(self._run, cycle)
+        self._share = self._enter(self._start)
+        return cycle
+
+    def _enter(self, start: Start) -> Share:
+        """Let a request take its turn with its client's: those of the address, or of the client that a proxy names."""
+        if self.address != UNCOUNTED:
+            # It has no more requests than connections, and these are counted.
+            return self._shares.enter(self.address, start, is_bounded=False)
+        lines = (value for name, value in self._reader.fields if name == b"x-forwarded-for")
+        forwarded_for = b",".join(lines).decode("latin-1")
+        peer = self._client and self._client[0]
+        client = find_forwarded_client(peer, forwarded_for, self._limits.trusted_proxies)
+        if client is None:
+            return self._shares.enter(f"connection {id(self)}", start, is_bounded=False)
+        return self._shares.enter(client, start, is_bounded=True)
+
+    def _run(self, cycle: Cycle, share: Share) -> None:
+        task = self._loop.create_task(self._shares.run(share, cycle.run(self._app)))
         self._state.tasks.add(task)
         task.add_done_callback(self._state.tasks.discard)
-        return cycle
 
     def _take_body(self, cycle: Cycle) -> None:
         reader, now = self._reader, self._loop.time()

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import structlog
 
 from openslot.http.protocol.answers import CLOSE, CONTINUE, Header, write_head
+from openslot.http.protocol.shares import ClientWait
 
 AsgiMessage = MutableMapping[str, Any]
 AsgiScope = dict[str, Any]
@@ -101,7 +102,7 @@ class Cycle:
             self._wire.write(CONTINUE)
         while not (self._has_news or self.is_gone or self.is_answered):
             self._wire.resume_reading()
-            self._waiter = asyncio.get_running_loop().create_future()
+            self._waiter = ClientWait(loop=asyncio.get_running_loop())
             await self._waiter
         if self.is_gone or self.is_answered:
             return GONE

@@ -35,12 +35,16 @@ async def revoke_feed(work: Work, owner: User) -> bool:
     return await store.delete_feed(work.db, owner.id)
 
 
-async def read_feed(work: Work, token: str) -> bytes:
-    """Write the confirmed bookings of a secret link's owner, starting 90 days ago, as iCalendar."""
+async def get_feed_owner(work: Work, token: str) -> User:
+    """Return the user who made a secret link."""
     owner_id = await store.find_feed_owner(work.db, fingerprint(token))
     if owner_id is None or not await flags.is_enabled(work, FlagKey.CALENDAR_FEEDS, user_id=owner_id):
         raise NotFound
-    owner = await accounts.get_user(work, owner_id)
+    return await accounts.get_user(work, owner_id)
+
+
+async def write_bookings(work: Work, owner: User) -> bytes:
+    """Write the confirmed bookings of a user, starting 90 days ago, as iCalendar."""
     found = await bookings.list_confirmed(work, owner, since=work.now - BEHIND, limit=MOST_BOOKINGS)
     linked = ((details, booking_url(work.runtime, details.booking.id)) for details in found)
     return write_feed(linked, host_name=owner.name, host_email=owner.email)

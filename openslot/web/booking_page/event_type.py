@@ -62,6 +62,7 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
 
 
 @post("/{username}/{slug}", transaction="none")
+@limit_views
 async def book(work: Work, request: Request, username: str, slug: str, form: Form[BookingForm]) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
     context = _read_context(work, request, username, slug)

@@ -69,6 +69,7 @@ async def show_reschedule(work: Work, request: Request, token: str) -> Response:
 
 
 @post("/manage/{token}/reschedule", transaction="none")
+@limit_views
 async def reschedule(work: Work, request: Request, token: str, form: Form[RescheduleForm]) -> Response:
     """Move a booking to the chosen time."""
     managed = await _open(work, request, token)
@@ -91,6 +92,7 @@ async def ask_to_cancel(work: Work, request: Request, token: str) -> Response:
 
 
 @post("/manage/{token}/cancel", transaction="none")
+@limit_views
 async def cancel(work: Work, request: Request, token: str, form: Form[CancelForm]) -> Response:
     """Cancel a booking."""
     managed = await _open(work, request, token)

@@ -1,5 +1,6 @@
 """The link of an event type as a QR code, on a page to print and as an image."""
 
+from functools import lru_cache
 from io import BytesIO
 from urllib.parse import urlencode
 
@@ -47,6 +48,7 @@ async def qr_image(work: Work, request: Request, username: str, slug: str) -> Re
     return Response(headers={"content-type": SVG, "cache-control": "private, no-cache"}, body=draw_qr(link))
 
 
+@lru_cache(maxsize=512)
 def draw_qr(link: str) -> bytes:
     """Draw a link's code in black on white, with the margin that scanners need."""
     # Loaded with the first code: every start of a process would wait for the library.

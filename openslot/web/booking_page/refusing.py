@@ -31,11 +31,13 @@ Show = Callable[..., Awaitable[Response]]
 def limit_views(handler: Show) -> Show:
     """Count a handler's pages by the visitor's address, and show visitors who open too many when to come back.
 
+    Forms are counted too, because one that was filled in wrongly is shown again.
+
     Assistants share the limit of the public API instead; each page counts for one limit only.
     """
 
     @wraps(handler)
-    async def show_within_limit(*, work: Work, request: Request, **values: str) -> Response:
+    async def show_within_limit(*, work: Work, request: Request, **values: object) -> Response:
         wanted = choose_format(request)
         try:
             await take(work.runtime, VIEWS if wanted is Format.HTML else READS, request.address)

@@ -6,6 +6,7 @@ from openslot.event_types.models import EventType
 from openslot.event_types.operations import get_host_page
 from openslot.http.security import PAGE_POLICY
 from openslot.routing import Response, get
+from openslot.web.booking_page.refusing import VIEWS
 from openslot.web.pages import page
 
 # The first host of the demo data; no real account has an address in a domain that can't exist.
@@ -13,7 +14,7 @@ DEMO_HOST = "mara@harbor.example"
 WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
 
 
-@get("/widget-demo")
+@get("/widget-demo", limit=VIEWS)
 async def show_widget_demo(work: Work) -> Response:
     """Show the widget, or what to do where there is no demo data."""
     base_url = work.runtime.settings.public_url

@@ -15,6 +15,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import feeds
 from openslot.people import operations as people
+from openslot.web.bookings_feed import READS
 from tests.integrations.calendars.conftest import HOUR, NINE, Book
 
 
@@ -98,3 +99,15 @@ async def test_a_link_is_kept_as_a_hash_alone(runtime: Runtime, user: User) -> N
 @pytest.mark.parametrize("token", ["x", "..%2f..", "%00", "a" * 500])
 async def test_a_link_that_nobody_has_made_leads_nowhere(client: httpx2.AsyncClient, token: str) -> None:
     assert (await client.get(f"/feed/{token}")).status_code in {400, 404}
+
+
+async def test_a_feed_is_sent_so_often_from_whichever_address_and_others_are_sent_still(
+    client: httpx2.AsyncClient, runtime: Runtime, user: User, admin: User
+) -> None:
+    own, other = await renew(runtime, user), await renew(runtime, admin)
+    statuses = [(await client.get(own)).status_code for _ in range(READS.most)]
+    refused = await client.get(own)
+
+    assert statuses == [200] * READS.most
+    assert (refused.status_code, 1 <= int(refused.headers["retry-after"]) <= 60) == (429, True)
+    assert (await client.get(other)).status_code == 200

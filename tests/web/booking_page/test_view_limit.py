@@ -99,3 +99,16 @@ async def test_nothing_is_read_for_a_page_that_is_refused(
     await open_pages(runtime, VIEWS.most)
 
     assert (await client.get("/nobody/nothing")).status_code == 429
+
+
+async def test_a_form_that_is_filled_in_wrongly_counts_as_a_page(
+    client: httpx2.AsyncClient, runtime: Runtime, intro: EventType
+) -> None:
+    managed = await book(client)
+    await open_pages(runtime, VIEWS.most)
+
+    for path in (PAGE, f"{managed}/reschedule", f"{managed}/cancel"):
+        answer = await client.post(path, data={"name": ""})
+        assert (answer.status_code, "<h1>Too many requests</h1>" in answer.text) == (429, True), path
+    for path in (f"{managed}/calendar.ics", "/widget-demo"):
+        assert (await client.get(path)).status_code == 429, path
