@@ -5,6 +5,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from openslot.accounts.former_usernames import follow
 from openslot.accounts.models import User
 from openslot.availability import operations
 from openslot.availability.date_range import default_days, find_days_faults
@@ -50,7 +51,7 @@ async def list_slots(
 @get("/{username}/{slug}", tag="Public", summary="Get a public event type")
 async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
     """Get an event type as invitees see it."""
-    found = await operations.get_offer(work, ByPage(username, slug, token))
+    found = await follow(work, username, lambda name: operations.get_offer(work, ByPage(name, slug, token)))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
 
@@ -67,6 +68,11 @@ async def list_public_slots(
     token: Token = None,
 ) -> ShownSlots:
     """List the available start times of a host's event type."""
-    which = ByPage(username, slug, token)
-    found, slots, zone = await operations.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
+    found, slots, zone = await follow(
+        work,
+        username,
+        lambda name: operations.list_open(
+            work, ByPage(name, slug, token), timezone=timezone, first=start_date, last=end_date
+        ),
+    )
     return show_open(found, slots, zone)

@@ -1,7 +1,9 @@
 """REST and public reads: what can be booked."""
 
+from functools import partial
 from uuid import UUID
 
+from openslot.accounts.former_usernames import follow
 from openslot.accounts.models import User
 from openslot.core.work import Work
 from openslot.event_types import operations
@@ -35,5 +37,5 @@ async def get_event_type(work: Work, user: User, event_type_id: UUID) -> Detaile
 @get("/{username}", tag="Public", summary="Get a host's page")
 async def get_host_page(work: Work, username: str) -> ShownHostPage:
     """Get a host with their public event types."""
-    page = await operations.get_host_page(work, username)
+    page = await follow(work, username, partial(operations.get_host_page, work))
     return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])
