@@ -68,8 +68,8 @@ class AdministratorProtected(Forbidden):
 
     def __init__(self) -> None:
         super().__init__(
-            "Agents can't change the username of an administrator",
-            details={"username": "can't be changed by an agent, because the user is an administrator"},
+            Text("Agents can't change the username of an administrator"),
+            details={"username": Text("can't be changed by an agent, because the user is an administrator")},
         )
 
 

@@ -3,6 +3,7 @@
 import structlog
 
 from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.disk import REFUSED
 from openslot.core.errors import Internal, Refusal, Unavailable
 
 log = structlog.get_logger()
@@ -13,6 +14,7 @@ def translate(exception: Exception) -> Refusal:
     if isinstance(exception, Refusal):
         return exception
     if isinstance(exception, (*DOWN, *BUSY)):
+        REFUSED.note(exception)
         log.warning("database unavailable", error=reason(exception))
         return Unavailable()
     log.error("request failed", exc_info=exception)

@@ -7,7 +7,7 @@ from datetime import timedelta
 import asyncpg
 import pytest
 
-from openslot.accounts import former_usernames
+from openslot.accounts import former_usernames, store
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import (
     AdministratorProtected,
@@ -138,7 +138,7 @@ async def test_the_daily_job_removes_what_is_no_longer_reserved(
     clock.pass_time(days=179)
 
     assert await former_usernames.forget_expired(runtime.work(OPERATOR)) == "1 former usernames are free"
-    assert await runtime.pool.fetch("select name from former_usernames") == [("b",)]
+    assert await runtime.pool.fetchval("select array_agg(name) from former_usernames") == ["b"]
 
 
 async def test_a_name_that_no_longer_leads_stays_reserved(runtime: Runtime, user: User, stranger: User) -> None:
@@ -154,6 +154,14 @@ async def test_a_name_that_no_longer_leads_stays_reserved(runtime: Runtime, user
     await rename(runtime, user, "mara")
     await rename(runtime, user, "mara-l")
     assert await leads_to(runtime, "mara") == "mara-l"
+
+
+async def test_the_name_of_an_account_that_was_never_used_is_free_at_once(runtime: Runtime) -> None:
+    invited = await add(runtime, "typo@x.example", name="Anna Ek")
+    async with runtime.transaction(OPERATOR) as work:
+        assert await store.delete_unused_account(work.db, invited.id, opened_at=invited.created_at)
+
+    assert (await add(runtime, "anna@x.example", name="Anna Ek")).username == "anna-ek"
 
 
 async def test_links_of_a_closed_account_lead_nowhere(runtime: Runtime, user: User) -> None:
@@ -276,7 +284,7 @@ async def test_many_takers_at_once_never_keep_the_owner_from_the_name(
             outcome(add(runtime, f"b{number}@x.example", "mara")),
         )
 
-        assert results == ["UsernameTaken", "UsernameTaken", "mara", "UsernameTaken", "UsernameTaken"]
+        assert list(results) == ["UsernameTaken", "UsernameTaken", "mara", "UsernameTaken", "UsernameTaken"]
 
 
 async def test_of_many_who_take_a_name_that_is_free_again_one_gets_it(

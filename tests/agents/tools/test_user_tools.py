@@ -137,9 +137,7 @@ async def test_settings_are_changed_one_by_one(run: Run, runtime: Runtime, user:
     assert len(await events(runtime, "user.settings_changed")) == 2
 
 
-async def test_a_username_that_an_agent_has_changed_can_be_changed_back(
-    run: Run, runtime: Runtime, user: User
-) -> None:
+async def test_a_username_that_an_agent_has_changed_can_be_changed_back(run: Run, runtime: Runtime, user: User) -> None:
     async with runtime.transaction(OPERATOR) as work:
         other = await accounts.add_user(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
     await run("update_user_settings", userId=str(user.id), settings={"username": "mara-l"})
