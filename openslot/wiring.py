@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from openslot.access.events import ACCESS_EVENTS
 from openslot.access.jobs import ACCESS_JOBS
 from openslot.accounts.events import ACCOUNT_EVENTS
+from openslot.accounts.former_usernames import ACCOUNT_JOBS
 from openslot.accounts.organizations import TxtResolver
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.jobs import AGENT_JOBS
@@ -85,6 +86,7 @@ REACTIONS = (
 )
 PERIODIC: tuple[Periodic, ...] = (
     *HOUSEKEEPING,
+    *ACCOUNT_JOBS,
     *ACCESS_JOBS,
     *EVENT_TYPE_JOBS,
     *AVAILABILITY_JOBS,

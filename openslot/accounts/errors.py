@@ -39,6 +39,37 @@ class UsernameTaken(Conflict):
         super().__init__(Text("This username is taken"), details={"username": Text("is taken")})
 
 
+class TooManyUsernames(Conflict):
+    """As many former usernames as allowed are reserved for the user."""
+
+    code = "too_many_usernames"
+
+    def __init__(self) -> None:
+        super().__init__(
+            Text("You have changed your username too often"),
+            details={"username": Text("must be one of your former usernames, until one of them is no longer reserved")},
+        )
+
+
+class UsernameNotReserved(NotFound):
+    """The username is not reserved for this user."""
+
+    code = "username_not_reserved"
+    message = Text("This username is no longer reserved for you")
+
+
+class AdministratorProtected(Forbidden):
+    """Agents can't change the username of an administrator of the platform."""
+
+    code = "administrator_protected"
+
+    def __init__(self) -> None:
+        super().__init__(
+            Text("Agents can't change the username of an administrator"),
+            details={"username": Text("can't be changed by an agent, because the user is an administrator")},
+        )
+
+
 class SlugTaken(Conflict):
     """Another organization has this slug."""
 

@@ -69,6 +69,16 @@ class UserSettings(Struct, frozen=True, kw_only=True):
     locale: str | UnsetType = UNSET
 
 
+class FormerUsername(Struct, frozen=True, kw_only=True):
+    """A username that a user has changed; it is reserved for them until a time."""
+
+    name: str
+    leads: bool
+    """Whether links with it lead to the user's page."""
+    left_at: datetime
+    reserved_until: datetime
+
+
 class Activity(Struct, frozen=True, kw_only=True):
     """One thing that happened to a user's account or to what belongs to it."""
 

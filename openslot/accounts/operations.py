@@ -1,8 +1,8 @@
 """The verbs of users; those of organizations and members have files of their own."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 import asyncpg
@@ -13,6 +13,7 @@ from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.deletion_store import is_leaving
 from openslot.accounts.errors import AccountIsBeingDeleted, EmailTaken, UsernameTaken, UserNotFound
 from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled
+from openslot.accounts.former_username_store import RESERVED
 from openslot.accounts.members import add_member, remove_member
 from openslot.accounts.models import Activity, User, UserStatus, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, get_organization
@@ -67,14 +68,12 @@ async def count_users(db: Db) -> tuple[int, int]:
 async def add_user(work: Work, wanted: UserWanted, *, password_hash: str | None = None) -> User:
     """Open an account."""
     checked = check_user(wanted)
-    insert = partial(store.insert_user, work.db, password_hash=password_hash, now=work.now)
-    try:
-        user_id = await insert(checked)
-        # Another transaction may take the next name first; the next look-up sees it.
-        while user_id is None and wanted.username is None:
-            user_id = await insert(await _with_free_username(work, checked))
-    except asyncpg.UniqueViolationError:
-        raise EmailTaken from None
+    user_id, tried = await _insert(work, checked, password_hash), {checked.username}
+    # Another transaction may take the next name first, and names of deleted accounts are not in any list.
+    while user_id is None and wanted.username is None:
+        choice = await _choose_username(work, checked, tried)
+        user_id = await _insert(work, msgspec.structs.replace(checked, username=choice), password_hash)
+        tried.add(choice)
     if user_id is None:
         raise UsernameTaken
     user = await get_user(work, user_id)
@@ -207,8 +206,20 @@ async def note_left(work: Work, user: User) -> None:
     await store.update_left(work.db, user.id, left_at=work.runtime.clock())
 
 
-async def _with_free_username(work: Work, wanted: UserWanted) -> UserWanted:
+async def _insert(work: Work, wanted: UserWanted, password_hash: str | None) -> UUID | None:
+    """Write a new user; None where the username is taken or reserved."""
+    try:
+        async with work.attempt():
+            return await store.insert_user(work.db, wanted, password_hash=password_hash, now=work.now)
+    except asyncpg.UniqueViolationError as fault:
+        if fault.constraint_name != RESERVED:
+            raise EmailTaken from None
+        return None
+
+
+async def _choose_username(work: Work, wanted: UserWanted, tried: AbstractSet[str | None]) -> str:
+    """Choose the first username after the wanted one that may be free."""
     base = wanted.username or ""
-    taken = await store.taken_usernames(work.db, base)
-    choices = (base, *(f"{base}-{n}" for n in range(2, len(taken) + 3)))
-    return msgspec.structs.replace(wanted, username=next(choice for choice in choices if choice not in taken))
+    taken = tried | await store.taken_usernames(work.db, base)
+    choices = (f"{base}-{n}" for n in range(2, len(taken) + 3))
+    return next(choice for choice in choices if choice not in taken)

@@ -4,10 +4,12 @@ import asyncpg
 from msgspec.structs import replace
 
 from openslot.accounts import store
-from openslot.accounts.errors import UsernameTaken
+from openslot.accounts.errors import AdministratorProtected, UsernameTaken
 from openslot.accounts.events import UserSettingsChanged
+from openslot.accounts.former_usernames import check_may_reserve
 from openslot.accounts.models import User, UserSettings
 from openslot.accounts.rules import check_settings
+from openslot.core.actor import ActorKind
 from openslot.core.work import Work
 
 
@@ -20,7 +22,9 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
         return user
     try:
         async with work.attempt():
-            await store.update_settings(work.db, user.id, given, now=work.now)
+            is_admin = await store.update_settings(work.db, user.id, given, now=work.now)
+            if "username" in names:
+                await _check_renaming(work, user, is_admin=is_admin)
     except asyncpg.UniqueViolationError:
         raise UsernameTaken from None
     await work.record(
@@ -35,6 +39,13 @@ async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
         )
     )
     return replace(changed, updated_at=work.now)
+
+
+async def _check_renaming(work: Work, user: User, *, is_admin: bool) -> None:
+    """Refuse a new username after it is written: from then on nobody else changes the user before the commit."""
+    if is_admin and work.actor.kind is ActorKind.AGENT:
+        raise AdministratorProtected
+    await check_may_reserve(work, user)
 
 
 async def set_welcome_step(work: Work, user: User, step: int) -> None:

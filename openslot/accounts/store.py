@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
+from openslot.accounts.former_username_store import release
 from openslot.accounts.models import User, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
 from openslot.core.db import Db, Row
@@ -148,7 +149,10 @@ async def count_users(db: Db) -> tuple[int, int]:
 
 
 async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, now: datetime) -> UUID | None:
-    """Write a new user; None where the username is taken, and a unique violation where the email address is."""
+    """Write a new user; None where the username is taken.
+
+    It is a unique violation if the username is reserved or the email address is taken.
+    """
     made: UUID | None = await db.fetchval(
         """insert into users
         (id, email, name, username, password_hash, plan, zone, locale, is_admin, created_at, updated_at, welcome_step)
@@ -169,8 +173,12 @@ async def insert_user(db: Db, wanted: UserWanted, *, password_hash: str | None, 
 
 
 async def taken_usernames(db: Db, beginning: str) -> set[str]:
-    """Name the usernames that begin like this one."""
-    rows = await db.fetch("select lower(username) as name from users where lower(username) like $1", beginning + "%")
+    """Name the usernames that begin like this one, former ones included; those of deleted accounts are not known."""
+    rows = await db.fetch(
+        """select lower(username) as name from users where lower(username) like $1
+        union select name from former_usernames where name like $1""",
+        beginning + "%",
+    )
     return {row["name"] for row in rows}
 
 
@@ -238,15 +246,19 @@ async def update_email(db: Db, user_id: UUID, email: str, *, now: datetime) -> N
     await db.execute("update users set email = $2, updated_at = $3 where id = $1", user_id, email, now)
 
 
-async def update_settings(db: Db, user_id: UUID, given: Mapping[str, str], *, now: datetime) -> None:
-    """Write the settings that are given; a unique violation if the username is taken."""
-    await db.execute(
+async def update_settings(db: Db, user_id: UUID, given: Mapping[str, str], *, now: datetime) -> bool:
+    """Write the settings that are given, and return whether the user is an administrator now.
+
+    It is a unique violation if the username is taken or reserved.
+    """
+    is_admin = await db.fetchval(
         """update users set name = coalesce($2, name), username = coalesce($3, username), zone = coalesce($4, zone),
-            locale = coalesce($5, locale), updated_at = $6 where id = $1""",
+            locale = coalesce($5, locale), updated_at = $6 where id = $1 returning is_admin""",
         user_id,
         *(given.get(name) for name in ("name", "username", "zone", "locale")),
         now,
     )
+    return bool(is_admin)
 
 
 async def close_account(db: Db, user_id: UUID, organization_id: UUID, *, now: datetime) -> bool:
@@ -284,16 +296,22 @@ async def update_welcome_step(db: Db, user_id: UUID, step: int | None) -> None:
 
 
 async def delete_unused_account(db: Db, user_id: UUID, *, opened_at: datetime) -> bool:
-    """Delete an account that was opened at a given time for someone who has never used it; False if it is in use."""
-    gone = await db.fetchval(
+    """Delete an account that was opened at a given time for someone who has never used it; False if it is in use.
+
+    Its username is free at once: nobody has ever shared a link with it.
+    """
+    username = await db.fetchval(
         """delete from users u where u.id = $1 and u.created_at = $2 and u.password_hash is null and not u.is_admin
             and not exists (select from memberships m where m.user_id = u.id)
             and not exists (select from sessions s where s.user_id = u.id)
             and not exists (select from identities i where i.user_id = u.id)
             and not exists (select from bookings b where b.host_id = u.id)
             and not exists (select from contacts c where c.owner_id = u.id)
-        returning u.id""",
+        returning u.username""",
         user_id,
         opened_at,
     )
-    return gone is not None
+    if username is None:
+        return False
+    await release(db, username)
+    return True

@@ -40,8 +40,8 @@ async def report(runtime: Runtime, agent: str, micros: int) -> None:
     if not micros:
         return
     async with runtime.transaction(Actor(kind=ActorKind.AGENT, agent=agent)) as work:
-        spend = Spend(new_id(), agent, work.now.date(), micros)
-        await _warn(work, spend, await store.report(work.db, spend, _warnings(runtime.settings, agent)))
+        spend, caps = Spend(new_id(), agent, work.now.date(), micros), find_caps(runtime.settings, agent)
+        await _warn(work, spend, await store.report(work.db, spend, _warnings(caps), cap=caps.own))
 
 
 async def reserve(runtime: Runtime, call: ToolCall, micros: int) -> Reservation | None:
@@ -64,16 +64,16 @@ async def settle(work: Work, reservation: Reservation | None) -> None:
     """Count a reservation as spent, in the transaction that spends it, even if it was given back meanwhile."""
     if reservation is None:
         return
-    warnings = _warnings(work.runtime.settings, reservation.agent)
-    await _warn(work, reservation, await store.finish(work.db, reservation, warnings))
+    caps = find_caps(work.runtime.settings, reservation.agent)
+    await _warn(work, reservation, await store.finish(work.db, reservation, _warnings(caps), cap=caps.own))
 
 
 async def give_back(runtime: Runtime, reservation: Reservation | None) -> None:
     """Free what was reserved for a call that spent nothing; doing it again changes nothing."""
     if reservation is None:
         return
-    warnings = _warnings(runtime.settings, reservation.agent)
-    await store.finish(runtime.pool, reservation._replace(micros=0), warnings)
+    caps = find_caps(runtime.settings, reservation.agent)
+    await store.finish(runtime.pool, reservation._replace(micros=0), _warnings(caps), cap=caps.own)
 
 
 async def give_back_abandoned(work: Work) -> int:
@@ -112,8 +112,7 @@ def find_caps(settings: Settings, agent: str) -> BudgetLimits:
     return BudgetLimits(int(own), int(settings.agent_budget_global))
 
 
-def _warnings(settings: Settings, agent: str) -> BudgetLimits:
-    caps = find_caps(settings, agent)
+def _warnings(caps: BudgetLimits) -> BudgetLimits:
     return BudgetLimits(warning_at(caps.own), warning_at(caps.all))
 
 
@@ -150,6 +149,7 @@ def _exceeded(settings: Settings, spend: Spend, rows: Sequence[Row]) -> BudgetEx
             "costUsd": to_usd(spend.micros),
             "limitUsd": to_usd(short.limit),
             "spentUsd": to_usd(short.spent),
+            **({} if is_own else {"countedUsd": to_usd(short.counted)}),
             "reservedUsd": to_usd(short.reserved),
             "remainingUsd": to_usd(short.remaining),
             "resetsAt": iso(short.resets_at),
@@ -160,4 +160,6 @@ def _exceeded(settings: Settings, spend: Spend, rows: Sequence[Row]) -> BudgetEx
 def _to_spending(row: Row | None, on: date, *, limit: int) -> Spending:
     if row is None:
         return Spending(on=on, limit=limit)
-    return Spending(on=on, limit=limit, spent=row["spent_micros"], reserved=row["reserved_micros"])
+    # An agent's own budget counts all that it has spent.
+    uncounted = row["uncounted_micros"] if row["agent"] == ALL else 0
+    return Spending(on=on, limit=limit, spent=row["spent_micros"], reserved=row["reserved_micros"], uncounted=uncounted)

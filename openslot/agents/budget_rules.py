@@ -14,11 +14,18 @@ class Spending(Struct, frozen=True, kw_only=True):
     limit: int
     spent: int = 0
     reserved: int = 0
+    uncounted: int = 0
+    """What agents have reported beyond their own caps."""
+
+    @property
+    def counted(self) -> int:
+        """What is compared with the cap before a call that costs."""
+        return self.spent - self.uncounted
 
     @property
     def remaining(self) -> int:
         """What may still be reserved."""
-        return max(self.limit - self.spent - self.reserved, 0)
+        return max(self.limit - self.counted - self.reserved, 0)
 
     @property
     def percent_used(self) -> float:

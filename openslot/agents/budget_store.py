@@ -8,6 +8,7 @@ from uuid import UUID
 from openslot.core.db import Db, Row
 
 ALL = "*"
+COLUMNS = "agent, spent_micros, reserved_micros, reported_micros, uncounted_micros"
 
 PREPARE = f"""
 insert into agent_spend (on_date, agent) select $1, who from unnest(array['{ALL}', $2::text]) as who order by who
@@ -17,14 +18,15 @@ on conflict do nothing"""
 # own row is locked last: the order is the same in every statement here.
 LOCKED = f"""
 locked as materialized (
-    select agent, spent_micros, reserved_micros from agent_spend
+    select {COLUMNS} from agent_spend
     where on_date = $3 and agent in ('{ALL}', $2) {{condition}}
     order by agent for update
 )"""
 RESERVE = f"""
 with {LOCKED.format(condition="")}, verdict as materialized (
     select count(*) = 2 and bool_and(
-        spent_micros + reserved_micros + $4 <= case agent when '{ALL}' then $6::bigint else $5 end) as fits
+        spent_micros + reserved_micros + $4
+            <= case agent when '{ALL}' then $6::bigint + uncounted_micros else $5 end) as fits
     from locked
 ), taken as (
     update agent_spend s set reserved_micros = s.reserved_micros + $4
@@ -36,25 +38,23 @@ with {LOCKED.format(condition="")}, verdict as materialized (
 select l.*, v.fits from locked l, verdict v"""
 
 # The reservation may have been given back meanwhile; what was spent counts nevertheless. It is deleted before the rows
-# are locked, because those who give back many do the same.
+# are locked, because those who give back many do the same. Of what an agent reports, the row of all agents counts only
+# what the agent's other spends leave of its cap.
 FINISH = f"""
 with gone as materialized (
     delete from agent_reservations where id = $1 returning micros
-), {LOCKED.format(condition="and (select count(*) from gone) >= 0")}
+), {LOCKED.format(condition="and (select count(*) from gone) >= 0")}, beyond as materialized (
+    select uncounted_micros as before, greatest(reported_micros + $8::bigint
+        - greatest($7::bigint - (spent_micros - reported_micros + $4 - $8::bigint), 0), 0) as now
+    from locked where agent = $2
+)
 update agent_spend s set spent_micros = s.spent_micros + $4,
     reserved_micros = s.reserved_micros - coalesce((select micros from gone), 0),
+    reported_micros = s.reported_micros + $8,
+    uncounted_micros = s.uncounted_micros + b.now - b.before,
     warned_by = coalesce(s.warned_by, case when $4 > 0
         and s.spent_micros + $4 >= case s.agent when '{ALL}' then $6::bigint else $5 end then $1 end)
-from locked l where s.on_date = $3 and s.agent = l.agent
-returning s.agent, s.spent_micros, s.reserved_micros, coalesce(s.warned_by = $1, false) as is_warned"""
-
-REPORT = f"""
-insert into agent_spend as s (on_date, agent, spent_micros, warned_by)
-select $3, w.who, $4, case when $4 >= w.warning then $1::uuid end
-from (values ('{ALL}', $6::bigint), ($2::text, $5::bigint)) as w (who, warning) order by w.who
-on conflict (on_date, agent) do update set spent_micros = s.spent_micros + excluded.spent_micros,
-    warned_by = coalesce(s.warned_by, case when s.spent_micros + excluded.spent_micros
-        >= case s.agent when '{ALL}' then $6 else $5 end then $1 end)
+from locked l, beyond b where s.on_date = $3 and s.agent = l.agent
 returning s.agent, s.spent_micros, s.reserved_micros, coalesce(s.warned_by = $1, false) as is_warned"""
 
 
@@ -84,26 +84,25 @@ async def reserve(db: Db, spend: Spend, caps: BudgetLimits, *, now: datetime) ->
     return rows
 
 
-async def finish(db: Db, spend: Spend, warnings: BudgetLimits) -> list[Row]:
+async def finish(db: Db, spend: Spend, warnings: BudgetLimits, *, cap: int) -> list[Row]:
     """Turn a reservation into what was really spent; return the rows as they are now."""
-    return await db.fetch(FINISH, *spend, *warnings)
+    return await db.fetch(FINISH, *spend, *warnings, cap, 0)
 
 
-async def report(db: Db, spend: Spend, warnings: BudgetLimits) -> list[Row]:
+async def report(db: Db, spend: Spend, warnings: BudgetLimits, *, cap: int) -> list[Row]:
     """Add what was spent without a reservation, even past the cap; return the rows as they are now."""
-    return await db.fetch(REPORT, *spend, *warnings)
+    await db.execute(PREPARE, spend.on, spend.agent)
+    return await db.fetch(FINISH, *spend, *warnings, cap, spend.micros)
 
 
 async def find_spending(db: Db, agent: str, on: date) -> Row | None:
     """Look up what one agent has spent on a day."""
-    return await db.fetchrow(
-        "select spent_micros, reserved_micros from agent_spend where on_date = $1 and agent = $2", on, agent
-    )
+    return await db.fetchrow(f"select {COLUMNS} from agent_spend where on_date = $1 and agent = $2", on, agent)
 
 
 async def list_spending(db: Db, on: date) -> dict[str, Row]:
     """List what everybody has spent on a day, by agent."""
-    rows = await db.fetch("select agent, spent_micros, reserved_micros from agent_spend where on_date = $1", on)
+    rows = await db.fetch(f"select {COLUMNS} from agent_spend where on_date = $1", on)
     return {row["agent"]: row for row in rows}
 
 

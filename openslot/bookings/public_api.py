@@ -1,11 +1,13 @@
 """The public side: what a host offers, and to book, hold and manage without a key."""
 
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
 import msgspec
 from msgspec import Meta
 
+from openslot.accounts.former_usernames import follow
 from openslot.availability import claims
 from openslot.availability import operations as availability
 from openslot.availability.api import EndDate, StartDate, Timezone, check_days
@@ -93,14 +95,14 @@ def _show_created(work: Work, booking: Booking) -> CreatedPublicBooking:
 @get("/{username}", summary="Get a host's page")
 async def get_host_page(work: Work, username: str) -> ShownHostPage:
     """Get a host with their public event types."""
-    page = await event_types.get_host_page(work, username)
+    page = await follow(work, username, partial(event_types.get_host_page, work))
     return ShownHostPage(host=show_host(page), event_types=[show_offered(each) for each in page.event_types])
 
 
 @get("/{username}/{slug}", summary="Get a public event type")
 async def get_offer(work: Work, username: str, slug: str, token: Token = None) -> ShownOffer:
     """Get an event type as invitees see it."""
-    found = await availability.get_offer(work, ByPage(username, slug, token))
+    found = await follow(work, username, lambda name: availability.get_offer(work, ByPage(name, slug, token)))
     host = ShownHost(name=found.host_name, username=found.host_username, timezone=found.host_zone)
     return ShownOffer(host=host, event_type=show_offered(found.inputs.event_type))
 
@@ -117,8 +119,13 @@ async def list_public_slots(
     token: Token = None,
 ) -> ShownSlots:
     """List the available start times of a host's event type."""
-    which = ByPage(username, slug, token)
-    found, slots, zone = await availability.list_open(work, which, timezone=timezone, first=start_date, last=end_date)
+    found, slots, zone = await follow(
+        work,
+        username,
+        lambda name: availability.list_open(
+            work, ByPage(name, slug, token), timezone=timezone, first=start_date, last=end_date
+        ),
+    )
     return show_open(found, slots, zone)
 
 

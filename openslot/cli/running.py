@@ -58,10 +58,7 @@ def with_work(do: Callable[[Work], Awaitable[T]], *, prepare: Prepare = check_mi
 
 def check_secrets(chosen: Settings) -> None:
     """Raise a `StartupError` if the secret key can't be used."""
-    try:
-        load_secrets(chosen.secret_key, chosen.data_dir)
-    except OSError as fault:
-        raise StartupError(f"The secret key in {chosen.data_dir} can't be used: {fault.strerror}.") from None
+    load_secrets(chosen.secret_key, chosen.data_dir)
 
 
 async def check_runtime(ready: Settings) -> None:

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 from openslot.core.dollars import Dollars, DollarsByName
 from openslot.core.errors import StartupError
 from openslot.core.smtp import MailFrom, SmtpUrl
+from openslot.core.urls import find_setting_fault
 
 Network = IPv4Network | IPv6Network
 
@@ -238,14 +239,19 @@ def _checked(values: dict[str, object]) -> Settings:
         except msgspec.ValidationError as fault:
             raise StartupError(f"{environment_name(field.name)} is wrong: {fault}.") from None
     settings = msgspec.convert(values, Settings, dec_hook=_decode)
-    if settings.base_url is not None and not settings.base_url.startswith(("http://", "https://")):
-        raise StartupError("OPENSLOT_BASE_URL is wrong: it must begin with http:// or https://.")
-    if settings.chat_webhook is not None and not settings.chat_webhook.startswith(("http://", "https://")):
-        raise StartupError("OPENSLOT_CHAT_WEBHOOK is wrong: it must begin with http:// or https://.")
+    if settings.base_url is not None:
+        _check_url("base_url", find_setting_fault(settings.base_url))
+    if settings.chat_webhook is not None:
+        _check_url("chat_webhook", find_setting_fault(settings.chat_webhook, has_path=True, has_query=True))
     _check_oidc(settings)
     if settings.smtp_url is not None and settings.mail_from is None:
         raise StartupError("OPENSLOT_MAIL_FROM is missing: OPENSLOT_SMTP_URL requires a sender address.")
     return settings
+
+
+def _check_url(field: str, fault: str | None) -> None:
+    if fault:
+        raise StartupError(f"{environment_name(field)} is wrong: {fault}.")
 
 
 def _check_oidc(settings: Settings) -> None:
@@ -256,12 +262,13 @@ def _check_oidc(settings: Settings) -> None:
     missing = [name for name, value in given.items() if value is None]
     if 0 < len(missing) < len(given):
         raise StartupError(f"{missing[0]} is missing: sign-in through a provider needs {', '.join(given)}.")
-    issuer = urlsplit(settings.oidc_issuer or "https://none")
+    text = settings.oidc_issuer or "https://none"
+    fault = find_setting_fault(text, has_path=True)
+    issuer = urlsplit(text if fault is None else "https://none")
     is_local = issuer.scheme == "http" and issuer.hostname in {"localhost", "127.0.0.1", "::1"}
-    if not issuer.hostname or not (issuer.scheme == "https" or is_local):
-        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must begin with https://.")
-    if issuer.query or issuer.fragment:
-        raise StartupError("OPENSLOT_OIDC_ISSUER is wrong: it must be the issuer's URL, without ? and #.")
+    if not text.startswith("https://") and not is_local:
+        fault = "it must begin with https://"
+    _check_url("oidc_issuer", fault)
 
 
 def _decode(kind: type, value: object) -> object:

@@ -4,13 +4,17 @@ import fcntl
 import os
 import re
 import secrets as random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openslot.core.errors import StartupError
 
 KEY_FILE = "secret.key"
+
+SHORTEST = 32
+RESTORE = "Restore it from a backup. Only for a new installation: remove it, and the next start creates one."
+ACCESS = "Make sure that the user who runs Openslot can read and write it and its directory."
 
 # What a killed command, of this version or an earlier one, may have left next to the file.
 LEFTOVER = re.compile(r"\.(new|\d+\.[0-9a-f]{8})")
@@ -23,22 +27,51 @@ def new_key() -> str:
 
 def read_key_file(path: Path) -> list[str]:
     """Read one key per line, newest first; create the file if there is none, once even if two processes start."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = _write_beside(path, [new_key()])
-        try:
-            # The file exists if a leftover was cleaned up or another process was faster.
-            with suppress(FileExistsError, FileNotFoundError):
-                os.link(fresh, path)
-                _sync_directory(path.parent)
-        finally:
-            fresh.unlink(missing_ok=True)
+    try:
+        if not path.exists():
+            _create(path)
+    except OSError as fault:
+        raise _unusable(path, f"it can't be created ({fault.strerror})", ACCESS) from None
     return read_keys(path)
 
 
 def read_keys(path: Path) -> list[str]:
-    """Read the keys of an existing file."""
-    return [line.strip() for line in path.read_text("utf-8").splitlines() if line.strip()]
+    """Read the keys of an existing file, or raise a `StartupError` that says what is wrong with it."""
+    try:
+        text = path.read_text("utf-8")
+    except IsADirectoryError:
+        raise _unusable(path, "it is a directory", RESTORE) from None
+    except OSError as fault:
+        raise _unusable(path, f"it can't be read ({fault.strerror})", ACCESS) from None
+    except UnicodeDecodeError:
+        raise _unusable(path, "it is not UTF-8 text", RESTORE) from None
+    keys = [line.strip() for line in text.splitlines() if line.strip()]
+    if not keys:
+        raise _unusable(path, "it is empty", RESTORE)
+    if not are_strong(keys):
+        raise _unusable(path, f"each key, one per line, needs {SHORTEST} characters or more", RESTORE)
+    return keys
+
+
+def are_strong(keys: Sequence[str]) -> bool:
+    """Return whether there is a key and none of them can be guessed."""
+    return bool(keys) and all(len(key) >= SHORTEST for key in keys)
+
+
+def _unusable(path: Path, fault: str, fix: str) -> StartupError:
+    return StartupError(f"The secret key in {path} can't be used: {fault}. {fix}")
+
+
+def _create(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = _write_beside(path, [new_key()])
+    try:
+        # The file exists if a leftover was cleaned up or another process was faster.
+        with suppress(FileExistsError, FileNotFoundError):
+            os.link(fresh, path)
+            _sync_directory(path.parent)
+    finally:
+        fresh.unlink(missing_ok=True)
 
 
 def rotate_key_file(path: Path) -> list[str]:

@@ -11,9 +11,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from openslot.core.errors import StartupError
-from openslot.core.key_file import KEY_FILE, read_key_file, read_keys
-
-SHORTEST = 32
+from openslot.core.key_file import KEY_FILE, SHORTEST, are_strong, read_key_file, read_keys
 
 
 class Secrets:
@@ -73,9 +71,9 @@ class Secrets:
             return False
         try:
             keys = tuple(read_keys(self._file))
-        except (OSError, UnicodeDecodeError):
+        except StartupError:
             return False
-        if keys == self.keys or not are_strong(keys):
+        if keys == self.keys:
             return False
         self._use(keys)
         return True
@@ -83,11 +81,6 @@ class Secrets:
 
 class SealBroken(Exception):
     """None of the keys opens this: it was sealed with a key that no longer exists."""
-
-
-def are_strong(keys: tuple[str, ...]) -> bool:
-    """Return whether there is a key and none of them can be guessed."""
-    return bool(keys) and all(len(key) >= SHORTEST for key in keys)
 
 
 def name_of(key: str) -> bytes:

@@ -53,7 +53,7 @@ class SmtpUrl:
             port, query = url.port, parse_qs(url.query, strict_parsing=bool(url.query))
         except ValueError:
             raise ValueError(f"must be {SHAPE}") from None
-        if url.scheme not in {"smtp", "smtps"} or not url.hostname or url.path not in {"", "/"} or not is_line(text):
+        if url.scheme not in {"smtp", "smtps"} or not url.hostname or url.path not in {"", "/"} or not _is_plain(text):
             raise ValueError(f"must be {SHAPE}")
         if (url.username is None) != (url.password is None):
             raise ValueError("must have a user and a password, or neither")
@@ -66,6 +66,11 @@ class SmtpUrl:
             password=unquote(url.password) if url.password else None,
         )
         return cls(server)
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text has no spaces and no fragment; in a password they are written as %20 and %23."""
+    return is_line(text) and not any(character.isspace() or character in "#\\" for character in text)
 
 
 class MailFrom:

@@ -10,6 +10,7 @@ from openslot.access.passwords import hash_password, is_password
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import OrganizationNotFound
+from openslot.accounts.former_username_store import is_reserved
 from openslot.accounts.member_store import find_membership
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
@@ -90,10 +91,12 @@ async def _find(work: Work, organization: Organization, person: DemoPerson) -> U
 
 
 async def _add(work: Work, person: DemoPerson) -> User:
+    # The name of a person whom somebody has renamed or deleted stays reserved; a derived one is as good.
+    username = None if await is_reserved(work.db, person.username, now=work.now) else person.username
     wanted = UserWanted(
         email=person.email,
         name=person.name,
-        username=person.username,
+        username=username,
         plan=Plan.PRO,
         zone=person.zone,
         is_admin=person.is_admin,

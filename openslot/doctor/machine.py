@@ -1,7 +1,6 @@
 """The doctor's checks of the machine: variables, data directory, secret key, disk, addresses and backups."""
 
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -15,10 +14,11 @@ from dotenv import dotenv_values
 from openslot.backups.listing import find_backups
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
+from openslot.core.disk import FULL, read_free
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE
-from openslot.core.secrets import Secrets
+from openslot.core.secrets import load_secrets
 from openslot.doctor.finding import Finding, ok, problem, warning
 from openslot.doctor.mail import look_at_mail
 from openslot.doctor.oidc import look_at_oidc
@@ -81,25 +81,27 @@ def look_at_key(chosen: Settings) -> Finding:
             return ok("secret key", "The first start creates one.")
         meaning = f"{path} is missing. A new key can't decrypt existing secrets, so an existing database won't start."
         return warning("secret key", meaning, f"tar xf BACKUP -C {chosen.data_dir} {KEY_FILE}")
+    try:
+        load_secrets(chosen.secret_key, chosen.data_dir)
+    except StartupError as fault:
+        fix = "Restore the former key; only for a new installation: openssl rand -base64 48"
+        return problem("secret key", f"Openslot does not start. {fault}", fix)
     if is_file and path.stat().st_mode & 0o077:
         meaning = f"Other users of this machine can read {path}, and with it all encrypted secrets."
         return problem("secret key", meaning, f"chmod 600 {path}")
-    try:
-        Secrets(tuple((chosen.secret_key or path.read_text("utf-8")).replace(",", "\n").split()))
-    except (StartupError, OSError, UnicodeDecodeError) as fault:
-        fix = "Restore the former key; only for a new installation: openssl rand -base64 48"
-        return problem("secret key", f"The key can't be used, so Openslot does not start: {fault}", fix)
     return ok("secret key", f"{path} is private." if is_file else "Set by OPENSLOT_SECRET_KEY.")
 
 
 def look_at_space(data_dir: Path) -> Finding:
     """Check how much space is left on the data directory's disk."""
     place = next(path for path in (data_dir.absolute(), *data_dir.absolute().parents) if path.exists())
-    free = shutil.disk_usage(place).free
+    free = read_free(place)
     words = f"{free / 1e9:.1f} GB is free at {place}."
     if free >= LITTLE_SPACE:
         return ok("disk space", words)
     meaning = f"{words} The database stops when the disk is full."
+    if free < FULL:
+        meaning = f"The disk is full: {words} Nothing can be stored, and the database may stop."
     fix = f"Remove old backups, or find what takes the space: du -sh {data_dir}/*"
     return problem("disk space", meaning, fix) if free < NO_SPACE else warning("disk space", meaning, fix)
 

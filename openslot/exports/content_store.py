@@ -29,6 +29,9 @@ select {
         email="u.email",
         name="u.name",
         username="u.username",
+        former_usernames="(select coalesce(json_agg(json_build_object('username', f.name, 'redirects', f.leads,"
+        f" 'reservedUntil', {iso_of('f.reserved_until')}) order by f.left_at desc, f.name), '[]')"
+        " from former_usernames f where f.user_id = u.id)",
         plan="u.plan",
         plan_until=iso_of("u.plan_until"),
         trial_plan="u.trial_plan",

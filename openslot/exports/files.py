@@ -33,8 +33,8 @@ CONTACT_COLUMNS = ("name", "email", "phone", "company", "notes", "tags", "meetin
 FILES = (
     ExportFile(
         name="account.json",
-        about="Your account: name, email address, username, plan, time zone and language.",
-        tables=("users",),
+        about="Your account: name, email address, username and former usernames, plan, time zone and language.",
+        tables=("users", "former_usernames"),
         write=as_object(content_store.ACCOUNT),
     ),
     ExportFile(

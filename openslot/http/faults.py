@@ -3,6 +3,7 @@
 import structlog
 
 from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.disk import REFUSED
 from openslot.core.errors import Internal, Refusal, Unavailable
 from openslot.core.outages import OUTAGE, is_lost
 
@@ -14,6 +15,7 @@ def translate(exception: Exception) -> Refusal:
     if isinstance(exception, Refusal):
         return exception
     if isinstance(exception, (*DOWN, *BUSY)):
+        REFUSED.note(exception)
         if is_lost(exception):
             OUTAGE.mention(exception)
         else:

@@ -6,6 +6,7 @@ import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.disk import read_disk
 from openslot.core.errors import StartupError, Unavailable
 from openslot.core.migrate import missing_migrations
 from openslot.core.work import Work
@@ -28,7 +29,10 @@ async def healthz() -> dict[str, str]:
 
 @get("/readyz")
 async def readyz(work: Work) -> Response:
-    """Say whether database, migrations and a worker are there; 503 while one is not, and never after a long wait."""
+    """Say whether database, migrations and a worker are there; 503 while one is not, and never after a long wait.
+
+    A full disk is named, but does not make it 503: reads still work.
+    """
     try:
         async with asyncio.timeout(ANSWER_WITHIN):
             checks = await _look(work)
@@ -40,7 +44,7 @@ async def readyz(work: Work) -> Response:
     return Response(
         status=200 if ready else 503,
         headers={} if ready else headers_of(Unavailable()),
-        body={"status": "ready" if ready else "not ready", **checks},
+        body={"status": "ready" if ready else "not ready", **checks, "disk": read_disk(work.runtime.settings).words},
     )
 
 
@@ -61,7 +65,8 @@ async def _look(work: Work) -> dict[str, str]:
 async def metrics(request: Request, work: Work) -> Response:
     """Write the metrics for Prometheus, on this machine or with the token."""
     check_may_measure(request, work.runtime.settings)
-    return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=await write_metrics(work.db, work.now))
+    disk = read_disk(work.runtime.settings)
+    return Response(headers={"content-type": CONTENT_TYPE_LATEST}, body=await write_metrics(work.db, work.now, disk))
 
 
 HEALTH = Mount(prefix="", handlers=[healthz, readyz, metrics])

@@ -11,6 +11,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import REGISTRY, Collector
 
 from openslot.core.db import Db
+from openslot.core.disk import DiskState
 from openslot.jobs.health import count_effects, count_workers
 
 REQUESTS = Histogram(
@@ -42,9 +43,9 @@ def _series(door: str, route: str, method: str, status: int) -> Histogram:
     return REQUESTS.labels(door, route, method, status)
 
 
-async def write_metrics(db: Db, now: datetime) -> bytes:
-    """Write all metrics: those of the processes, and those from the database that apply to all of them."""
-    return generate_latest(_requests()) + generate_latest(await _from_database(db, now))
+async def write_metrics(db: Db, now: datetime, disk: DiskState) -> bytes:
+    """Write all metrics: those of the processes, and those of the database that apply to all of them."""
+    return generate_latest(_requests()) + generate_latest(await _from_database(db, now, disk))
 
 
 def _requests() -> CollectorRegistry:
@@ -55,7 +56,7 @@ def _requests() -> CollectorRegistry:
     return registry
 
 
-async def _from_database(db: Db, now: datetime) -> CollectorRegistry:
+async def _from_database(db: Db, now: datetime, disk: DiskState) -> CollectorRegistry:
     counts = await count_effects(db, now=now)
     effects = GaugeMetricFamily("openslot_effects", "Effects that are not done, by state.", labels=("state",))
     for state in ("waiting", "queued", "running", "dead"):
@@ -64,8 +65,14 @@ async def _from_database(db: Db, now: datetime) -> CollectorRegistry:
         "openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", value=counts.late_seconds
     )
     workers = GaugeMetricFamily("openslot_workers", "Live workers.", value=await count_workers(db, now=now))
+    full = GaugeMetricFamily(
+        "openslot_disk_full", "1 while the database has no space to write, otherwise 0.", value=int(disk.is_full)
+    )
+    free = GaugeMetricFamily("openslot_disk_free_bytes", "Free space on the disk of the embedded database.")
+    if disk.free is not None:
+        free.add_metric((), disk.free)
     registry = CollectorRegistry()
-    registry.register(_Read(effects, late, workers))
+    registry.register(_Read(effects, late, workers, full, free))
     return registry
 
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 from openslot.access import idempotency
 from openslot.core.actor import Actor
 from openslot.core.db import transaction
+from openslot.core.disk import REFUSED
 from openslot.core.errors import Invalid
 from openslot.core.work import Runtime, Work
 from openslot.http.doors import Exchange
@@ -53,7 +54,8 @@ async def _act_and_commit(
         work = Work(runtime=runtime, actor=actor, db=db, now=runtime.clock())
         result = await act(work)
         work.check_nothing_is_staged()
-        return result
+    REFUSED.forget()
+    return result
 
 
 async def _run_and_commit(handler: Handler, exchange: Exchange, values: Sequence[str], *, waits: bool) -> Response:
@@ -67,6 +69,7 @@ async def _run_and_commit(handler: Handler, exchange: Exchange, values: Sequence
             exchange.work.check_nothing_is_staged()
     except _RolledBack as undone:
         return undone.response
+    REFUSED.forget()
     return response
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from openslot.core.key_file import ACCESS, RESTORE
 from tests.cli import stub_postgres
 from tests.cli.installation import Installation, installed
 from tests.databases import database_at
@@ -39,9 +40,20 @@ def test_a_data_directory_that_cannot_be_written(tmp_path: Path) -> None:
 def test_a_secret_key_that_cannot_be_kept(tmp_path: Path, postgres: str) -> None:
     (tmp_path / "file").touch()
     with installed(tmp_path / "file" / "data", DATABASE_URL=postgres) as installation:
-        assert (
-            sentence(installation, "web") == f"The secret key in {tmp_path}/file/data can't be used: Not a directory."
-        )
+        said = sentence(installation, "web")
+    begins = f"The secret key in {tmp_path}/file/data/secret.key can't be used: it can't be created (Not a directory). "
+    assert said == begins + ACCESS
+
+
+@pytest.mark.parametrize("command", ["serve", "web", "worker", "user list", "secret rotate"])
+def test_a_secret_key_that_is_no_text(empty: Installation, postgres: str, command: str) -> None:
+    empty.environment["DATABASE_URL"] = postgres
+    empty.data_dir.mkdir(exist_ok=True)
+    path = empty.data_dir / "secret.key"
+    path.write_bytes(b"\xff\xfe\x00")
+
+    said = sentence(empty, *command.split())
+    assert said == f"The secret key in {path} can't be used: it is not UTF-8 text. {RESTORE}"
 
 
 @pytest.mark.parametrize(

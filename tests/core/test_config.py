@@ -1,5 +1,6 @@
 """Settings: where they come from, and what is said of a wrong one."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,102 @@ def test_an_empty_variable_is_as_good_as_none() -> None:
 def test_a_wrong_setting_is_named_in_one_sentence(name: str, value: str) -> None:
     with pytest.raises(StartupError, match=f"^{name} is wrong: .+\\.$"):
         load_settings(environ={name: value})
+
+
+SCHEME, HOST = "it must begin with http:// or https://", "it must have a host name"
+EXTRA, USER, SPACES = "it must not contain a query", "it must not contain a user name", "it must not contain spaces"
+BASE_URLS = [
+    ("https://book.example?x=1", EXTRA),
+    ("https://book.example/?", EXTRA),
+    ("https://book.example/#top", EXTRA),
+    ("https://book.example#", EXTRA),
+    ("https://ann@book.example", USER),
+    ("https://ann:secret@book.example/", USER),
+    ("https://book.example/calendar", "it must not contain a path"),
+    ("https://book.example//x/", "it must not contain a path"),
+    ("ftp://book.example", SCHEME),
+    ("//book.example", SCHEME),
+    ("https:book.example", SCHEME),
+    ("javascript:alert(1)", SCHEME),
+    ("https://", HOST),
+    ("https:///x", HOST),
+    ("https://:443", HOST),
+    ("https://book.example:0", HOST),
+    ("https://book.example:70000", "it is not a valid URL"),
+    ("https://[::1", "it is not a valid URL"),
+    ("https://book example", SPACES),
+    ("https://book.example\u00a0", SPACES),
+    ("https://book.example\\evil", SPACES),
+    ("https://book.example/\x07", SPACES),
+]
+
+
+@pytest.mark.parametrize(("url", "fault"), BASE_URLS)
+def test_a_base_url_that_would_break_links_is_refused(url: str, fault: str) -> None:
+    with pytest.raises(StartupError, match=f"^OPENSLOT_BASE_URL is wrong: {re.escape(fault)}") as refused:
+        load_settings({"base_url": url}, environ={})
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "public"),
+    [
+        ("https://book.example", "https://book.example"),
+        ("https://book.example///", "https://book.example"),
+        ("HTTPS://Book.Example:8443/", "HTTPS://Book.Example:8443"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
+    ],
+)
+def test_a_base_url_may_end_with_a_slash(url: str, public: str) -> None:
+    assert load_settings(environ={"OPENSLOT_BASE_URL": url}).public_url == public
+
+
+OIDC = {
+    "OPENSLOT_OIDC_ISSUER": "https://id.example",
+    "OPENSLOT_OIDC_CLIENT_ID": "a",
+    "OPENSLOT_OIDC_CLIENT_SECRET": "b",
+}
+SMTP = {"OPENSLOT_MAIL_FROM": "a@book.example"}
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("OPENSLOT_CHAT_WEBHOOK", "hooks.example/hidden"),
+        ("OPENSLOT_CHAT_WEBHOOK", "https:///hidden"),
+        ("OPENSLOT_CHAT_WEBHOOK", "https://ann:hidden@hooks.example/x"),
+        ("OPENSLOT_CHAT_WEBHOOK", "https://hooks.example/hidden#x"),
+        ("OPENSLOT_CHAT_WEBHOOK", "https://hooks.example/hidden x"),
+        ("OPENSLOT_OIDC_ISSUER", "https://id.example?x=hidden"),
+        ("OPENSLOT_OIDC_ISSUER", "https://id.example#hidden"),
+        ("OPENSLOT_OIDC_ISSUER", "https://ann:hidden@id.example"),
+        ("OPENSLOT_OIDC_ISSUER", "https://id.example/hid den"),
+        ("OPENSLOT_SMTP_URL", "smtp://mail.example#hidden"),
+        ("OPENSLOT_SMTP_URL", "smtp://ann:hidden@mail.example:587/#x"),
+        ("OPENSLOT_SMTP_URL", "smtp://ann:hid den@mail.example"),
+        ("OPENSLOT_SMTP_URL", "smtp://ann:hidden@/"),
+    ],
+)
+def test_other_urls_are_refused_by_name_and_not_repeated(name: str, url: str) -> None:
+    with pytest.raises(StartupError, match=f"^{name} is wrong: .+\\.$") as refused:
+        load_settings(environ={**OIDC, **SMTP, name: url})
+    assert "hid" not in str(refused.value)
+
+
+def test_urls_with_what_they_may_have_are_accepted() -> None:
+    chosen = {
+        **OIDC,
+        **SMTP,
+        "OPENSLOT_OIDC_ISSUER": "https://id.example/realms/a/",
+        "OPENSLOT_CHAT_WEBHOOK": "https://hooks.example/services/T0/B0?thread=1",
+        "OPENSLOT_SMTP_URL": "smtp://ann%40x:p%23%20ss@mail.example:587?starttls=always",
+    }
+    settings = load_settings(environ=chosen)
+
+    assert settings.chat_webhook == chosen["OPENSLOT_CHAT_WEBHOOK"]
+    assert settings.smtp_url is not None
+    assert settings.smtp_url.server.password == "p# ss"
 
 
 def test_networks_are_read_by_commas() -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from openslot.core.errors import StartupError
-from openslot.core.key_file import changing_keys, read_key_file, rotate_key_file
+from openslot.core.key_file import RESTORE, changing_keys, read_key_file, rotate_key_file
+from openslot.core.secrets import load_secrets
 
 
 def test_the_key_file_is_made_once_and_private(tmp_path: Path) -> None:
@@ -101,3 +102,50 @@ def test_a_file_that_root_changes_stays_its_owners(tmp_path: Path) -> None:
     rotate_key_file(path)
 
     assert (path.stat().st_uid, path.stat().st_gid, path.stat().st_mode & 0o777) == (*owner, 0o600)
+
+
+MALFORMED: list[tuple[bytes | None, str]] = [
+    (b"", "it is empty"),
+    (b"\n \t\r\n", "it is empty"),
+    (b"\xff\xfe" + b"k" * 40, "it is not UTF-8 text"),
+    (b"short\n", "each key, one per line, needs 32 characters or more"),
+    (b"k" * 40 + b"\nshort\n", "each key, one per line, needs 32 characters or more"),
+    (None, "it is a directory"),
+]
+
+
+@pytest.mark.parametrize(("content", "fault"), MALFORMED)
+def test_a_file_that_cant_be_used_is_named_with_what_to_do(content: bytes | None, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "secret.key"
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    for use in (lambda: load_secrets(None, tmp_path), lambda: rotate_key_file(path)):
+        with pytest.raises(StartupError) as refused:
+            use()
+        assert str(refused.value) == f"The secret key in {path} can't be used: {fault}. {RESTORE}"
+    assert path.is_dir() if content is None else path.read_bytes() == content
+
+
+@pytest.mark.parametrize("setting", ["short", " , ", f"{'k' * 40},short"])
+def test_the_variable_is_blamed_only_if_it_is_set(setting: str, tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match=r"^OPENSLOT_SECRET_KEY is wrong: each key needs 32 characters or more\.$"):
+        load_secrets(setting, tmp_path)
+
+
+def test_a_file_that_cant_be_read_or_created_is_named_too(tmp_path: Path) -> None:
+    (tmp_path / "secret.key").symlink_to(tmp_path / "gone" / "key")
+    with pytest.raises(StartupError, match=r"secret\.key can't be used: it can't be read \(No such file"):
+        load_secrets(None, tmp_path)
+    (tmp_path / "file").write_text("not a directory")
+    with pytest.raises(StartupError, match=r"secret\.key can't be used: it can't be created \(Not a directory\)"):
+        load_secrets(None, tmp_path / "file" / "data")
+
+
+def test_a_file_that_is_broken_while_the_service_runs_leaves_the_keys_as_they_were(tmp_path: Path) -> None:
+    secrets = load_secrets(None, tmp_path)
+    before = secrets.keys
+    for content, _ in MALFORMED[:-1]:
+        (tmp_path / "secret.key").write_bytes(content or b"")
+        assert (secrets.reload(), secrets.keys) == (False, before)

@@ -59,6 +59,15 @@ async def test_whoever_tries_the_demo_may_change_addresses(runtime: Runtime) -> 
     assert (second.user.email, await runtime.pool.fetchval("select count(*) from users")) == ("mara@new.example", 3)
 
 
+async def test_a_person_of_the_demo_who_is_gone_comes_back_under_another_username(runtime: Runtime) -> None:
+    first = await make(runtime)
+    await runtime.pool.execute("delete from users where email = $1", first.user.email)
+    second = await make(runtime)
+
+    find = "select username from users where email = $1"
+    assert await runtime.pool.fetchval(find, second.user.email) == "mara-lindqvist"
+
+
 async def test_somebody_else_with_the_name_of_a_demo_person_is_left_alone(runtime: Runtime) -> None:
     async with runtime.transaction(OPERATOR) as work:
         harbor = await accounts.add_organization(work, name="Harbor", slug="harbor")

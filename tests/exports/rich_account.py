@@ -54,6 +54,8 @@ ROWS = (
     "insert into webhook_messages (event_id, sealed, kept_since) values ($5, $9, $4) on conflict do nothing",
     """insert into mail_messages (id, kind, role, host_id, booking_id, recipient, subject, is_public, status,
     created_at, sent_at) values ($2, 'notice', 'host', $1, null, 'mara', 'A notice', false, 'sent', $4, $4)""",
+    """insert into former_usernames (name_hash, user_id, name, left_at, reserved_until)
+    values ('hash', $1, 'lindqvist', $4, $4 + interval '180 days')""",
     "insert into notification_choices values ($1, 'booking.created', false, $4)",
     "insert into photos values ($1, 'abc', 'image', $4)",
     "insert into identities values ('https://id.example', 'mara-at-id', $1, $4)",

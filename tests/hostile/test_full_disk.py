@@ -99,6 +99,7 @@ def test_a_full_disk_is_survived(cramped: Installation, seeded: dict[str, Any]) 
     ) as client:
         kept = [add_contact(client, number) for number in range(5)]
         ballast = fill(cramped.data_dir.parent)
+        full = client.get("/readyz")
         while_full = [add_contact(client, number) for number in range(5, 60)]
         bring_down(serve, url)
         gone = [add_contact(client, 60), client.get("/api/v1/me")]
@@ -112,10 +113,13 @@ def test_a_full_disk_is_survived(cramped: Installation, seeded: dict[str, Any]) 
         acknowledged = [answer.json()["id"] for answer in [*kept, *while_full] if answer.status_code < 300]
         found = [client.get(f"/api/v1/contacts/{contact_id}").status_code for contact_id in acknowledged]
         again = add_contact(client, 61)
+        found_disk = client.get("/readyz").json()["disk"]
     serve.terminate()
     ending, _, err = ended(serve)
 
     assert {answer.status_code for answer in kept} == {201}
+    assert (full.status_code, full.json()["disk"]) == (200, "full: 0 MB left")
+    assert found_disk == "ok"
     assert {answer.status_code for answer in while_full} <= {201, 503}
     assert {answer.status_code for answer in [*gone, ready]} == {503}
     assert {answer.headers["retry-after"] for answer in [*gone, ready]} == {"2"}

@@ -29,7 +29,9 @@ class BudgetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     limit_usd: Usd
     spent_usd: Usd
     reserved_usd: Annotated[float, Meta(description="Held for calls that are running, in US dollars")]
-    remaining_usd: Annotated[float, Meta(description="What a call may still cost: limit - spent - reserved")]
+    remaining_usd: Annotated[
+        float, Meta(description="What a call may still cost: limit - spent (of all agents: counted) - reserved")
+    ]
     percent_used: Annotated[float, Meta(description="How much of the limit is spent; over 100 is possible")]
     warning: Annotated[bool, Meta(description="Whether 80 percent or more is spent")]
     resets_at: Instant
@@ -38,6 +40,12 @@ class BudgetStatus(Struct, frozen=True, kw_only=True, rename="camel"):
 class GlobalBudgetStatus(BudgetStatus, frozen=True, kw_only=True, rename="camel"):
     """The budget of all agents together, and each agent's own."""
 
+    counted_usd: Annotated[
+        float,
+        Meta(
+            description="What the global cap counts: spent, without what agents have reported beyond their own limits"
+        ),
+    ]
     agents: tuple[BudgetStatus, ...]
 
 
@@ -57,11 +65,12 @@ async def check_global_budget(work: Work, call: ToolCall, arguments: NoArguments
     """Get what all agents together have spent today, the global cap, and the budget of each agent.
 
     Use it to see who spends what; your own calls are refused if either your budget or the global one is used up.
-    Costs nothing and changes nothing.
+    `spentUsd` has everything that was spent; `countedUsd` leaves out model costs that agents have reported beyond their
+    own limits. Costs nothing and changes nothing.
     """
     total, each = await budget.list_spending(work, tuple(ROSTER))
     agents = tuple(show_spending(slug, spending) for slug, spending in each.items())
-    return GlobalBudgetStatus(**_fields(total), agent=None, agents=agents)
+    return GlobalBudgetStatus(**_fields(total), agent=None, counted_usd=to_usd(total.counted), agents=agents)
 
 
 def show_spending(agent: str, spending: Spending) -> BudgetStatus:

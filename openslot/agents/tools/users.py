@@ -235,9 +235,10 @@ async def change_user_plan(work: Work, call: ToolCall, arguments: ChangeUserPlan
 async def update_user_settings(work: Work, call: ToolCall, arguments: UpdateUserSettings) -> ShownSettings:
     """Change a user's name, username, time zone or language; omitted settings stay unchanged.
 
-    A new username changes the address of the booking page, and links to the old one stop working. The time zone is that
-    of the account; the working hours of existing schedules stay as they are. It can be undone by changing back. It
-    needs confirm: true and costs nothing.
+    A new username changes the address of the booking page. The old one stays reserved for the user for 180 days, and
+    its links lead to the new one, so it can be undone by changing back. The username of an administrator can't be
+    changed. The time zone is that of the account; the working hours of existing schedules stay as they are. It needs
+    confirm: true and costs nothing.
     """
     del call
     given = read_given(arguments.settings, argument="settings")

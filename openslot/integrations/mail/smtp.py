@@ -47,7 +47,7 @@ class SmtpConnection(Struct, eq=False):
         self.client.close()
 
 
-class ConnectionClosing(Exception):  # noqa: N818 - a plan, not a fault of the program
+class ConnectionClosing(Exception):
     """A connection that was used before takes no further mail; nothing of this one has been sent."""
 
 

@@ -21,6 +21,7 @@ from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.fields import write_fields
 from openslot.web.booking_page.for_assistants import write_offer
 from openslot.web.booking_page.formats import Format, choose_format
+from openslot.web.booking_page.former_links import follow_former
 from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
 from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
 from openslot.web.booking_page.picking import Picked, pick_month, pick_start
@@ -44,6 +45,7 @@ class PageContext(Struct, frozen=True, kw_only=True):
 
 @get("/{username}/{slug}")
 @limit_views
+@follow_former
 async def show_event_type(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the first month with its times, one chosen time with the form, or the list of zones."""
     context = _read_context(work, request, username, slug)
@@ -63,6 +65,7 @@ async def show_event_type(work: Work, request: Request, username: str, slug: str
 
 @post("/{username}/{slug}", transaction="none")
 @limit_views
+@follow_former
 async def book(work: Work, request: Request, username: str, slug: str, form: Form[BookingForm]) -> Response:
     """Book what a form asks for, within the limit of the API; what was typed is shown again if that fails."""
     context = _read_context(work, request, username, slug)

@@ -7,6 +7,7 @@ from openslot.routing import Request, Response, get
 from openslot.web.booking_page.facts import list_facts
 from openslot.web.booking_page.for_assistants import write_host
 from openslot.web.booking_page.formats import Format, choose_format
+from openslot.web.booking_page.former_links import follow_former
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.preview import preview_host
 from openslot.web.booking_page.refusing import limit_views
@@ -16,6 +17,7 @@ from openslot.web.booking_page.visits import count_visit
 
 @get("/{username}")
 @limit_views
+@follow_former
 async def show_host(work: Work, request: Request, username: str) -> Response:
     """Show a host's public event types."""
     if (wanted := choose_format(request)) is not Format.HTML:

@@ -10,6 +10,7 @@ from openslot.availability import operations as availability
 from openslot.availability.models import ByPage
 from openslot.core.work import Work
 from openslot.routing import Request, Response, get
+from openslot.web.booking_page.former_links import follow_former
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.refusing import limit_views
 from openslot.web.pages import page
@@ -21,6 +22,7 @@ SOURCE = {"utm_source": "qr"}
 
 @get("/{username}/{slug}/qr")
 @limit_views
+@follow_former
 async def show_qr(work: Work, request: Request, username: str, slug: str) -> Response:
     """Show the code with what it leads to, ready to print."""
     options = read_options(request)
@@ -40,6 +42,7 @@ async def show_qr(work: Work, request: Request, username: str, slug: str) -> Res
 
 @get("/{username}/{slug}/qr.svg")
 @limit_views
+@follow_former
 async def qr_image(work: Work, request: Request, username: str, slug: str) -> Response:
     """Send the code as an image that can be printed at any size."""
     token = read_options(request).token

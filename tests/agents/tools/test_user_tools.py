@@ -6,6 +6,7 @@ import pytest
 
 from openslot.access import operations as access
 from openslot.accounts import operations as accounts
+from openslot.accounts.errors import AdministratorProtected, UsernameTaken
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
@@ -134,6 +135,30 @@ async def test_settings_are_changed_one_by_one(run: Run, runtime: Runtime, user:
     assert [sorted(fact["changed"]) for fact in facts] == [["locale", "zone"], ["name", "username"]]
     await run("update_user_settings", userId=str(user.id), settings={"name": "Mara"})
     assert len(await events(runtime, "user.settings_changed")) == 2
+
+
+async def test_a_username_that_an_agent_has_changed_can_be_changed_back(run: Run, runtime: Runtime, user: User) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        other = await accounts.add_user(work, UserWanted(email="bo@other.example", name="Bo", username="bo"))
+    await run("update_user_settings", userId=str(user.id), settings={"username": "mara-l"})
+    with pytest.raises(UsernameTaken):
+        await run("update_user_settings", userId=str(other.id), settings={"username": "mara"})
+    changed = await run("update_user_settings", userId=str(user.id), settings={"username": "mara"})
+
+    assert changed["username"] == "mara"
+
+
+async def test_an_administrators_username_is_not_changed_and_the_error_says_so(
+    run: Run, runtime: Runtime, admin: User
+) -> None:
+    with pytest.raises(AdministratorProtected) as refused:
+        await run("update_user_settings", userId=str(admin.id), settings={"username": "stolen", "name": "Ada"})
+    assert refused.value.details == {
+        "settings.username": "can't be changed by an agent, because the user is an administrator"
+    }
+    settings = await run("update_user_settings", userId=str(admin.id), settings={"name": "Ada", "username": "ada"})
+
+    assert (settings["name"], settings["username"]) == ("Ada", "ada")
 
 
 @pytest.mark.parametrize(

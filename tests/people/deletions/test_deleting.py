@@ -14,8 +14,9 @@ from openslot.accounts.errors import (
     LastAdministrator,
     ManagedByOrganization,
     OwnsOrganization,
+    UsernameTaken,
 )
-from openslot.accounts.models import DeletionState, Role, User, UserWanted
+from openslot.accounts.models import DeletionState, Role, User, UserSettings, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef
@@ -139,16 +140,28 @@ async def test_the_page_keys_and_sessions_are_closed_at_once(
     assert (await member.get("/bookings")).headers["location"].startswith("/login")
 
 
-async def test_username_and_address_are_free_afterwards(
-    runtime: Runtime, user: User, clock: MovingClock, delete: Delete, password_hash: str
+async def test_the_address_is_free_afterwards_and_the_usernames_180_days_later(
+    runtime: Runtime, user: User, clock: MovingClock, delete: Delete
 ) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await accounts.change_settings(work, user, UserSettings(username="mara-l"))
+    clock.pass_time(days=1)
     await delete()
     await settle(runtime, clock)
 
-    async with runtime.transaction(OPERATOR) as work:
-        wanted = UserWanted(email=user.email, name="Mara Again", username="mara")
-        again = await people.welcome(work, wanted, password_hash=password_hash)
-    assert again.id != user.id
+    async def welcome(email: str, username: str | None) -> User:
+        async with runtime.transaction(OPERATOR) as work:
+            return await people.welcome(work, UserWanted(email=email, name="Mara", username=username))
+
+    for username in ("mara", "mara-l", "MARA-L"):
+        with pytest.raises(UsernameTaken):
+            await welcome("stranger@x.example", username)
+    # Neither is given to somebody who has chosen none.
+    assert (await welcome(user.email, None)).username == "mara-2"
+    clock.pass_time(days=179)
+    assert (await welcome("first@x.example", "mara")).username == "mara"
+    clock.pass_time(days=1)
+    assert (await welcome("second@x.example", "mara-l")).username == "mara-l"
 
 
 async def test_a_second_deletion_is_refused(runtime: Runtime, user: User, delete: Delete) -> None:

@@ -4,7 +4,9 @@ import re
 
 import httpx2
 
-from openslot.accounts.models import User
+from openslot.accounts import operations as accounts
+from openslot.accounts.models import User, UserSettings
+from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.web.dashboard.conftest import Book
 from tests.web.profile.conftest import HERE, draw
@@ -88,16 +90,48 @@ async def test_a_long_text_in_any_script_is_taken(member: httpx2.AsyncClient, ru
     assert "محمد 李 🦊" in (await member.get("/mara")).text
 
 
-async def test_the_old_link_stops_working_and_the_new_one_works(
+async def test_the_old_link_redirects_until_its_owner_switches_that_off(
     member: httpx2.AsyncClient, runtime: Runtime, book: Book
 ) -> None:
     booking = await book()
-    assert "the old link stops working immediately" in (await member.get(HERE)).text
+    before = (await member.get(HERE)).text
+    assert "reserved for you for 180 days" in before
+    assert "Former links" not in before
     answer = await member.post(f"{HERE}/link", data={"username": " Mara-Lindqvist "})
-    assert "Your link was changed." in (await member.get(answer.headers["location"])).text
-    assert (await member.get("/mara")).status_code == 404
+    shown = (await member.get(answer.headers["location"])).text
+    assert "Your link was changed." in shown
+    assert "Redirects to your page. Reserved for you until 12 September 2026." in shown
+    assert (await member.get("/mara")).headers["location"] == "/mara-lindqvist"
     assert (await member.get("/mara-lindqvist/30min")).status_code == 200
+
+    for redirect, words, status in (("no", "Does not redirect.", 404), ("yes", "Redirects to your page.", 307)):
+        answer = await member.post(f"{HERE}/link/former", data={"username": "mara", "redirect": redirect})
+        assert words in (await member.get(answer.headers["location"])).text
+        assert (await member.get("/mara")).status_code == status
     assert (await member.get(f"/bookings/{booking.id}")).status_code == 200
+
+
+async def test_a_former_link_is_used_again_by_its_button(member: httpx2.AsyncClient, runtime: Runtime) -> None:
+    await member.post(f"{HERE}/link", data={"username": "mara-l"})
+    await member.post(f"{HERE}/link/former", data={"username": "mara", "redirect": "no"})
+    await member.post(f"{HERE}/link", data={"username": "mara"})
+
+    assert (await member.get("/mara")).status_code == 200
+    assert (await member.get("/mara-l")).headers["location"] == "/mara"
+    assert (await mara(runtime))["username"] == "mara"
+
+
+async def test_only_a_former_link_of_ones_own_can_be_switched(
+    member: httpx2.AsyncClient, runtime: Runtime, stranger: User
+) -> None:
+    async with runtime.transaction(OPERATOR) as work:
+        await accounts.change_settings(work, stranger, UserSettings(username="omar-h"))
+    for username in ("omar", "omar-h", "mara", "", "a\x00b", "nobody"):
+        sent = {"username": username, "redirect": "no"}
+        assert (await member.post(f"{HERE}/link/former", data=sent)).status_code in {400, 404}, username
+    assert (await member.get("/omar")).headers["location"] == "/omar-h"
+    answer = await member.post(f"{HERE}/link/former", data={"username": "omar", "redirect": "maybe"})
+    assert answer.status_code == 400
 
 
 WRONG_LINKS: list[tuple[str, str]] = [

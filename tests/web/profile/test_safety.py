@@ -19,7 +19,7 @@ from tests.web.profile.conftest import HERE, draw
 from tests.web.test_same_origin import from_other_sites
 
 # The session is one of them.
-COSTS = {HERE: 3, f"{HERE}/photo/remove": 1, "/mara": 2, "/mara/30min": 2}
+COSTS = {HERE: 4, f"{HERE}/photo/remove": 1, "/mara": 2, "/mara/30min": 2}
 
 
 def paths(method: str) -> list[str]:

@@ -28,6 +28,13 @@ class LinkForm(Struct, frozen=True, kw_only=True):
     username: str = ""
 
 
+class FormerLinkForm(Struct, frozen=True, kw_only=True):
+    """Whether a former link leads to the host's page."""
+
+    username: str = ""
+    redirect: Literal["yes", "no"] = "no"
+
+
 class LookForm(Struct, frozen=True, kw_only=True, rename={"brand_name": "brand-name"}):
     """The colour of a host's pages, and what their mail shows."""
 

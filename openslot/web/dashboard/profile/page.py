@@ -1,8 +1,9 @@
 """Pages: the profile, with a form for each part of it."""
 
-from typing import Any
+from datetime import date
+from typing import Any, NamedTuple
 
-from openslot.accounts import brands, profiles
+from openslot.accounts import brands, former_usernames, profiles
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import ChosenBrand, User, UserSettings
 from openslot.core.errors import Conflict, Invalid
@@ -10,10 +11,12 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
 from openslot.routing import Form, Request, Response, get, post
+from openslot.web import words
 from openslot.web.booking_page.view import initials
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.profile.forms import (
     AboutForm,
+    FormerLinkForm,
     LinkForm,
     LookForm,
     begin_about,
@@ -27,11 +30,20 @@ from openslot.web.pages import page, redirect
 HERE = "/settings/profile"
 NOTICES = {
     "saved": Text("Your profile was saved."),
-    "link": Text("Your link was changed. The old one no longer works."),
+    "link": Text("Your link was changed. The old one redirects to it."),
+    "former": Text("Your former link was changed."),
     "look": Text("The appearance of your pages and emails was saved."),
     "photo": Text("Your photo was saved."),
     "removed": Text("Your photo was removed."),
 }
+
+
+class FormerLink(NamedTuple):
+    """A former username as the page lists it."""
+
+    name: str
+    leads: bool
+    until: date
 
 
 @get(HERE)
@@ -67,6 +79,16 @@ async def change_link(work: Work, user: User, form: Form[LinkForm]) -> Response:
     return redirect(f"{HERE}?done=link")
 
 
+@post(f"{HERE}/link/former")
+async def change_former_link(work: Work, user: User, form: Form[FormerLinkForm]) -> Response:
+    """Choose whether a former link leads to the host's page."""
+    if form.faults:
+        return await profile_page(work, user, link=form)
+    sent = form.get()
+    await former_usernames.set_leads(work, user, sent.username, leads=sent.redirect == "yes")
+    return redirect(f"{HERE}?done=former")
+
+
 @post(f"{HERE}/look")
 async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
     """Choose the colour of pages and mail, and the name and logo of mail."""
@@ -88,12 +110,13 @@ async def profile_page(
     *,
     notice: Text | None = None,
     about: Form[AboutForm] | None = None,
-    link: Form[LinkForm] | None = None,
+    link: Form[Any] | None = None,
     look: Form[LookForm] | None = None,
     photo: Form[Any] | None = None,
 ) -> Response:
     """Show the profile, with the faults of one of its forms."""
     brand, welcome = await brands.get_brand(work, user), await profiles.find_welcome(work, user)
+    former = await former_usernames.list_former_usernames(work, user)
     given = [form for form in (about, link, look, photo) if form is not None]
     look = look or begin_look(brand)
     return page(
@@ -109,6 +132,7 @@ async def profile_page(
         photo=profiles.photo_path(user.photo),
         about=about or begin_about(user, welcome),
         link=link or begin_link(user),
+        former=[FormerLink(each.name, each.leads, words.day(each.reserved_until, user.zone)) for each in former],
         look=look,
         colour=shown_colour(look["colour"]),
         swatches=list_swatches(shown_colour(look["colour"])),
