@@ -51,7 +51,7 @@ class KnownName(Struct):
     failing_until: float = 0.0
 
 
-class Owner(Struct):
+class LookUpOwner(Struct):
     """How many look-ups of one owner are under way, by share, and when one last hung in vain."""
 
     inside: dict[Share, int] = field(default_factory=lambda: dict.fromkeys(Share, 0))
@@ -59,22 +59,22 @@ class Owner(Struct):
     suspect_until: float = 0.0
 
 
-class Place(Struct, eq=False):
+class LookUpPlace(Struct, eq=False):
     """A place that one look-up has taken."""
 
     owner_id: UUID | None
-    owner: Owner
+    owner: LookUpOwner
     share: Share
     timer: asyncio.TimerHandle | None = None
     is_hanging: bool = False
 
 
-class Waiting(Struct, eq=False):
+class WaitingLookUp(Struct, eq=False):
     """A look-up that waits for a place."""
 
     host: str
     owner_id: UUID | None
-    place: "asyncio.Future[Place]"
+    place: "asyncio.Future[LookUpPlace]"
 
 
 class LookUps:
@@ -89,16 +89,13 @@ class LookUps:
         self._resolver = resolver
         self._clock = clock
         self._names: dict[str, KnownName] = {}
-        self._owners: dict[UUID | None, Owner] = {}
+        self._owners: dict[UUID | None, LookUpOwner] = {}
         self._inside = dict.fromkeys(Share, 0)
-        self._waiting: list[Waiting] = []
+        self._waiting: list[WaitingLookUp] = []
         self._under_way: set[asyncio.Timeout] = set()
-        self._is_closed = False
 
     async def resolve(self, host: str, *, owner_id: UUID | None) -> tuple[Address, ...]:
         """Return all addresses of the name, best first, or raise OSError; no owner stands for the operator."""
-        if self._is_closed:
-            raise OSError("look-ups have ended")
         async with asyncio.timeout(None) as until_closed:
             self._under_way.add(until_closed)
             try:
@@ -107,8 +104,7 @@ class LookUps:
                 self._under_way.remove(until_closed)
 
     def close(self) -> None:
-        """End all look-ups as if their time were over, and begin no more."""
-        self._is_closed = True
+        """End all look-ups that are under way, as if their time were over."""
         for each in self._under_way:
             each.reschedule(asyncio.get_running_loop().time())
 
@@ -135,11 +131,11 @@ class LookUps:
         if self._get_name(host).failing_until > self._clock():
             raise RecentlyFailed(f"{host} could not be resolved a moment ago")
 
-    async def _enter(self, host: str, owner_id: UUID | None) -> Place:
+    async def _enter(self, host: str, owner_id: UUID | None) -> LookUpPlace:
         place = self._take(host, owner_id)
         if place is not None:
             return place
-        waiting = Waiting(host, owner_id, asyncio.get_running_loop().create_future())
+        waiting = WaitingLookUp(host, owner_id, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         try:
             return await waiting.place
@@ -151,8 +147,8 @@ class LookUps:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
 
-    def _take(self, host: str, owner_id: UUID | None) -> Place | None:
-        owner = self._owners.get(owner_id) or Owner()
+    def _take(self, host: str, owner_id: UUID | None) -> LookUpPlace | None:
+        owner = self._owners.get(owner_id) or LookUpOwner()
         is_suspect = owner.hanging > 0 or owner.suspect_until > self._clock()
         other = Share.SUSPECT if is_suspect else Share.NEW
         share = Share.QUICK if self._get_name(host).is_quick else other
@@ -160,13 +156,13 @@ class LookUps:
         is_full = self._inside[share] >= PLACES[share] or sum(self._inside.values()) >= MOST
         if is_full or owner.inside[share] >= most:
             return None
-        place = Place(owner_id, owner, share)
+        place = LookUpPlace(owner_id, owner, share)
         self._count(place, +1)
         _remember(self._owners, owner_id, owner, is_needed=lambda each: any(each.inside.values()))
         place.timer = asyncio.get_running_loop().call_later(QUICK_SECONDS, self._notice_hanging, place)
         return place
 
-    def _leave(self, place: Place, *, is_resolved: bool) -> None:
+    def _leave(self, place: LookUpPlace, *, is_resolved: bool) -> None:
         if place.timer is not None:
             place.timer.cancel()
         self._count(place, -1)
@@ -176,13 +172,13 @@ class LookUps:
             self._owners.pop(place.owner_id, None)
         self._admit_waiting()
 
-    def _notice_hanging(self, place: Place) -> None:
+    def _notice_hanging(self, place: LookUpPlace) -> None:
         self._count(place, -1)
         place.is_hanging, place.share = True, Share.SUSPECT
         self._count(place, +1)
         self._admit_waiting()
 
-    def _count(self, place: Place, change: int) -> None:
+    def _count(self, place: LookUpPlace, change: int) -> None:
         self._inside[place.share] += change
         place.owner.inside[place.share] += change
         place.owner.hanging += change * place.is_hanging
