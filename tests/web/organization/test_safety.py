@@ -119,9 +119,9 @@ async def test_names_that_look_like_links_become_none(
     pages = [await owner.get(stage.path(path)) for path in paths]
     await invite(owner, "stranger@x.example")
     pages.append(await owner.get(await link_of(runtime, "stranger@x.example")))
-    slugs = await pool.fetch("select slug from event_types where owner_id = $1", harbor.member.id)
-    home = f"/{harbor.member.username}"
-    pages += [await owner.get(path) for path in (home, *(f"{home}/{row['slug']}" for row in slugs))]
+    host = f"/{harbor.member.username}"
+    slug = await pool.fetchval("select slug from event_types where owner_id = $1", harbor.member.id)
+    pages += [await owner.get(host), await owner.get(f"{host}/{slug}")]
     shown = [read_text(page.text) for page in pages]
 
     assert sum("evil.\u2060io" in each for each in shown) > 15
