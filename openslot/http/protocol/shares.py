@@ -40,14 +40,11 @@ class Share:
         self.line: deque[object] = deque()
         """The steps of running requests that wait until the others had their turn, in order."""
 
-    def add(self, began: float) -> None:
-        """Count a step that ends now."""
-        before, now = self.used, perf_counter()
-        self.used += now - began
-        if before < SHARE_SECONDS <= self.used:
-            self._until = now + self.used * self._shares.others
-            self._news = self._shares.news
-            self._loop.call_soon(self._look)
+    def give_way(self) -> None:
+        """Let the others have their turn, because this share is used up."""
+        self._until = perf_counter() + self.used * self._shares.others
+        self._news = self._shares.news
+        self._loop.call_soon(self._look)
 
     def wait(self) -> Generator[None, None, None]:
         """Wait behind those of the same client that wait already; everything else that is ready runs in between."""
@@ -158,7 +155,9 @@ class _Steps:
             except StopIteration:
                 return
             finally:
-                share.add(began)
+                share.used += perf_counter() - began
+                if share.used >= SHARE_SECONDS:
+                    share.give_way()
             fault = None
             is_clients = type(awaited) is ClientWait
             if is_clients:
