@@ -198,7 +198,8 @@ async def test_the_walk_finds_what_the_links_of_strangers_lead_to(costs: Costs) 
             target = f"{costs.fill(route, 'GET')}{MORE.get(route.template, ('',))[-1]}"
             sent = await ask(costs.app, "GET", target, headers={"host": "x"})
 
-            assert sent.status in {200, 303}, target
+            # 409: the page of a time that is not open.
+            assert sent.status in {200, 303, 409}, target
 
 
 @get("/costly")

@@ -20,7 +20,7 @@ from openslot.http.protocol.cycle import AsgiApp, Cycle
 from openslot.http.protocol.heads import read_target
 from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
-from openslot.http.protocol.shares import ClientWait, Share, Shares, Start
+from openslot.http.protocol.shares import ClientWait, ClientShare, Shares, Start
 
 # Reading pauses while this much of a body is waiting for the app.
 MOST_WAITING = 64 * 1024
@@ -62,7 +62,7 @@ class Connection(asyncio.Protocol):
         self._refusal_headers = refusal_headers
         self._reader = RequestReader(limits)
         self._cycle: Cycle | None = None
-        self._share: Share | None = None
+        self._share: ClientShare | None = None
         self._ahead = b""
         self._dropped = 0
         self._body_began_at = 0.0
@@ -233,7 +233,7 @@ class Connection(asyncio.Protocol):
         self._share = self._enter(self._start)
         return cycle
 
-    def _enter(self, start: Start) -> Share:
+    def _enter(self, start: Start) -> ClientShare:
         """Let a request take its turn with its client's: those of the address, or of the client that a proxy names."""
         if self.address != UNCOUNTED:
             # It has no more requests than connections, and these are counted.
@@ -246,7 +246,7 @@ class Connection(asyncio.Protocol):
             return self._shares.enter(f"connection {id(self)}", start, is_bounded=False)
         return self._shares.enter(client, start, is_bounded=True)
 
-    def _run(self, cycle: Cycle, share: Share) -> None:
+    def _run(self, cycle: Cycle, share: ClientShare) -> None:
         task = self._loop.create_task(self._shares.run(share, cycle.run(self._app)))
         self._state.tasks.add(task)
         task.add_done_callback(self._state.tasks.discard)

@@ -22,7 +22,7 @@ class ClientWait(asyncio.Future[None]):
     """What a request awaits if its own client keeps it waiting; meanwhile it takes no place."""
 
 
-class Share:
+class ClientShare:
     """The requests of one client, and the time that they have used since the others had their turn."""
 
     __slots__ = ("_loop", "_news", "_shares", "_until", "client", "line", "requests", "running", "used", "waiting")
@@ -40,14 +40,11 @@ class Share:
         self.line: deque[object] = deque()
         """The steps of running requests that wait until the others had their turn, in order."""
 
-    def add(self, began: float) -> None:
-        """Count a step that ends now."""
-        before, now = self.used, perf_counter()
-        self.used += now - began
-        if before < SHARE_SECONDS <= self.used:
-            self._until = now + self.used * self._shares.others
-            self._news = self._shares.news
-            self._loop.call_soon(self._look)
+    def give_way(self) -> None:
+        """Let the others have their turn, because this share is used up."""
+        self._until = perf_counter() + self.used * self._shares.others
+        self._news = self._shares.news
+        self._loop.call_soon(self._look)
 
     def wait(self) -> Generator[None, None, None]:
         """Wait behind those of the same client that wait already; everything else that is ready runs in between."""
@@ -68,7 +65,7 @@ class Share:
         self._loop.call_soon(self._look)
 
 
-Start = Callable[[Share], None]
+Start = Callable[[ClientShare], None]
 
 
 class Shares:
@@ -76,7 +73,7 @@ class Shares:
 
     def __init__(self, most_requests: int) -> None:
         self._most = most_requests
-        self._by_client: dict[str, Share] = {}
+        self._by_client: dict[str, ClientShare] = {}
         self.news = 0
         """Grows with each connection, and with each request and step of a client that has not used up its share."""
 
@@ -85,11 +82,11 @@ class Shares:
         """How many others get their turn before a client that has used its share; one may be about to connect."""
         return min(max(1, len(self._by_client) - 1), LONGEST_WAIT)
 
-    def enter(self, client: str, start: Start, *, is_bounded: bool) -> Share:
+    def enter(self, client: str, start: Start, *, is_bounded: bool) -> ClientShare:
         """Start a request, at once or after others of its client; refuse it if too many of a client wait."""
         share = self._by_client.get(client)
         if share is None:
-            share = self._by_client[client] = Share(self, client)
+            share = self._by_client[client] = ClientShare(self, client)
         elif is_bounded and share.requests >= self._most:
             raise TooMany(f"At most {self._most} requests may be in progress from one address", retry_after=RETRY_AFTER)
         if share.used < SHARE_SECONDS:
@@ -99,13 +96,13 @@ class Shares:
         self._start_waiting(share)
         return share
 
-    def withdraw(self, share: Share, start: Start) -> None:
+    def withdraw(self, share: ClientShare, start: Start) -> None:
         """Forget a request whose client has gone before it was started."""
         if start in share.waiting:
             del share.waiting[start]
             self._leave(share)
 
-    async def run(self, share: Share, work: Coroutine[Any, Any, None]) -> None:
+    async def run(self, share: ClientShare, work: Coroutine[Any, Any, None]) -> None:
         """Run a request that was started, each of its steps as soon as its client's share allows."""
         try:
             await _Steps(self, share, work)
@@ -113,12 +110,12 @@ class Shares:
             self.release(share)
             self._leave(share)
 
-    def release(self, share: Share) -> None:
+    def release(self, share: ClientShare) -> None:
         """Give a running request's place to the next of its client."""
         share.running -= 1
         self._start_waiting(share)
 
-    def _start_waiting(self, share: Share) -> None:
+    def _start_waiting(self, share: ClientShare) -> None:
         most = MOST_ALONE if len(self._by_client) == 1 else MOST_BESIDE_OTHERS
         while share.waiting and share.running < most:
             start = next(iter(share.waiting))
@@ -126,7 +123,7 @@ class Shares:
             share.running += 1
             start(share)
 
-    def _leave(self, share: Share) -> None:
+    def _leave(self, share: ClientShare) -> None:
         share.requests -= 1
         if not share.requests:
             del self._by_client[share.client]
@@ -137,7 +134,7 @@ class _Steps:
 
     __slots__ = ("_share", "_shares", "_work")
 
-    def __init__(self, shares: Shares, share: Share, work: Coroutine[Any, Any, None]) -> None:
+    def __init__(self, shares: Shares, share: ClientShare, work: Coroutine[Any, Any, None]) -> None:
         self._shares = shares
         self._share = share
         self._work = work
@@ -158,7 +155,9 @@ class _Steps:
             except StopIteration:
                 return
             finally:
-                share.add(began)
+                share.used += perf_counter() - began
+                if share.used >= SHARE_SECONDS:
+                    share.give_way()
             fault = None
             is_clients = type(awaited) is ClientWait
             if is_clients:
