@@ -20,7 +20,7 @@ from openslot.http.protocol.cycle import AsgiApp, Cycle
 from openslot.http.protocol.heads import read_target
 from openslot.http.protocol.limits import ConnectionLimits
 from openslot.http.protocol.reading import RequestReader
-from openslot.http.protocol.shares import ClientWait, ClientShare, Shares, Start
+from openslot.http.protocol.shares import ClientShare, ClientWait, Shares, Start
 
 # Reading pauses while this much of a body is waiting for the app.
 MOST_WAITING = 64 * 1024
