@@ -8,11 +8,12 @@ from openslot.cli.database import database
 from openslot.cli.environment import settings
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.db import BUSY, DOWN
 from openslot.core.direct import direct_url
 from openslot.core.errors import StartupError
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
+from openslot.core.outages import reason
 from openslot.core.profiles import COMMANDS, ConnectionProfile
 from openslot.core.secrets import load_secrets
 from openslot.core.upgrade import check_migrated

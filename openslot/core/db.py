@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import asyncpg
 
 from openslot.core.errors import StartupError
-from openslot.core.outages import OUTAGE
+from openslot.core.outages import reason
 from openslot.core.pool import ConnectionPool, is_cut_off
 from openslot.core.profiles import KEPT_PLANS, ConnectionProfile
 
@@ -90,20 +90,8 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
         timeout=min(10, profile.acquire),
         server_settings=POOLED if through_pooler else {**DIRECT, **plans, **chosen},
     )
-    is_open = False
-
-    async def connect_again() -> asyncpg.Connection:
-        try:
-            connection = await connect()
-        except DOWN as fault:
-            if is_open:
-                OUTAGE.begin(reason(fault))
-            raise
-        OUTAGE.end()
-        return connection
-
     pool = ConnectionPool(
-        connect_again,
+        connect,
         most=most,
         wait_seconds=profile.acquire,
         refusing=set_local(chosen) if through_pooler else None,
@@ -113,7 +101,6 @@ async def open_pool(url: str, *, most: int, profile: ConnectionProfile, through_
         version = await pool.fetchval("select current_setting('server_version_num')::int")
     except (*DOWN, asyncpg.PostgresError, ValueError) as fault:
         raise StartupError(f"The database can't be reached at {hide_password(url)}: {reason(fault)}.") from None
-    is_open = True
     if version < OLDEST_SERVER:
         await pool.close()
         raise StartupError(f"PostgreSQL 15 or newer is needed; the database is version {version // 10000}.")
@@ -159,9 +146,3 @@ def hide_password(url: str) -> str:
     user, colon, _ = credentials.partition(":")
     place = re.sub(r"([?&]password=)[^&]*", r"\1…", place)
     return f"{scheme}{separator}{user}{':…' if colon and credentials != user + ':' else ''}{at}{place}"
-
-
-def reason(fault: BaseException) -> str:
-    """Describe in a few words why a connection failed."""
-    text = str(fault).strip().splitlines()
-    return text[0].rstrip(".") if text else type(fault).__name__

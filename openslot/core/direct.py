@@ -5,8 +5,9 @@ from datetime import datetime
 import asyncpg
 
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, OLDEST_SERVER, hide_password, reason
+from openslot.core.db import DOWN, OLDEST_SERVER, hide_password
 from openslot.core.errors import StartupError
+from openslot.core.outages import reason
 
 
 def direct_url(chosen: Settings) -> str:

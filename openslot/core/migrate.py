@@ -9,9 +9,10 @@ from importlib.resources import files
 import asyncpg
 import structlog
 
-from openslot.core.db import DOWN, hide_password, reason
+from openslot.core.db import DOWN, hide_password
 from openslot.core.ddl import LOCK_RETRIES, LockRetries, limit_waiting, run_alone, with_lock_retries
 from openslot.core.errors import StartupError
+from openslot.core.outages import reason
 from openslot.core.queue_tables import is_queue_ready, prepare_queue
 from openslot.core.sql_script import split_statements
 

@@ -30,6 +30,12 @@ def is_lost(fault: BaseException | None) -> bool:
     return isinstance(fault, LOST) or (isinstance(fault, OSError) and _comes_from_driver(fault))
 
 
+def reason(fault: BaseException) -> str:
+    """Describe in a few words why a connection failed."""
+    text = str(fault).strip().splitlines()
+    return text[0].rstrip(".") if text else type(fault).__name__
+
+
 class Outage:
     """What the log has said about the database of this process."""
 
@@ -55,7 +61,7 @@ class Outage:
         """Say that a connection was lost, unless the log has said so within the last minute."""
         if self._is_news():
             self._said_at = self._clock()
-            log.warning("A connection to the database was lost", error=str(fault) or type(fault).__name__)
+            log.warning("A connection to the database was lost", error=reason(fault))
 
     def _is_news(self) -> bool:
         return self._said_at is None or self._clock() - self._said_at >= EVERY

@@ -10,6 +10,8 @@ from typing import Any
 
 import asyncpg
 
+from openslot.core.outages import OUTAGE, reason
+
 Connect = Callable[[], Awaitable[asyncpg.Connection]]
 Waiter = asyncio.Future[asyncpg.Connection | None]
 
@@ -58,6 +60,7 @@ class ConnectionPool:
         self._in_use = 0
         self._waiting: deque[Waiter] = deque()
         self._all_back: asyncio.Event | None = None
+        self._has_connected = False
         self._relieved_at = 0.0
         """When a connection last came back to somebody who waited."""
         self._sparing: asyncio.TimerHandle | None = None
@@ -125,11 +128,19 @@ class ConnectionPool:
             self._in_use += 1
         elif (handed := await self._wait()) is not None:
             return handed
+        return await self._open()
+
+    async def _open(self) -> asyncpg.Connection:
         try:
-            return await self._connect()
-        except BaseException:
+            connection = await self._connect()
+        except BaseException as fault:
             self._pass_on(None)
+            if self._has_connected and isinstance(fault, Exception):
+                OUTAGE.begin(reason(fault))
             raise
+        self._has_connected = True
+        OUTAGE.end()
+        return connection
 
     def give_back(self, connection: asyncpg.Connection, fault: BaseException | None) -> None:
         """Release a connection; one with an interrupted statement or an open transaction is not used again.

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from openslot.core.db import reason
 from openslot.core.direct import connect, has_table
 from openslot.core.errors import StartupError
 from openslot.core.migrate import migrate, missing_migrations
+from openslot.core.outages import reason
 
 
 async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> list[str]:

@@ -2,10 +2,10 @@
 
 import structlog
 
-from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.db import BUSY, DOWN
 from openslot.core.disk import REFUSED
 from openslot.core.errors import Internal, Refusal, Unavailable
-from openslot.core.outages import OUTAGE, is_lost
+from openslot.core.outages import OUTAGE, is_lost, reason
 
 log = structlog.get_logger()
 

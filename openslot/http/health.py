@@ -5,10 +5,11 @@ import asyncio
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from openslot.core.db import BUSY, DOWN, reason
+from openslot.core.db import BUSY, DOWN
 from openslot.core.disk import read_disk
 from openslot.core.errors import StartupError, Unavailable
 from openslot.core.migrate import missing_migrations
+from openslot.core.outages import reason
 from openslot.core.work import Work
 from openslot.http.measuring import check_may_measure
 from openslot.http.metrics import write_metrics

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 from uuid import UUID
-
-from pgqueuer.db import Driver
 
 from openslot.core.db import Db, count_of
 from openslot.core.events import Periodic
+
+if TYPE_CHECKING:
+    from pgqueuer.db import Driver
 
 BEAT = """
 insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, $4)
@@ -54,7 +56,7 @@ async def beat(db: Db, worker_id: UUID, *, host: str, pid: int, now: datetime) -
     await db.execute(BEAT, worker_id, host, pid, now)
 
 
-async def sees_beat(queue: Driver, worker_id: UUID, *, now: datetime) -> bool:
+async def sees_beat(queue: "Driver", worker_id: UUID, *, now: datetime) -> bool:
     """Return whether the queue is in the same database as the heartbeat that was just stored."""
     return bool(await queue.fetch("select 1 from worker_beats where worker_id = $1 and beat_at = $2", worker_id, now))
 

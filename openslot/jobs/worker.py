@@ -15,10 +15,10 @@ from pgqueuer.db import Driver
 from pgqueuer.models import Job as QueuedJob
 from pgqueuer.models import Schedule
 
-from openslot.core.db import DOWN, reason
+from openslot.core.db import DOWN
 from openslot.core.events import Periodic
 from openslot.core.ids import new_id
-from openslot.core.outages import OUTAGE
+from openslot.core.outages import OUTAGE, reason
 from openslot.core.queue import ENTRYPOINT, PLANNED, Job
 from openslot.core.work import Runtime
 from openslot.jobs import store

@@ -11,9 +11,10 @@ from openslot.access.models import Entry
 from openslot.access.token_door import enter_with_token
 from openslot.core.actor import ActorKind
 from openslot.core.config import Settings
-from openslot.core.db import DOWN, reason
+from openslot.core.db import DOWN
 from openslot.core.errors import Invalid, Refusal
 from openslot.core.ids import SHAPE
+from openslot.core.outages import reason
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Door, Exchange, Headers
 from openslot.http.refusals import headers_of, status_of

@@ -156,4 +156,5 @@ async def test_with_every_connection_in_use_ready_is_answered_in_time(own_databa
         "database": "does not answer in time",
         "migrations": "unknown",
         "worker": "unknown",
+        "disk": "ok",
     }

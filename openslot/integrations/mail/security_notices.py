@@ -70,7 +70,9 @@ def _write_connected(effect: Effect) -> Letter:
         subject=Text("A new way to sign in to your account"),
         heading=Text("A new way to sign in to your account"),
         paragraphs=(Text("From now on you can also sign in through this service."), NOT_YOU),
-        facts=(Fact(label=Text("Service"), lines=(one_line(effect.event(IdentityConnected).issuer),)),),
+        facts=(
+            Fact(label=Text("Service"), lines=(one_line(effect.event(IdentityConnected).issuer),), is_verbatim=True),
+        ),
         footer=(SECURITY_FOOTER,),
     )
 
@@ -80,7 +82,9 @@ def _write_disconnected(effect: Effect) -> Letter:
         subject=Text("A way to sign in to your account was removed"),
         heading=Text("A way to sign in to your account was removed"),
         paragraphs=(Text("You can no longer sign in through this service."), NOT_YOU),
-        facts=(Fact(label=Text("Service"), lines=(one_line(effect.event(IdentityDisconnected).issuer),)),),
+        facts=(
+            Fact(label=Text("Service"), lines=(one_line(effect.event(IdentityDisconnected).issuer),), is_verbatim=True),
+        ),
         footer=(SECURITY_FOOTER,),
     )
 
