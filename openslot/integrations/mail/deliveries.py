@@ -18,8 +18,11 @@ def mail_server(work: Work, _: Effect) -> Destination | None:
 async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
     """Send one mail; its result is in the log before the effect is closed."""
     mailer = operations.choose_mailer(work.runtime, cause)
-    async with work.runtime.transaction(SYSTEM) as begun:
-        mail = await operations.begin_mail(begun, draft, mailer)
+    if draft.is_public:
+        async with work.runtime.transaction(SYSTEM) as counted:
+            mail = await operations.begin_mail(counted, draft, mailer)
+    else:
+        mail = await operations.begin_mail(work, draft, mailer)
     if isinstance(mail, str):
         return Skipped(mail)
     if mail is not None:

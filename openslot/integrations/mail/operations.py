@@ -91,7 +91,7 @@ def choose_mailer(runtime: Runtime, cause: Actor) -> Mailer:
 async def begin_mail(work: Work, draft: Draft, mailer: Mailer) -> OutgoingMail | str | None:
     """Write an email and log it; return which limit is reached if it must not be sent, None if it was sent before.
 
-    The work has its own transaction, so that concurrent counts see the mail.
+    Mail that is counted needs a transaction of its own, so that concurrent counts see it.
     """
     rendered = render(draft.letter, draft.brand, draft.locale, postal_address=work.runtime.settings.postal_address)
     new = NewMail(
@@ -187,13 +187,14 @@ async def set_reminders(
 
 async def _find_limit(work: Work, new: NewMail) -> str | None:
     settings, since = work.runtime.settings, work.now - rules.LIMIT_WINDOW
-    if await store.count_to_recipient(work.db, new, since=since) >= settings.limit_mail_recipient:
+    to_recipient, in_pot = await store.count_public(work.db, new, since=since)
+    if to_recipient >= settings.limit_mail_recipient:
         return rules.say_recipient_limit(settings.limit_mail_recipient)
     pot = rules.find_pot(new.kind, new.role)
     if pot is None or new.host_id is None:
         return None
     size = rules.size_of(pot, settings.limit_mail_host)
-    if await store.count_in_pot(work.db, new, since=since) < size:
+    if in_pot < size:
         return None
     if await store.reach_limit(work.db, new.host_id, pot, now=work.now, told_since=since):
         await work.record(MailLimitReached(host_id=new.host_id, pot=pot, limit=size))

@@ -23,15 +23,18 @@ select u.name, u.email, u.zone, u.locale, u.photo, b.name as brand_name, b.colou
 from users u left join lateral ({BRAND}) b on true
 where u.id = $1"""
 
-COUNT_TO_RECIPIENT = """
-select count(*)::int from mail_messages
-where canonical_recipient(recipient) = canonical_recipient($1) and is_public and status <> 'failed'
-  and created_at > $2 and id <> $3"""
+# Both locks are held until the commit; the counts are their own statement, so that they see what others did before.
+LOCK_COUNTED = """
+select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2))),
+       pg_advisory_xact_lock($3::int, hashtext($4::text))"""
 # Mail to guests is counted together, whatever it is about.
-COUNT_IN_POT = """
-select count(*)::int from mail_messages
-where host_id = $1 and is_public and status <> 'failed' and created_at > $2 and id <> $3
-  and case when $4 = 'guest' then role = 'guest' else role <> 'guest' and kind = $5 end"""
+COUNT_PUBLIC = """
+select (select count(*) from mail_messages
+        where canonical_recipient(recipient) = canonical_recipient($1) and is_public and status <> 'failed'
+          and created_at > $3 and id <> $4)::int as to_recipient,
+       (select count(*) from mail_messages
+        where host_id = $2 and is_public and status <> 'failed' and created_at > $3 and id <> $4
+          and case when $5 = 'guest' then role = 'guest' else role <> 'guest' and kind = $6 end)::int as in_pot"""
 # The host's lock is held: what was told before is known.
 REACHED = """
 with before as (
@@ -94,20 +97,11 @@ async def find_host(db: Db, host_id: UUID) -> Row | None:
     return await db.fetchrow(HOST, host_id)
 
 
-async def count_to_recipient(db: Db, mail: NewMail, *, since: datetime) -> int:
-    """Count the other mail that the public has caused to an address, under its lock until the commit."""
-    await db.execute(
-        "select pg_advisory_xact_lock($1::int, hashtext(canonical_recipient($2)))", RECIPIENTS, mail.recipient
-    )
-    counted: int = await db.fetchval(COUNT_TO_RECIPIENT, mail.recipient, since, mail.id)
-    return counted
-
-
-async def count_in_pot(db: Db, mail: NewMail, *, since: datetime) -> int:
-    """Count the other mail of the same pot that the public has caused for a host, under its lock until the commit."""
-    await db.execute("select pg_advisory_xact_lock($1::int, hashtext($2::text))", HOSTS, str(mail.host_id))
-    counted: int = await db.fetchval(COUNT_IN_POT, mail.host_id, since, mail.id, mail.role, mail.kind)
-    return counted
+async def count_public(db: Db, mail: NewMail, *, since: datetime) -> tuple[int, int]:
+    """Count the other mail that the public has caused: to this person, and of the same pot for this host."""
+    await db.execute(LOCK_COUNTED, RECIPIENTS, mail.recipient, HOSTS, str(mail.host_id))
+    row = await db.fetchrow(COUNT_PUBLIC, mail.recipient, mail.host_id, since, mail.id, mail.role, mail.kind)
+    return (row["to_recipient"], row["in_pot"]) if row else (0, 0)
 
 
 async def reach_limit(db: Db, host_id: UUID, pot: MailPot, *, now: datetime, told_since: datetime) -> bool:
