@@ -17,7 +17,7 @@ from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, cookies_for
-from openslot.web.dashboard.security.forms import CurrentPassword
+from openslot.web.dashboard.security import CurrentPassword
 from openslot.web.pages import page, redirect
 from openslot.web.sign_up.limiting import keep_address_private
 

@@ -11,7 +11,7 @@ from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.mail.topics import DEFAULT_TOPICS, MailTopic
-from openslot.web.dashboard.notifications.page import MEETINGS, PROBLEMS
+from openslot.web.dashboard.notifications import MEETINGS, PROBLEMS
 from tests.access.test_statements import CountingPool
 from tests.clocks import MovingClock
 from tests.live import connect, serving

@@ -19,8 +19,8 @@ from openslot.i18n import Text
 from openslot.routing import Request, Response, get
 from openslot.web import words
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.calls.call_rows import call_row
-from openslot.web.dashboard.conversations.thread_rows import thread_row
+from openslot.web.dashboard.calls import call_row
+from openslot.web.dashboard.conversations import thread_row
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.entries import BookingRow, DayOfRows, status_badge
 from openslot.web.pages import page

@@ -1,6 +1,6 @@
-"""Pages: one conversation, and the reply to it."""
+"""Pages: the list of conversations, one conversation, and the reply to it."""
 
-from datetime import datetime
+from datetime import date, datetime
 from uuid import UUID
 
 from msgspec import Struct
@@ -8,18 +8,24 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.conversations import inbox
 from openslot.conversations.errors import ChannelNotConnected
-from openslot.conversations.inbox import MESSAGES
-from openslot.conversations.models import Conversation, Message, MessageDirection, MessageStatus
+from openslot.conversations.inbox import MESSAGES, InboxFilter
+from openslot.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus
 from openslot.core.errors import Invalid
 from openslot.core.text import Prose
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
+from openslot.web import words
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.conversations.thread_rows import CHANNELS, NO_TEXT
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.list_queries import read_list_query
 from openslot.web.list_addresses import Pager, read_page
 from openslot.web.pages import page, redirect
 
+CHANNELS = {Channel.SMS: "SMS", Channel.WHATSAPP: "WhatsApp"}
+NO_TEXT = Text("A message without text")
+LONGEST = 200
+ROWS = 25
 NOTICES = {"sent": Text("The message was sent.")}
 STATUSES = {
     MessageStatus.QUEUED: Text("waiting to be sent"),
@@ -27,6 +33,52 @@ STATUSES = {
     MessageStatus.READ: Text("read"),
     MessageStatus.FAILED: Text("not delivered"),
 }
+
+
+class ThreadRow(Struct, frozen=True, kw_only=True):
+    """One thread in a list."""
+
+    id: UUID
+    name: str
+    channel: str
+    at: Text | date
+    newest: str
+    is_own: bool
+
+
+def thread_row(thread: Conversation, user: User, *, now: datetime) -> ThreadRow:
+    """Describe a thread as a row."""
+    newest: Message | None = thread.messages[-1] if thread.messages else None
+    return ThreadRow(
+        id=thread.id,
+        name=thread.contact.name if thread.contact else thread.contact_phone,
+        channel=CHANNELS[thread.channel],
+        at=words.moment(thread.last_message_at, user.zone, now=now),
+        newest=(newest.content[:LONGEST] if newest else "") or NO_TEXT,
+        is_own=newest is not None and newest.direction is MessageDirection.OUTBOUND,
+    )
+
+
+@get("/conversations")
+async def show_conversations(request: Request, work: Work, user: User) -> Response:
+    """Show one page of the threads that the address asks for."""
+    choices = {"channel": frozenset(Channel)}
+    query = read_list_query(request, user, "/conversations", choices=choices, days=True)
+    chosen = query.form["channel"]
+    wanted = InboxFilter(search=query.search, channel=Channel(chosen) if chosen else None, span=query.span)
+    found, total = await inbox.list_threads(work, user, wanted, page=query.page, limit=ROWS)
+    return page(
+        "dashboard/conversations/list.html",
+        user,
+        here="/conversations",
+        status=query.status,
+        form=query.form,
+        channels=CHANNELS,
+        rows=[thread_row(each, user, now=work.now) for each in found],
+        is_narrowed=query.is_narrowed,
+        pager=query.pager(total, ROWS),
+        curl=curl(work, user, "/conversations", query={**query.days, "page": str(query.page), "limit": str(ROWS)}),
+    )
 
 
 class ReplyForm(Struct, frozen=True, kw_only=True):

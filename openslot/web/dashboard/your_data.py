@@ -1,32 +1,146 @@
-"""Pages: delete the account."""
+"""Pages: a copy of all data to download, and the deletion of the account."""
 
+from datetime import datetime
 from typing import Annotated
+from uuid import UUID
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
+from openslot.access import operations as access
 from openslot.access import two_factor
 from openslot.access.models import Entry, TwoFactorState
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid, TooMany
 from openslot.core.text import LINE, ReasonText
 from openslot.core.work import Work
+from openslot.exports import operations as exports
+from openslot.exports.models import DataExport, ExportState
 from openslot.http.limits import take_own
 from openslot.http.refusals import status_of
 from openslot.i18n import PluralText, Text
 from openslot.people import deletion_links, deletions
 from openslot.people.deletions import MOST_SHOWN, DeletionPreview
-from openslot.routing import Form, RateLimit, Request, Response, get, post
+from openslot.routing import Form, RateLimit, Request, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.cookies import no_session_cookie
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.your_data.confirming import NO_PROOF, confirm_owner, needs_link
-from openslot.web.dashboard.your_data.exporting import HERE
-from openslot.web.pages import page, redirect
+from openslot.web.pages import NOT_KEPT, page, redirect
 
+NO_PROOF = Text("The link is not valid or has expired. Ask for a new one")
+HERE = "/settings/data"
+NOTICES = {"requested": Text("We're preparing your export. We'll email you when it's ready. You can leave this page.")}
+KIB = 1024
 FIELDS = {"current": "password"}
 LINKS = RateLimit("deletion-links", 3)
 SENT = Text("We have sent you an email with a link. It works for an hour.")
+
+
+def needs_link(state: TwoFactorState) -> bool:
+    """Return whether nothing but a link by mail can prove who it is."""
+    return not state.has_password and state.on_since is None
+
+
+async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, password: str, code: str, proof: str) -> None:
+    """Refuse unless the owner has proved who it is: by the password, and by a code if the second factor is on.
+
+    Without either, the link that was sent to the account's address is needed.
+    """
+    if needs_link(state) and not deletion_links.is_proof(work.runtime, user, proof, now=work.now):
+        raise Invalid(details={"form": NO_PROOF})
+    if state.has_password:
+        await access.confirm_password(work, user, password)
+    await two_factor.confirm_code(work, user, code)
+
+
+class ExportRow(Struct, frozen=True, kw_only=True):
+    """An export in words."""
+
+    id: UUID
+    state: Text
+    tone: str
+    requested: Text
+    expires: Text | None
+    size: Text | None
+    done: int
+    files: int
+    is_ready: bool
+    is_under_way: bool
+
+
+@get("/settings/data")
+async def show_data(request: Request, work: Work, user: User) -> Response:
+    """Show the exports, and where the account is deleted."""
+    return await _show_export(work, user, notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/settings/data/export")
+async def request_export(work: Work, user: User) -> Response:
+    """Ask for a copy of all data."""
+    try:
+        async with work.attempt():
+            await exports.request_export(work, user)
+    except (Conflict, TooMany) as refusal:
+        return await _show_export(work, user, fault=refusal.sentence, status=status_of(refusal))
+    return redirect(f"{HERE}?done=requested")
+
+
+@get("/settings/data/{export_id}/download")
+async def download(work: Work, user: User, export_id: UUID) -> Response:
+    """Send the file of an export in pieces."""
+    export = await exports.get_ready_export(work, user, export_id)
+    name = f"openslot-{user.username}-{words.day(export.requested_at, user.zone)}.zip"
+    headers = {"content-type": "application/zip", "content-disposition": f"attachment; filename={name}"}
+    body = Stream(size=export.size, pieces=exports.read_file(work, export))
+    return Response(headers={**NOT_KEPT, **headers}, body=body)
+
+
+async def _show_export(
+    work: Work, user: User, *, notice: Text | None = None, fault: str | None = None, status: int = 200
+) -> Response:
+    found = await exports.list_exports(work, user)
+    rows = [_row(each, user, now=work.now) for each in found]
+    return page(
+        "dashboard/your_data/export.html",
+        user,
+        status=status,
+        here=HERE,
+        notice=notice,
+        fault=fault,
+        rows=rows,
+        is_under_way=any(row.is_under_way for row in rows),
+    )
+
+
+def _row(export: DataExport, user: User, *, now: datetime) -> ExportRow:
+    state, tone = _state(export)
+    is_ready = export.state is ExportState.READY
+    return ExportRow(
+        id=export.id,
+        state=state,
+        tone=tone,
+        requested=phrases.at(export.requested_at, user.zone, now=now),
+        expires=phrases.at(export.expires_at, user.zone, now=now) if is_ready else None,
+        size=_size(export.size) if is_ready else None,
+        done=export.files_done,
+        files=export.files,
+        is_ready=is_ready,
+        is_under_way=export.is_under_way,
+    )
+
+
+def _state(export: DataExport) -> tuple[Text, str]:
+    if export.is_under_way:
+        return Text("In progress"), ""
+    if export.state is ExportState.READY:
+        return Text("Ready"), "good"
+    return Text("Failed"), "bad"
+
+
+def _size(size: int) -> Text:
+    if size < KIB * KIB:
+        return Text("%(size)s KB", size=-(-size // KIB))
+    return Text("%(size)s MB", size=-(-size // (KIB * KIB)))
 
 
 class DeleteAccountForm(Struct, frozen=True, kw_only=True):
@@ -61,7 +175,9 @@ async def send_deletion_link(work: Work, user: User) -> Response:
         await take_own(work.runtime, LINKS, user.id)
     except TooMany as refusal:
         faults = {"form": refusal.sentence}
-        return await _show(work, user, Form(faults=faults), state=state, status=status_of(refusal), wait=refusal)
+        return await _show_deletion(
+            work, user, Form(faults=faults), state=state, status=status_of(refusal), wait=refusal
+        )
     if needs_link(state):
         async with work.transaction():
             await deletion_links.request_link(work, user)
@@ -76,14 +192,14 @@ async def _show_or_refuse(
             await deletions.check_organizations(work, user)
         except Conflict as refusal:
             return page("dashboard/your_data/not_deletable.html", user, here=HERE, obstacle=refusal.sentence)
-    return await _show(work, user, form, notice=notice)
+    return await _show_deletion(work, user, form, notice=notice)
 
 
 @post("/settings/data/delete", transaction="none")
 async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountForm]) -> Response:
     """Delete the account if its owner is sure; the password is checked without a connection."""
     if form.faults:
-        return await _show(work, user, form)
+        return await _show_deletion(work, user, form)
     sent = form.get()
     state = await two_factor.get_state(work, user)
     try:
@@ -92,13 +208,13 @@ async def delete_own_account(work: Work, user: User, form: Form[DeleteAccountFor
             await deletions.delete_account(work, user, message=sent.message.strip())
     except Invalid as refusal:
         faults = {FIELDS.get(field, field): fault for field, fault in refusal.faults.items()}
-        return await _show(work, user, form.with_faults(faults))
+        return await _show_deletion(work, user, form.with_faults(faults))
     except Conflict as refusal:
-        return await _show(work, user, form.with_faults({"form": refusal.sentence}), status=status_of(refusal))
+        return await _show_deletion(work, user, form.with_faults({"form": refusal.sentence}), status=status_of(refusal))
     return replace(page("goodbye.html", None), cookies=(no_session_cookie(work),))
 
 
-async def _show(
+async def _show_deletion(
     work: Work,
     user: User,
     form: Form[DeleteAccountForm],

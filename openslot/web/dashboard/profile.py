@@ -1,32 +1,30 @@
-"""Pages: the profile, with a form for each part of it."""
+"""Pages: the profile, with a form for each part of it: name, link, welcome text, photo and colour."""
 
+import re
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from openslot.accounts import brands, former_usernames, profiles
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import ChosenBrand, User, UserSettings
+from openslot.accounts.pictures import EMPTY, MOST_BYTES, prepare_picture
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
-from openslot.routing import Form, Request, Response, get, post
+from openslot.integrations.mail.colours import DARK_PAPER, PAPER
+from openslot.routing import File, Form, RateLimit, Request, Response, get, post
 from openslot.web import words
+from openslot.web.booking_page.accents import shade
 from openslot.web.booking_page.view import initials
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.profile.forms import (
-    AboutForm,
-    FormerLinkForm,
-    LinkForm,
-    LookForm,
-    begin_about,
-    begin_link,
-    begin_look,
-    shown_colour,
-)
-from openslot.web.dashboard.profile.swatches import list_swatches
 from openslot.web.pages import page, redirect
 
+# What a browser's colour field begins with.
+FIRST_COLOUR = "#3155d9"
+COLOUR = re.compile(r"#[0-9a-f]{6}")
 HERE = "/settings/profile"
 NOTICES = {
     "saved": Text("Your profile was saved."),
@@ -36,6 +34,91 @@ NOTICES = {
     "photo": Text("Your photo was saved."),
     "removed": Text("Your photo was removed."),
 }
+# A file that is only a little too large is refused at its field, with the rest of the page.
+ACCEPTED = 2 * MOST_BYTES
+UPLOADS = RateLimit("photos", 20)
+
+
+class AboutForm(Struct, frozen=True, kw_only=True):
+    """Who a host is, and in which language and zone they read."""
+
+    name: str = ""
+    welcome: str = ""
+    timezone: str = ""
+    locale: str = ""
+
+
+class LinkForm(Struct, frozen=True, kw_only=True):
+    """The first word of a host's link."""
+
+    username: str = ""
+
+
+class FormerLinkForm(Struct, frozen=True, kw_only=True):
+    """Whether a former link leads to the host's page."""
+
+    username: str = ""
+    redirect: Literal["yes", "no"] = "no"
+
+
+class LookForm(Struct, frozen=True, kw_only=True, rename={"brand_name": "brand-name"}):
+    """The colour of a host's pages, and what their mail shows."""
+
+    which: Literal["event_types", "own"] = "event_types"
+    colour: str = ""
+    brand_name: str = ""
+    logo: str = ""
+
+
+class PhotoForm(Struct, frozen=True, kw_only=True):
+    """A picture to upload."""
+
+    photo: File | None = None
+
+
+def begin_about(user: User, welcome: str | None) -> Form[AboutForm]:
+    """Fill the form with what is chosen."""
+    return Form(values={"name": user.name, "welcome": welcome or "", "timezone": user.zone, "locale": user.locale})
+
+
+def begin_link(user: User) -> Form[LinkForm]:
+    """Fill the form with the username."""
+    return Form(values={"username": user.username})
+
+
+def begin_look(brand: ChosenBrand) -> Form[LookForm]:
+    """Fill the form with the brand."""
+    return Form(
+        values={
+            "which": "own" if brand.colour else "event_types",
+            "colour": brand.colour or FIRST_COLOUR,
+            "brand-name": brand.name or "",
+            "logo": brand.logo_url or "",
+        }
+    )
+
+
+def shown_colour(text: str) -> str:
+    """Return a colour that can be shown: what was typed, or the first one."""
+    return text.lower() if COLOUR.fullmatch(text.lower()) else FIRST_COLOUR
+
+
+class Swatch(Struct, frozen=True, kw_only=True):
+    """The colours of one button and of what is around it."""
+
+    name: str
+    paper: str
+    accent: str
+    ink: str
+
+
+def list_swatches(colour: str) -> tuple[Swatch, Swatch]:
+    """Show a colour on light and on dark paper; where text would not be readable, it is changed as far as needed."""
+    light, dark = shade(colour, PAPER), shade(colour, DARK_PAPER)
+    return (
+        Swatch(name="light", paper=PAPER, accent=light["accent"], ink=light["accent-ink"]),
+        Swatch(name="dark", paper=DARK_PAPER, accent=dark["accent"], ink=dark["accent-ink"]),
+    )
 
 
 class FormerLink(NamedTuple):
@@ -155,3 +238,34 @@ async def _save_about(work: Work, user: User, sent: AboutForm) -> None:
         faults |= refusal.faults
     if faults:
         raise Invalid(details=faults)
+
+
+@post(f"{HERE}/photo", transaction="none", most_bytes=ACCEPTED, limit=UPLOADS)
+async def upload_photo(work: Work, user: User, form: Form[PhotoForm]) -> Response:
+    """Prepare a picture while no connection is held, then keep it."""
+    sent = form.sent.photo if form.sent else None
+    if sent is None:
+        return await profile_page(work, user, photo=form.with_faults({"photo": EMPTY}))
+    try:
+        picture = await prepare_picture(sent.body)
+    except Invalid as refusal:
+        return await profile_page(work, user, photo=form.with_faults(refusal.faults))
+    async with work.transaction():
+        await profiles.set_photo(work, user, picture)
+    return redirect(f"{HERE}?done=photo")
+
+
+@get(f"{HERE}/photo/remove")
+async def ask_to_remove_photo(user: User) -> Response:
+    """Ask whether the photo is to be removed."""
+    path = profiles.photo_path(user.photo)
+    if path is None:
+        return redirect(HERE)
+    return page("dashboard/profile/remove_photo.html", user, here=HERE, photo=path)
+
+
+@post(f"{HERE}/photo/remove")
+async def remove_photo(work: Work, user: User) -> Response:
+    """Remove the photo."""
+    await profiles.remove_photo(work, user)
+    return redirect(f"{HERE}?done=removed")

@@ -1,1 +1,0 @@
-"""Notifications in the dashboard: which mails a host gets, and when invitees are reminded."""

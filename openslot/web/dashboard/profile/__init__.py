@@ -1,1 +1,0 @@
-"""The profile in the dashboard: name, link, welcome text, photo and colour."""

@@ -1,1 +1,0 @@
-"""Pages of the settings: two-factor authentication and other ways to sign in."""

@@ -1,1 +1,0 @@
-"""Pages of the settings: export of all data, and deletion of the account."""
