@@ -44,11 +44,10 @@ from openslot.integrations.mail.smtp import open_mailer
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.jobs import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
-from openslot.people.erasing import PEOPLE_JOBS
-from openslot.scim.deletion_mails import DELETION_REACTIONS
+from openslot.people.deletions import PEOPLE_JOBS
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
-from openslot.scim.reactions import SCIM_REACTIONS
+from openslot.scim.reactions import DELETION_REACTIONS, SCIM_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
 from openslot.webhooks.jobs import WEBHOOK_JOBS
 from openslot.webhooks.reactions import WEBHOOK_REACTIONS

@@ -35,7 +35,7 @@ from openslot.core.work import Runtime
 from openslot.event_types import platform_store as event_type_platform_store
 from openslot.integrations.calendars import store as calendar_store
 from openslot.integrations.mail import store as mail_store
-from openslot.scim import log_store
+from openslot.scim import store
 from openslot.scim.models import RequestFilter
 from openslot.webhooks import delivery_log_store
 from openslot.webhooks import store as webhook_store
@@ -66,7 +66,7 @@ READS: dict[str, Read] = {
     "activity": lambda db: activity_store.list_activity(db, ANY, span=Span(), **PAGE),
     "all event types": lambda db: event_type_platform_store.list_event_types(db, owner_id=None, active=None, **PAGE),
     "change log": lambda db: change_store.list_changes(db, ANY, ChangeFilter(), before_id=None, limit=5),
-    "SCIM requests": lambda db: log_store.search_requests(db, ANY, RequestFilter(), before_id=None, limit=5),
+    "SCIM requests": lambda db: store.search_requests(db, ANY, RequestFilter(), before_id=None, limit=5),
     "conversations": lambda db: conversation_store.list_conversations(db, ANY, phone=None, span=Span(), **PAGE),
     "threads": lambda db: inbox_store.list_threads(db, ANY, search="x", channel=None, span=Span(), **PAGE),
     "finished calls": lambda db: call_store.list_finished_calls(db, ANY, status=None, span=Span(), **PAGE),

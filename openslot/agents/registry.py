@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.agents.models import Tier, ToolCall
 from openslot.core.config import Settings
 from openslot.core.work import Work
-from openslot.routing.descriptions import described_type
+from openslot.routing.declarations import described_type
 
 RunTool = Callable[[Work, ToolCall, Any], Awaitable[object]]
 

@@ -10,7 +10,7 @@ from openslot.availability.models import SlotContext, Slots
 from openslot.availability.slot_json import write_slots
 from openslot.core.instants import Instant
 from openslot.event_types.schemas import EmbeddedEventType, embed
-from openslot.routing.descriptions import DescribedAs
+from openslot.routing.declarations import DescribedAs
 
 
 class Slot(Struct, frozen=True, rename="camel"):

@@ -26,8 +26,7 @@ from openslot.bookings.schemas import (
 from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, Success, get, patch, post
-from openslot.routing.moments import From, To, check_span
-from openslot.routing.paging import Limit, Listing, PageNumber, paginate
+from openslot.routing.declarations import From, Limit, Listing, PageNumber, To, check_span, paginate
 
 StatusFilter = Annotated[BookingFilter, Meta(description="CONFIRMED, CANCELLED or all, case-insensitive"), Query()]
 

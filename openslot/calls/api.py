@@ -10,8 +10,7 @@ from openslot.calls.schemas import CallFilter, ShownCall, read_filter, show_call
 from openslot.core.moments import read_span
 from openslot.core.work import Work
 from openslot.routing import Query, get
-from openslot.routing.moments import From, To, check_span
-from openslot.routing.paging import Listing, PageNumber, ShortLimit, paginate
+from openslot.routing.declarations import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
 
 StatusQuery = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]
 

@@ -17,7 +17,7 @@ from openslot.core.work import Work
 from openslot.scim import departures
 from openslot.scim.errors import HeldDepartureNotFound
 from openslot.scim.models import HeldDeparture, LoggedRequest, Preview
-from openslot.scim.requests import list_requests
+from openslot.scim.operations import list_requests
 
 app = typer.Typer(help="Provisioning by identity providers.", no_args_is_help=True, add_completion=False)
 

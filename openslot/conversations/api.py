@@ -11,8 +11,7 @@ from openslot.core.moments import read_span
 from openslot.core.phones import PhoneFilter
 from openslot.core.work import Work
 from openslot.routing import Query, get
-from openslot.routing.moments import From, To, check_span
-from openslot.routing.paging import Listing, PageNumber, ShortLimit, paginate
+from openslot.routing.declarations import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
 
 PhoneQuery = Annotated[PhoneFilter | None, Meta(description="Phone number, E.164"), Query()]
 

@@ -12,7 +12,7 @@ from openslot.http.handlers import Handler
 from openslot.http.queries import Parameter
 from openslot.http.router import Route, Router
 from openslot.routing import Declaration, ErrorBody
-from openslot.routing.descriptions import JsonSchema
+from openslot.routing.declarations import JsonSchema
 
 REFERENCES = "#/components/schemas/{name}"
 ERRORS = {

@@ -20,7 +20,7 @@ from openslot.http.doors import Exchange, get_agent_entry, get_user
 from openslot.http.forms import is_form, read_form, read_form_strictly
 from openslot.http.queries import Parameter, read_parameters, read_query
 from openslot.routing import Declaration, Form, QueryValues, Request, Response, Stream
-from openslot.routing.descriptions import described_type
+from openslot.routing.declarations import described_type
 
 ArgumentSource = Callable[[Exchange], object]
 

@@ -14,7 +14,7 @@ from openslot.flags.models import FlagKey
 from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
 from openslot.http.queries import Parameter
 from openslot.routing import ErrorBody, Mount, Response, get
-from openslot.routing.descriptions import JsonSchema, Webhook
+from openslot.routing.declarations import JsonSchema, Webhook
 
 TITLE = "Openslot API"
 DESCRIPTION = """

@@ -12,7 +12,7 @@ from openslot.core.checked import read_checked
 from openslot.core.text import NOT_ALLOWED, is_line
 from openslot.http.values import find_unfit
 from openslot.http.words import REQUIRED, in_words
-from openslot.routing.parameters import find_query, without_null
+from openslot.routing.declarations import find_query, without_null
 
 
 class Parameter(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,12 @@
 """The one place where an account is deleted: closed at once, its bookings cancelled, and erased when all is done."""
 
-from datetime import timedelta
+import base64
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
+import asyncpg
+import structlog
 from msgspec import Struct
 
 from openslot.access import operations as access
@@ -9,13 +14,20 @@ from openslot.accounts import deletion_store as store
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.administrators import check_another_admin
-from openslot.accounts.errors import AccountIsBeingDeleted, ManagedByOrganization, OwnsOrganization
-from openslot.accounts.events import UserDeletionBegun
+from openslot.accounts.errors import AccountIsBeingDeleted, ManagedByOrganization, OwnsOrganization, UserNotFound
+from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import AccountDeletion, DeletionState, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.core.tenants import count_unfinished
-from openslot.core.work import Work
+from openslot.availability.leftover_store import delete_of_host
+from openslot.bookings import operations as bookings
+from openslot.bookings.reasons import UNAVAILABLE
+from openslot.contacts import operations as contacts
+from openslot.core.actor import SYSTEM
+from openslot.core.errors import Refusal
+from openslot.core.events import Periodic
+from openslot.core.tenants import count_unfinished, delete_rest, delete_some_events
+from openslot.core.work import Runtime, Work
 from openslot.people import preview_store
 from openslot.people.preview_store import UpcomingMeeting
 
@@ -104,3 +116,185 @@ async def list_memberships(work: Work, user: User) -> list[tuple[str, Member]]:
         (name, await members.get_member(work, each.organization_id, each.id))
         for name, each in await store.list_memberships(work.db, user.id)
     ]
+
+
+AT_ONCE = 100
+CANCELLED_AT_ONCE = 20
+ERASED_AT_ONCE = 500
+# How much longer than everything else the last mail is waited for.
+LAST_MAIL = timedelta(days=1)
+
+log = structlog.get_logger()
+
+ErasingStep = Callable[[Work, AccountDeletion, User], Awaitable[bool]]
+
+
+async def advance_deletions(work: Work) -> str:
+    """Continue the deletion of every account that is being deleted, as far as possible now."""
+    under_way = await store.list_under_way(work.db, limit=AT_ONCE)
+    for deletion in under_way:
+        try:
+            while await advance(work.runtime, deletion):
+                pass
+        except (Refusal, asyncpg.PostgresError):
+            # One account that can't be deleted now must not hold up the others.
+            log.exception("account can't be deleted now", user=str(deletion.user_id))
+    left = await store.list_under_way(work.db, limit=AT_ONCE)
+    return f"{len(under_way) - len(left)} accounts deleted, {len(left)} under way"
+
+
+async def advance(runtime: Runtime, deletion: AccountDeletion) -> bool:
+    """Take one step in its own transaction; False if there is nothing to do now."""
+    async with runtime.transaction(SYSTEM) as work:
+        # The host's lock comes before every row's, as everywhere.
+        await lock_host(work.db, deletion.user_id)
+        current = await store.lock_deletion(work.db, deletion.user_id)
+        if current is None:
+            return False
+        try:
+            user = await accounts.get_user(work, current.user_id)
+        except UserNotFound:
+            await store.finish_deletion(work.db, current.user_id, now=work.now)
+            return False
+        return await STEPS[current.state](work, current, user)
+
+
+async def _cancel(work: Work, deletion: AccountDeletion, user: User) -> bool:
+    """Cancel some upcoming bookings on behalf of the user who deletes the account."""
+    acting = work.acting_as(deletion.requested_by or SYSTEM)
+    reason = deletion.message or UNAVAILABLE.fill(host=user.name)
+    cancelled = await bookings.cancel_some_upcoming(acting, user, reason=reason, limit=CANCELLED_AT_ONCE)
+    state = deletion.state if cancelled else DeletionState.WAITING
+    await store.update_state(work.db, user.id, state, cancelled=cancelled)
+    return True
+
+
+async def _wait(work: Work, deletion: AccountDeletion, user: User) -> bool:
+    """Wait for mail, webhooks and calendar entries, then tell the owner for the last time."""
+    if work.now < deletion.finish_by and await count_unfinished(work.db, user.id):
+        return False
+    ending = UserDeletionEnding(user_id=user.id, email=user.email, cancelled_bookings=deletion.cancelled_bookings)
+    await work.record(ending)
+    await store.update_state(work.db, user.id, DeletionState.TELLING)
+    return True
+
+
+async def _tell(work: Work, deletion: AccountDeletion, user: User) -> bool:
+    """Wait for the last mail."""
+    if work.now < deletion.finish_by + LAST_MAIL and await count_unfinished(work.db, user.id):
+        return False
+    await store.update_state(work.db, user.id, DeletionState.ERASING)
+    return True
+
+
+async def _erase(work: Work, _: AccountDeletion, user: User) -> bool:
+    """Delete some rows of what there is most of, and in the end the user with all that is left."""
+    for erase in (bookings.erase_some, contacts.erase_some):
+        if await erase(work, user.id, ERASED_AT_ONCE):
+            return True
+    if await delete_of_host(work.db, user.no, ERASED_AT_ONCE):
+        return True
+    if await delete_some_events(work.db, user.id, ERASED_AT_ONCE):
+        return True
+    await delete_rest(work.db, user.id)
+    await store.finish_deletion(work.db, user.id, now=work.now)
+    await work.record(UserDeleted(user_id=user.id))
+    log.info("account deleted", user=str(user.id))
+    return False
+
+
+STEPS: dict[DeletionState, ErasingStep] = {
+    DeletionState.CANCELLING: _cancel,
+    DeletionState.WAITING: _wait,
+    DeletionState.TELLING: _tell,
+    DeletionState.ERASING: _erase,
+}
+PEOPLE_JOBS = (
+    Periodic(name="people.delete_accounts", expression="* * * * *", run=advance_deletions, transaction="none"),
+)
+
+
+LINK_LASTS = timedelta(hours=1)
+SEND_LINK = "mail.confirm_deletion"
+PURPOSE = "delete account"
+PATH = "/settings/data/delete"
+TIME_BYTES = 8
+
+
+class DeletionLinkRequested(Struct, frozen=True, kw_only=True):
+    """Whose account is to be deleted."""
+
+    user_id: UUID
+
+
+async def request_link(work: Work, user: User) -> None:
+    """Plan the mail with the link; two requests that wait at the same time are one."""
+    requested = DeletionLinkRequested(user_id=user.id)
+    await work.plan(SEND_LINK, str(user.id), due_at=work.now, payload=requested, tenant_id=user.id)
+
+
+def write_link(runtime: Runtime, user: User, *, expires_at: datetime) -> str:
+    """Write the address of the page that deletes the account; the user who opens it must be signed in as well."""
+    time = int(expires_at.timestamp()).to_bytes(TIME_BYTES)
+    signed = time + runtime.signer.sign(PURPOSE, _message(user, time))
+    return f"{runtime.settings.public_url}{PATH}/{base64.urlsafe_b64encode(signed).decode().rstrip('=')}"
+
+
+def is_proof(runtime: Runtime, user: User, token: str, *, now: datetime) -> bool:
+    """Return whether a token was sent to the address that the user has, not long ago."""
+    try:
+        signed = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        return False
+    time, signature = signed[:TIME_BYTES], signed[TIME_BYTES:]
+    if not runtime.signer.is_signed(PURPOSE, _message(user, time), signature):
+        return False
+    return datetime.fromtimestamp(int.from_bytes(time), tz=UTC) > now
+
+
+def _message(user: User, time: bytes) -> bytes:
+    return user.id.bytes + time + user.email.lower().encode()
+
+
+REMAINS = {
+    "account_deletions": "that an account was deleted and when, under an id that leads to nobody",
+    "events": "user.deleted, with that id alone; everything else that happened to the user is deleted",
+    "agent_calls": "the agents' audit trail, whose chain of signatures must stay whole: ids and hashes of arguments",
+    "agent_emails": "the log of mail that agents have sent, until its retention ends",
+    "agent_chain": "the end of the audit trail",
+    "agent_keys": "keys of agents, which belong to the platform",
+    "agent_reservations": "spend of agents",
+    "agent_spend": "spend of agents",
+    "agents": "the agents of the platform",
+    "approvals": "requests of agents, whose arguments are deleted when they are decided or expire",
+    "lanes": "the order of effects; the lanes of a deleted account are deleted with its events",
+    "change_log": "what administrators have changed, with names and addresses as they were, until its retention ends",
+    "marketing_recipients": "addresses that agents may not write to any more must stay known",
+    "contact_counts": "a total of all contacts of the platform",
+    "data_keys": "keys of the platform",
+    "departures": "how many members have left an organization, and when",
+    "domains": "an organization's",
+    "flag_version": "a number",
+    "flags": "the platform's",
+    "finished_oidc_sign_ins": "hashes of sign-ins, for minutes",
+    "funnel_steps": "which steps an account has taken after it signed up, under an id that leads to nobody",
+    "funnel_visits": "a number for each day",
+    "idempotency": "sealed answers for retries, for a day",
+    "member_counts": "a total of an organization's members",
+    "migrations": "the platform's",
+    "organization_settings": "an organization's",
+    "organizations": "an organization's",
+    "periodic_runs": "the platform's",
+    "pgqueuer": "jobs, which name an effect by its id alone",
+    "pgqueuer_log": "jobs, which name an effect by its id alone",
+    "pgqueuer_schedules": "the platform's",
+    "pgqueuer_statistics": "how many jobs there were",
+    "rate_log": "hashes of callers, for minutes",
+    "scim_requests": "an organization's log of its directory, until its retention ends",
+    "scim_tokens": "an organization's",
+    "sent_invitations": "hashes of addresses that were invited, for a week",
+    "setup_links": "the platform's, before the first account",
+    "sign_ups": "requests for an account that nobody has confirmed, until they expire",
+    "worker_beats": "the platform's",
+    "wrong_passwords": "hashes of addresses, for minutes",
+}

@@ -3,6 +3,7 @@
 from openslot.routing.declarations import (
     Declaration,
     Mount,
+    Query,
     QueryValues,
     RateLimit,
     collect,
@@ -13,10 +14,7 @@ from openslot.routing.declarations import (
     post,
     put,
 )
-from openslot.routing.forms import File, Form, WhenEmpty
-from openslot.routing.parameters import Query
-from openslot.routing.requests import Request
-from openslot.routing.responses import Cookie, ErrorBody, Response, Stream, Success
+from openslot.routing.messages import Cookie, ErrorBody, File, Form, Request, Response, Stream, Success, WhenEmpty
 
 __all__ = [
     "Cookie",

@@ -1,19 +1,49 @@
-"""Decorators: each attaches a declaration to a handler without changing the handler."""
+"""Decorators: each attaches a declaration to a handler without changing it; and the types that declarations use."""
 
 import inspect
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
+from operator import or_
 from types import ModuleType
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from openslot.routing.parameters import is_query
-from openslot.routing.requests import Request
+from openslot.core.moments import Moment, find_span_faults
+from openslot.routing.messages import Request
+
+
+class Query(Struct, frozen=True):
+    """Marks an argument as a query parameter; bounds and description are in its `Meta`, as for fields."""
+
+    name: str | None = None
+    """The name in a URL; None if it is that of the argument."""
+
+
+def find_query(annotation: Any) -> Query | None:
+    """Return the marker of an argument."""
+    return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Query)), None)
+
+
+def is_query(annotation: Any) -> bool:
+    """Return whether an argument is a query parameter."""
+    return find_query(annotation) is not None
+
+
+def without_null(annotation: Any) -> Any:
+    """Remove null from a parameter's type: in a URL a parameter is present or absent."""
+    if hasattr(annotation, "__metadata__"):
+        inner, *marks = get_args(annotation)
+        wrap: Any = Annotated
+        return wrap[(without_null(inner), *marks)]
+    if type(None) not in get_args(annotation):
+        return annotation
+    return reduce(or_, (each for each in get_args(annotation) if each is not type(None)))
+
 
 HandlerFunction = Callable[..., Awaitable[Any]]
 Transaction = Literal["none", "one"]
@@ -172,3 +202,69 @@ def _domain_of(handler: HandlerFunction) -> str:
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
+
+
+JsonSchema = dict[str, Any]
+
+
+class DescribedAs(Struct, frozen=True):
+    """Marks a result that a function returns half written: its JSON is that of another type."""
+
+    kind: Any
+
+
+def described_type(returns: Any) -> Any:
+    """Return the type that describes the JSON of a result."""
+    marks = getattr(returns, "__metadata__", ())
+    return next((mark.kind for mark in marks if isinstance(mark, DescribedAs)), returns)
+
+
+class Webhook(Struct, frozen=True, kw_only=True):
+    """A request that we send: the type of its content, and how that type's schema becomes an OpenAPI operation."""
+
+    name: str
+    data: type[Struct]
+    describe: Callable[[JsonSchema], JsonSchema]
+
+
+_WORDS = "ISO 8601 date or date-time, in UTC unless it has an offset"
+
+From = Annotated[Moment | None, Meta(description=f"Earliest time: {_WORDS}"), Query("from")]
+To = Annotated[
+    Moment | None,
+    Meta(description=f"Latest time, inclusive; a date includes the whole day. {_WORDS}"),
+    Query("to"),
+]
+
+
+def check_span(given: QueryValues) -> dict[str, str]:
+    """Return the faults of `from` and `to` together, if both are given."""
+    return find_span_faults(given.values.get("from_"), given.values.get("to"))
+
+
+T = TypeVar("T")
+
+PageNumber = Annotated[int, Meta(ge=1, le=1_000_000, description="Page number, starting at 1"), Query()]
+Limit = Annotated[int, Meta(ge=1, le=100, description="Results per page"), Query()]
+ShortLimit = Annotated[int, Meta(ge=1, le=50, description="Results per page"), Query()]
+
+
+class Pagination(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Which page of the results this is."""
+
+    page: Annotated[int, Meta(examples=[1])]
+    limit: Annotated[int, Meta(examples=[20])]
+    total: Annotated[int, Meta(description="Total number of results", examples=[42])]
+    total_pages: Annotated[int, Meta(description="Total number of pages; 0 if there are no results", examples=[3])]
+
+
+class Listing(Struct, Generic[T], frozen=True, kw_only=True):
+    """One page of results."""
+
+    data: list[T]
+    pagination: Pagination
+
+
+def paginate(page: int, limit: int, total: int) -> Pagination:
+    """Calculate how many pages there are; none if there are no results."""
+    return Pagination(page=page, limit=limit, total=total, total_pages=-(-total // limit))

@@ -1,4 +1,4 @@
-"""SCIM: users."""
+"""SCIM: users, and what the service reports about itself."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -6,13 +6,23 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.core.db import Row
+from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.routing import Query, Request, Response, delete, get, patch, post, put
 from openslot.scim import operations
+from openslot.scim.discovery import Document, describe_resource_types, describe_schemas, describe_service, list_all
 from openslot.scim.door import PREFIX, SCIM
-from openslot.scim.projection import Projection, join_names, read_projection
-from openslot.scim.showing import headers_of, show_list, show_user
-from openslot.scim.versions import etag, is_named
+from openslot.scim.errors import NotSupported
+from openslot.scim.representations import (
+    Projection,
+    etag,
+    headers_of,
+    is_named,
+    join_names,
+    read_projection,
+    show_list,
+    show_user,
+)
 
 Attributes = Annotated[str | None, Meta(max_length=4000), Query("attributes")]
 Excluded = Annotated[str | None, Meta(max_length=4000), Query("excludedAttributes")]
@@ -131,3 +141,82 @@ def _show(work: Work, row: Row, projection: Projection, *, status: int = 200) ->
 def base_of(work: Work) -> str:
     """Write the address that all of SCIM is under."""
     return f"{work.runtime.settings.public_url}{PREFIX}"
+
+
+@get("/ServiceProviderConfig")
+async def get_config(work: Work) -> Document:
+    """Get the service provider configuration: which parts of SCIM are supported."""
+    return describe_service(base_of(work))
+
+
+@get("/Schemas")
+async def list_schemas(work: Work) -> Document:
+    """Describe every schema."""
+    return list_all(describe_schemas(base_of(work)))
+
+
+@get("/Schemas/{urn}")
+async def get_schema(work: Work, urn: str) -> Document:
+    """Describe one schema."""
+    return _find(describe_schemas(base_of(work)), urn)
+
+
+@get("/ResourceTypes")
+async def list_resource_types(work: Work) -> Document:
+    """Describe every resource type."""
+    return list_all(describe_resource_types(base_of(work)))
+
+
+@get("/ResourceTypes/{name}")
+async def get_resource_type(work: Work, name: str) -> Document:
+    """Describe one resource type."""
+    return _find(describe_resource_types(base_of(work)), name)
+
+
+@get("/Groups")
+async def list_groups() -> Document:
+    """List groups: always empty."""
+    return list_all([])
+
+
+@get("/Me")
+async def get_me() -> None:
+    """Refuse: a token belongs to an organization, not to a user."""
+    raise NotSupported("/Me is not supported: a SCIM token belongs to an organization, not to a user")
+
+
+@put("/Me")
+async def replace_me() -> None:
+    """Refuse as `get_me`."""
+    await get_me()
+
+
+@patch("/Me")
+async def patch_me() -> None:
+    """Refuse as `get_me`."""
+    await get_me()
+
+
+@post("/Me")
+async def create_me() -> None:
+    """Refuse as `get_me`."""
+    await get_me()
+
+
+@delete("/Me")
+async def delete_me() -> None:
+    """Refuse as `get_me`."""
+    await get_me()
+
+
+@post("/Bulk")
+async def run_bulk() -> None:
+    """Refuse: bulk operations are not supported."""
+    raise NotSupported("/Bulk is not supported")
+
+
+def _find(documents: list[Document], name: str) -> Document:
+    for document in documents:
+        if document["id"].lower() == name.lower():
+            return document
+    raise NotFound

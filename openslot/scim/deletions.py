@@ -14,7 +14,7 @@ from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.scim import departures, store
-from openslot.scim.deletion_mails import plan_deletion_mails
+from openslot.scim.reactions import plan_deletion_mails
 
 
 class OrganizationDeletionPreview(Struct, frozen=True, kw_only=True):

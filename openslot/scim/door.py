@@ -23,8 +23,8 @@ from openslot.http.values import shown
 from openslot.routing import Response
 from openslot.scim.errors import ScimType
 from openslot.scim.models import NewRequest
-from openslot.scim.requests import log_request
-from openslot.scim.showing import NOTICE
+from openslot.scim.operations import log_request
+from openslot.scim.representations import NOTICE
 
 PREFIX = "/api/scim/v2"
 SCIM = "application/scim+json"

@@ -4,8 +4,7 @@ from msgspec import Struct
 
 from openslot.scim.attributes import CORE, USER
 from openslot.scim.errors import InvalidFilter
-from openslot.scim.filters import And, AttributePath, Comparison, Filter, Value, ValuePath
-from openslot.scim.matching import part_of, to_boolean
+from openslot.scim.filters import And, AttributePath, Comparison, Filter, Value, ValuePath, part_of, to_boolean
 
 SUPPORTED = (
     "Supported are eq, co and sw on userName, externalId, emails.value, displayName and id, "

@@ -8,7 +8,7 @@ from openslot.core.work import Work
 from openslot.jobs.batches import repeat
 from openslot.scim import store
 from openslot.scim.departures import WITHIN
-from openslot.scim.requests import KEPT
+from openslot.scim.operations import KEPT
 
 INVITATIONS_KEPT = timedelta(days=30)
 

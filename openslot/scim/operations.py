@@ -1,6 +1,7 @@
-"""The verbs behind the SCIM door: create, replace, change and remove a member as a provider says."""
+"""The verbs behind the SCIM door: create, replace, change and remove a member as a provider says, and log requests."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from openslot.accounts.models import Member, Organization, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of, lock_organization
 from openslot.core.db import Row
 from openslot.core.errors import Invalid
-from openslot.core.work import Work
+from openslot.core.work import Runtime, Work
 from openslot.core.zones import find_zone
 from openslot.people import operations as people
 from openslot.scim import departures, store
@@ -21,9 +22,10 @@ from openslot.scim.discovery import MOST_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
 from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import parse_filter
-from openslot.scim.patching import patch
+from openslot.scim.models import LoggedRequest, NewRequest, RequestFilter
+from openslot.scim.patches import patch
+from openslot.scim.representations import is_named
 from openslot.scim.resources import Resource, check_user, derive_user, find_new_name, get_email, get_name, read_user
-from openslot.scim.versions import is_named
 
 ResourceChange = Callable[[Resource], Resource]
 
@@ -197,3 +199,30 @@ def _organization_id(work: Work) -> UUID:
     if organization_id is None:
         raise MemberNotFound
     return organization_id
+
+
+KEPT = timedelta(days=30)
+
+
+async def log_request(runtime: Runtime, request: NewRequest) -> None:
+    """Log a request, together with those that are answered at the same time."""
+    await runtime.batcher(_log_requests).ask(request)
+
+
+async def list_requests(
+    work: Work, token_ids: Sequence[UUID], *, page: int = 1, limit: int = 100
+) -> list[LoggedRequest]:
+    """Read one page of what was asked with these tokens, newest first."""
+    return await store.list_requests(work.db, token_ids, limit=limit, offset=(page - 1) * limit)
+
+
+async def search_requests(
+    work: Work, organization_id: UUID, wanted: RequestFilter, *, before_id: int | None, limit: int
+) -> list[LoggedRequest]:
+    """Read what an organization's providers asked for, newest first, from behind a request on."""
+    return await store.search_requests(work.db, organization_id, wanted, before_id=before_id, limit=limit)
+
+
+async def _log_requests(runtime: Runtime, requests: Sequence[NewRequest]) -> Sequence[None]:
+    await store.insert_requests(runtime.pool, requests)
+    return [None] * len(requests)

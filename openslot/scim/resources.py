@@ -6,7 +6,7 @@ from typing import Any
 from openslot.core.text import is_visible, parse_email
 from openslot.scim.attributes import CORE, ENTERPRISE, Attribute, find_attribute
 from openslot.scim.errors import InvalidValue
-from openslot.scim.matching import to_boolean
+from openslot.scim.filters import to_boolean
 
 LONGEST = 1000
 MOST_VALUES = 50

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from openslot.routing.descriptions import Webhook
+from openslot.routing.declarations import Webhook
 from openslot.webhooks.schemas import PUBLISHED, Published
 
 HEADERS = {

@@ -23,8 +23,8 @@ from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.demo.seed import seed
 from openslot.integrations.calendars.events import CalendarConnected
+from openslot.people import operations
 from openslot.people import operations as people
-from openslot.people import signing_up
 from tests.bookings.conftest import offer
 from tests.clocks import MONDAY, MovingClock, clock
 
@@ -64,7 +64,7 @@ async def sign_up(runtime: Runtime, password_hash: str, email: str = "noor@hadda
 
 
 async def open_account(runtime: Runtime, token: str) -> User:
-    opened = await signing_up.verify(
+    opened = await operations.verify(
         runtime.work(PUBLIC), token, browser="cookie", password="", address="192.0.2.1", user_agent=""
     )
     return opened.user

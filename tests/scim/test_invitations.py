@@ -9,7 +9,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.scim.requests import list_requests
+from openslot.scim.operations import list_requests
 from tests.conftest import PASSWORD
 from tests.people.test_leavers import book_one, statuses
 from tests.scim.conftest import Provider

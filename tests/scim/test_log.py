@@ -12,7 +12,7 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.scim.jobs import tidy_scim
 from openslot.scim.models import LoggedRequest
-from openslot.scim.requests import list_requests
+from openslot.scim.operations import list_requests
 from tests.scim.conftest import Provider
 from tests.scim.test_users import LI
 

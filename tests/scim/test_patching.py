@@ -16,7 +16,7 @@ from openslot.scim.errors import (
     NoTarget,
     NotMutable,
 )
-from openslot.scim.patching import patch
+from openslot.scim.patches import patch
 from openslot.scim.resources import Resource, check_user, read_user
 from tests.scim.strategies import USERS
 

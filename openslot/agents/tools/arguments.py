@@ -12,7 +12,7 @@ from openslot.agents.registry import CallTarget
 from openslot.core.errors import Invalid, NotFound, Refusal
 from openslot.core.moments import Moment, Span, read_span
 from openslot.core.text import LINE, PROSE
-from openslot.routing.paging import Limit, PageNumber
+from openslot.routing.declarations import Limit, PageNumber
 
 UserId = Annotated[UUID, Meta(description="The user's id")]
 BookingId = Annotated[UUID, Meta(description="The booking's id")]

@@ -19,7 +19,7 @@ from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.event_types.models import Location
 from openslot.event_types.schemas import EmbeddedEventType
-from openslot.routing.paging import Pagination, paginate
+from openslot.routing.declarations import Pagination, paginate
 
 
 class ListBookings(RangePaging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

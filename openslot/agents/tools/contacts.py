@@ -24,7 +24,7 @@ from openslot.contacts.schemas import (
     show_listed,
 )
 from openslot.core.work import Work
-from openslot.routing.paging import Pagination, paginate
+from openslot.routing.declarations import Pagination, paginate
 
 OwnerId = Annotated[str, Meta(description="The user whose contact it is")]
 

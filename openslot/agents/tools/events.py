@@ -17,7 +17,7 @@ from openslot.core.work import Work
 from openslot.core.zones import Zone
 from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import DetailedEventType, ListedEventType, show_detailed, show_listed
-from openslot.routing.paging import Pagination, paginate
+from openslot.routing.declarations import Pagination, paginate
 
 HostId = Annotated[str, Meta(description="The host")]
 

@@ -30,7 +30,7 @@ from openslot.core.instants import Instant, iso
 from openslot.core.text import EmailAddress
 from openslot.core.work import Work
 from openslot.people import operations as people
-from openslot.routing.paging import Pagination, paginate
+from openslot.routing.declarations import Pagination, paginate
 
 
 class ListUsers(Paging, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

@@ -9,13 +9,13 @@ from openslot.i18n import Text
 from openslot.integrations.mail.account_mails import to_account, write_account_mail
 from openslot.integrations.mail.deliveries import deliver, leave_unsent
 from openslot.integrations.mail.models import Letter, Link
-from openslot.people import deletion_links
-from openslot.people.deletion_links import DeletionLinkRequested
+from openslot.people import deletions
+from openslot.people.deletions import DeletionLinkRequested
 
 
 async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
     """Send the link with which the owner of an account without a password deletes it."""
-    expires_at = effect.created_at + deletion_links.LINK_LASTS
+    expires_at = effect.created_at + deletions.LINK_LASTS
     if work.now >= expires_at:
         return await leave_unsent(work, effect, "the link has expired")
     try:
@@ -34,7 +34,7 @@ async def send_deletion_link(work: Work, effect: Effect) -> Outcome:
             ),
         ),
         button=Link(
-            label=Text("Delete my account"), url=deletion_links.write_link(work.runtime, user, expires_at=expires_at)
+            label=Text("Delete my account"), url=deletions.write_link(work.runtime, user, expires_at=expires_at)
         ),
         footer=(Text("If this wasn't you, don't use the link, and sign out all other devices in your settings."),),
     )

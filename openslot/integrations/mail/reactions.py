@@ -36,7 +36,7 @@ from openslot.integrations.mail.reminders import REMIND, plan_reminders, remind
 from openslot.integrations.mail.rules import DELAYS
 from openslot.integrations.mail.sign_up_mails import SIGN_UP, send_sign_up
 from openslot.integrations.mail.topics import UNWANTED
-from openslot.people.deletion_links import SEND_LINK
+from openslot.people.deletions import SEND_LINK
 
 SEND, NOTIFY = "mail.send", "mail.notify"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"

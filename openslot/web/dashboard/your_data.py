@@ -19,7 +19,7 @@ from openslot.exports.models import DataExport, ExportState
 from openslot.http.limits import take_own
 from openslot.http.refusals import status_of
 from openslot.i18n import PluralText, Text
-from openslot.people import deletion_links, deletions
+from openslot.people import deletions
 from openslot.people.deletions import MOST_SHOWN, DeletionPreview
 from openslot.routing import Form, RateLimit, Request, Response, Stream, get, post
 from openslot.web import words
@@ -46,7 +46,7 @@ async def confirm_owner(work: Work, user: User, state: TwoFactorState, *, passwo
 
     Without either, the link that was sent to the account's address is needed.
     """
-    if needs_link(state) and not deletion_links.is_proof(work.runtime, user, proof, now=work.now):
+    if needs_link(state) and not deletions.is_proof(work.runtime, user, proof, now=work.now):
         raise Invalid(details={"form": NO_PROOF})
     if state.has_password:
         await access.confirm_password(work, user, password)
@@ -162,7 +162,7 @@ async def show_delete(request: Request, work: Work, entry: Entry, user: User) ->
 @get("/settings/data/delete/{token}")
 async def show_delete_by_link(work: Work, entry: Entry, user: User, token: str) -> Response:
     """Show the same to a user who has opened the link in the email."""
-    if not deletion_links.is_proof(work.runtime, user, token, now=work.now):
+    if not deletions.is_proof(work.runtime, user, token, now=work.now):
         return await _show_or_refuse(entry, work, user, Form(faults={"form": NO_PROOF}))
     return await _show_or_refuse(entry, work, user, Form(values={"proof": token}))
 
@@ -180,7 +180,7 @@ async def send_deletion_link(work: Work, user: User) -> Response:
         )
     if needs_link(state):
         async with work.transaction():
-            await deletion_links.request_link(work, user)
+            await deletions.request_link(work, user)
     return redirect("/settings/data/delete?done=sent")
 
 
@@ -236,7 +236,7 @@ async def _show_deletion(
         notice=notice,
         wait=words.wait(wait.retry_after) if wait else None,
         has_password=state.has_password,
-        needs_link=needs_link(state) and not deletion_links.is_proof(work.runtime, user, proof, now=work.now),
+        needs_link=needs_link(state) and not deletions.is_proof(work.runtime, user, proof, now=work.now),
         needs_code=state.on_since is not None,
         upcoming=[
             (

@@ -9,7 +9,7 @@ from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.routing import Response, get
 from openslot.scim.models import LoggedRequest, RequestFilter
-from openslot.scim.requests import KEPT, search_requests
+from openslot.scim.operations import KEPT, search_requests
 from openslot.web.dashboard import phrases
 from openslot.web.organization.current import get_administered, organization_page
 from openslot.web.organization.log_addresses import LogAddress, read_log_address

@@ -16,7 +16,7 @@ from openslot.core.work import Work
 from openslot.core.zones import Zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
-from openslot.people import signing_up
+from openslot.people import operations
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
 from openslot.web.booking_page.visits import is_visit, list_own_hosts
@@ -74,7 +74,7 @@ async def sign_up(request: Request, work: Work, user: User | None, form: Form[Si
     sent, browser = form.get(), new_token()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=sent.language)
     try:
-        await signing_up.sign_up(work, wanted, password=sent.password, browser=browser)
+        await operations.sign_up(work, wanted, password=sent.password, browser=browser)
     except Invalid as refusal:
         return _show(form.with_faults(refusal.faults), status=400)
     return redirect("/signup?done=sent", sign_up_cookie(work, browser))
@@ -97,7 +97,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         found = await sign_ups.get_sign_up(work, token)
         if form.faults:
             return _show_verify(request, work, found, form, token=token)
-        result = await signing_up.verify(
+        result = await operations.verify(
             work,
             token,
             browser=sign_up_of(request, work),
@@ -119,7 +119,7 @@ def _show(form: Form[SignUpForm], *, status: int = 200, is_sent: bool = False) -
 
 
 def _show_verify(request: Request, work: Work, found: SignUp, form: Form[VerifyForm], *, token: str) -> Response:
-    needs_password = not signing_up.is_same_browser(found, sign_up_of(request, work))
+    needs_password = not operations.is_same_browser(found, sign_up_of(request, work))
     status = 400 if form.faults else 200
     shown = page(
         "sign_up/verify.html",

@@ -24,7 +24,7 @@ from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.errors import NotFound
 from openslot.core.work import Runtime
 from openslot.integrations.mail import operations as mail
-from openslot.people import deletions, erasing
+from openslot.people import deletions
 from openslot.people import operations as people
 from openslot.people.deletions import LOCK_RETRIES
 from tests.clocks import MovingClock
@@ -232,10 +232,10 @@ async def test_a_job_that_dies_in_any_step_is_continued(
 ) -> None:
     for place in range(3):
         await book(TEN + timedelta(hours=place), email=f"li{place}@x.example")
-    monkeypatch.setattr(erasing, "CANCELLED_AT_ONCE", 1)
-    monkeypatch.setattr(erasing, "ERASED_AT_ONCE", 1)
+    monkeypatch.setattr(deletions, "CANCELLED_AT_ONCE", 1)
+    monkeypatch.setattr(deletions, "ERASED_AT_ONCE", 1)
     await delete()
-    step = erasing.STEPS[DeletionState(state)]
+    step = deletions.STEPS[DeletionState(state)]
     calls = 0
 
     async def dying(*arguments: object) -> bool:
@@ -247,7 +247,7 @@ async def test_a_job_that_dies_in_any_step_is_continued(
             raise KeyboardInterrupt
         return done
 
-    monkeypatch.setitem(erasing.STEPS, DeletionState(state), dying)
+    monkeypatch.setitem(deletions.STEPS, DeletionState(state), dying)
     for _ in range(200):
         await work_off(runtime, clock)
         try:
@@ -282,14 +282,14 @@ async def test_an_account_that_can_not_be_deleted_now_does_not_hold_up_others(
     await delete()
     clock.now += timedelta(minutes=1)
     await delete(stranger)
-    step = erasing.STEPS[DeletionState.CANCELLING]
+    step = deletions.STEPS[DeletionState.CANCELLING]
 
     async def refusing(work: object, deletion: object, whom: User) -> bool:
         if whom.id == user.id:
             raise NotFound
         return await step(work, deletion, whom)  # type: ignore[arg-type]
 
-    monkeypatch.setitem(erasing.STEPS, DeletionState.CANCELLING, refusing)
+    monkeypatch.setitem(deletions.STEPS, DeletionState.CANCELLING, refusing)
     await settle(runtime, clock)
 
     assert await is_there(runtime, user)

@@ -6,7 +6,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
-from openslot.people.remains import REMAINS
+from openslot.people.deletions import REMAINS
 from tests.clocks import MovingClock
 from tests.exports.rich_account import furnish, list_personal_tables
 from tests.people.deletions.conftest import Delete, find_state, settle

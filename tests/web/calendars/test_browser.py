@@ -14,7 +14,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
-from openslot.people.erasing import advance_deletions
+from openslot.people.deletions import advance_deletions
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD as OWN_PASSWORD
 from tests.integrations.calendars.conftest import Connect

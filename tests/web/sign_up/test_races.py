@@ -15,8 +15,8 @@ from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.config import Settings
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
+from openslot.people import operations
 from openslot.people import operations as people
-from openslot.people import signing_up
 from openslot.scim import operations as scim
 from openslot.scim.errors import NotUnique
 from tests.clocks import MovingClock
@@ -77,7 +77,7 @@ async def test_two_links_of_one_address_that_have_both_begun_do_not_wait_for_eac
         await holder.db.execute("lock table users in share mode")
         uses = [
             asyncio.create_task(
-                signing_up.verify(
+                operations.verify(
                     runtime.work(PUBLIC), token, browser=browser, password="", address="192.0.2.1", user_agent=""
                 )
             )

@@ -7,7 +7,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.people import deletion_links
+from openslot.people import deletions
 from tests.access.two_factor_users import turn_on
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
@@ -36,7 +36,7 @@ async def ask(client: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, 
 
 
 def proof_of(runtime: Runtime, user: User, *, expires_in: timedelta = timedelta(minutes=5)) -> str:
-    url = deletion_links.write_link(runtime, user, expires_at=runtime.clock() + expires_in)
+    url = deletions.write_link(runtime, user, expires_at=runtime.clock() + expires_in)
     return url.rpartition("/")[2]
 
 

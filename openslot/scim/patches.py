@@ -1,16 +1,68 @@
-"""Applies one PATCH operation to a user, as RFC 7644 section 3.5.2 says."""
+"""PATCH: its operations are read, their paths resolved, and each is applied to a user."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, Literal
 
 from msgspec import Struct
 
-from openslot.scim.attributes import CORE, Attribute
-from openslot.scim.errors import InvalidValue, NoTarget, NotMutable
-from openslot.scim.filters import And, Comparison, Filter
-from openslot.scim.matching import is_match, part_of
-from openslot.scim.paths import PathTarget
-from openslot.scim.resources import MOST_VALUES, Resource, read_extension, read_one, read_value, without_empty
+from openslot.scim.attributes import CORE, Attribute, find_attribute, split_schema
+from openslot.scim.errors import InvalidPath, InvalidSyntax, InvalidValue, NoTarget, NotMutable
+from openslot.scim.filters import And, Comparison, Filter, is_match, parse_attribute_path, parse_filter, part_of
+from openslot.scim.resources import (
+    MOST_VALUES,
+    Resource,
+    check_user,
+    is_empty,
+    read_extension,
+    read_one,
+    read_value,
+    without_empty,
+)
+
+LONGEST = 1000
+_SHAPE = re.compile(r"(?P<head>[^\[\]]+)(?:\[(?P<filter>.*)\](?:\.(?P<part>[A-Za-z$][\w$-]*))?)?", re.ASCII | re.DOTALL)
+
+
+class PathTarget(Struct, frozen=True, kw_only=True):
+    """What an operation changes."""
+
+    schema: str
+    attribute: Attribute | None
+    """None: all of the schema."""
+    filter: Filter | None = None
+    part: Attribute | None = None
+
+    @property
+    def is_read_only(self) -> bool:
+        """Return whether no provider may change it."""
+        return self.attribute is not None and self.attribute.mutability == "readOnly"
+
+
+def parse_path(text: str) -> PathTarget | None:
+    """Read a path; None if it names an attribute that is not stored."""
+    shape = _SHAPE.fullmatch(text.strip()) if len(text) <= LONGEST else None
+    if shape is None:
+        raise InvalidPath(f"{text[:100]} is not a path")
+    split = split_schema(shape["head"])
+    if split is not None and not split[1]:
+        return PathTarget(schema=split[0], attribute=None)
+    path = parse_attribute_path(shape["head"])
+    if path is None or (path.part and shape["filter"] is not None):
+        raise InvalidPath(f"{text[:100]} is not a path")
+    wanted = parse_filter(shape["filter"]) if shape["filter"] is not None else None
+    attribute = find_attribute(path.schema, path.name) if path.schema is not None else None
+    if attribute is None:
+        return None
+    if wanted is not None and not (attribute.multi_valued and attribute.parts):
+        raise InvalidPath(f"{attribute.name} has no values to choose from")
+    part_name = path.part or shape["part"]
+    part = attribute.part(part_name) if part_name else None
+    if part_name and part is None:
+        return None
+    return PathTarget(schema=path.schema or CORE, attribute=attribute, filter=wanted, part=part)
+
 
 PatchKind = Literal["add", "replace", "remove"]
 
@@ -165,3 +217,75 @@ def _with_new_primary(values: list[Resource], added: list[Resource]) -> list[Res
 def _drop_if_empty(holder: Resource, name: str) -> None:
     if name in holder and holder[name] in ([], {}):
         del holder[name]
+
+
+MOST_OPERATIONS = 100
+_KINDS: dict[str, PatchKind] = {"add": "add", "replace": "replace", "remove": "remove"}
+
+
+def patch(resource: Resource, body: Mapping[str, Any]) -> Resource:
+    """Apply all operations of a message to a copy, or refuse them all."""
+    changed = deepcopy(resource)
+    for operation in read_operations(body):
+        apply(changed, operation)
+    return check_user(without_empty(changed))
+
+
+def read_operations(body: Mapping[str, Any]) -> Iterator[PatchOperation]:
+    """Read a message's operations in order; those on attributes that are not stored are ignored."""
+    sent = _get(body, "Operations")
+    if not isinstance(sent, list) or not sent:
+        raise InvalidSyntax("Operations must be a list with at least one operation")
+    if len(sent) > MOST_OPERATIONS:
+        raise InvalidSyntax(f"Operations must have at most {MOST_OPERATIONS} operations")
+    for each in sent:
+        if not isinstance(each, Mapping):
+            raise InvalidSyntax("Each of Operations must be an object")
+        yield from _read_operation(each)
+
+
+def _read_operation(sent: Mapping[str, Any]) -> Iterator[PatchOperation]:
+    op, path, value = (_get(sent, name) for name in ("op", "path", "value"))
+    kind = _KINDS.get(op.lower()) if isinstance(op, str) else None
+    if kind is None:
+        raise InvalidSyntax("op must be add, replace or remove")
+    if path is not None and not isinstance(path, str):
+        raise InvalidPath("path must be a string")
+    if path is None or not path.strip():
+        yield from _read_without_path(kind, value)
+        return
+    target = parse_path(path)
+    if target is None:
+        return
+    if target.is_read_only:
+        raise NotMutable(f"{target.attribute.name if target.attribute else path} is read-only")
+    if kind != "remove" and "value" not in {key.lower() for key in sent}:
+        raise InvalidValue(f"value is required to {kind} {path[:100]}")
+    yield from _with_value(kind, target, value)
+
+
+def _read_without_path(kind: PatchKind, value: object) -> Iterator[PatchOperation]:
+    if kind == "remove":
+        raise NoTarget("path is required to remove something")
+    if not isinstance(value, Mapping):
+        raise InvalidValue("value must be an object where there is no path")
+    for key, inner in value.items():
+        # Each key is a path of its own: name.givenName, urn:…:User:department, emails[type eq "work"].value.
+        target = parse_path(key) if key.strip() else None
+        if target is not None and not target.is_read_only:
+            yield from _with_value(kind, target, inner)
+
+
+def _with_value(kind: PatchKind, target: PathTarget, value: object) -> Iterator[PatchOperation]:
+    """Turn an operation on a whole schema into one for each of its attributes; a null removes."""
+    if target.attribute is None and target.schema == CORE and kind != "remove":
+        yield from _read_without_path(kind, value)
+    elif kind != "remove" and is_empty(value):
+        yield PatchOperation("remove", target, None)
+    else:
+        yield PatchOperation(kind, target, value)
+
+
+def _get(sent: Mapping[str, Any], name: str) -> Any:
+    """Read a member of a message by its name in any letter case."""
+    return next((value for key, value in sent.items() if key.lower() == name.lower()), None)

@@ -1,0 +1,152 @@
+"""What a handler gets and answers: requests, responses and forms."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Generic, TypeVar
+from urllib.parse import parse_qsl
+
+from msgspec import Meta, Struct
+
+MOST_PARAMETERS = 50
+
+
+class Request:
+    """One request: its target, its content, and its sender."""
+
+    __slots__ = ("address", "body", "headers", "method", "path", "peer", "query_string")
+
+    def __init__(
+        self,
+        *,
+        method: str,
+        path: str,
+        query_string: bytes = b"",
+        headers: Mapping[str, str],
+        address: str,
+        peer: str | None = None,
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query_string = query_string
+        self.headers = headers
+        """By lower-case name."""
+        self.address = address
+        """The client's address behind any proxies, as limits count it."""
+        self.peer = peer
+        """The other end of the connection, which may be a proxy."""
+        self.body = b""
+        """The unparsed body; empty if the method has none."""
+
+    @property
+    def chosen_locale(self) -> str | None:
+        """The language that the sender has chosen, if the sender is known and has chosen one."""
+        return None
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The query, parsed leniently, with the last of equal names; declare parameters that must be valid instead."""
+        text = self.query_string.decode("latin-1")
+        try:
+            return dict(parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=MOST_PARAMETERS))
+        except ValueError:
+            return {}
+
+    @property
+    def cookies(self) -> dict[str, str]:
+        """The cookies, with the first of equal names; malformed ones do not affect the others."""
+        found: dict[str, str] = {}
+        for part in self.headers.get("cookie", "").split(";"):
+            name, _, value = part.strip().partition("=")
+            if value:
+                found.setdefault(name, value)
+        return found
+
+
+class Cookie(Struct, frozen=True, kw_only=True):
+    """A cookie for this site only, which scripts can't read."""
+
+    name: str
+    value: str
+    max_age: int
+    secure: bool
+
+    def written(self) -> str:
+        """Write the value of a `Set-Cookie` header."""
+        value = self.value or '""'
+        parts = [f"{self.name}={value}", "HttpOnly", f"Max-Age={self.max_age}", "Path=/", "SameSite=lax"]
+        return "; ".join([*parts, "Secure"] if self.secure else parts)
+
+
+class Stream(Struct, frozen=True, kw_only=True):
+    """A body of known size that is sent in pieces, each made when the one before is sent."""
+
+    size: int
+    pieces: AsyncIterator[bytes]
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """A whole response: bytes and streams are sent as they are, everything else as JSON."""
+
+    status: int = 200
+    headers: dict[str, str] = {}
+    cookies: tuple[Cookie, ...] = ()
+    body: object = b""
+
+
+class ErrorBody(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An error."""
+
+    error: Annotated[str, Meta(description="What is wrong, in English", examples=["Invalid request"])]
+    details: Annotated[
+        dict[str, str],
+        Meta(
+            description="What is wrong with each field, by its name; all wrong fields at once",
+            examples=[{"page": "must be at least 1"}],
+        ),
+    ] = {}
+
+
+class Success(Struct, frozen=True):
+    """The request succeeded."""
+
+    success: Annotated[bool, Meta(examples=[True])] = True
+
+
+T = TypeVar("T")
+
+
+class WhenEmpty(Struct, frozen=True):
+    """Marks a form field with the message to show when it is left empty."""
+
+    words: str
+
+
+class File(Struct, frozen=True, kw_only=True):
+    """A file that a form has sent."""
+
+    name: str
+    media_type: str
+    body: bytes
+
+
+class Form(Struct, Generic[T], frozen=True, kw_only=True):
+    """A form as it was sent, its decoded data, and its faults."""
+
+    values: Mapping[str, str] = {}
+    """The input as typed, by field."""
+    faults: Mapping[str, str] = {}
+    sent: T | None = None
+    """The decoded data; None if a field is invalid."""
+
+    def __getitem__(self, name: str) -> str:
+        """Return the input as typed; empty if there was none."""
+        return self.values.get(name, "")
+
+    def get(self) -> T:
+        """Return the data of a form without faults."""
+        if self.sent is None:
+            raise LookupError("the form has faults")
+        return self.sent
+
+    def with_faults(self, faults: Mapping[str, str]) -> "Form[T]":
+        """Return the form with faults that a verb has found."""
+        return Form(values=self.values, faults={**self.faults, **faults}, sent=self.sent)
