@@ -23,7 +23,7 @@ from openslot.schedules.models import Schedule
 from openslot.schedules.rules import version_of
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, read_typed, week_of, write_hours
 from openslot.web.dashboard.availability.schedules import summarize_week
-from openslot.web.dashboard.calendars.providers import TRIES
+from openslot.web.dashboard.calendars.connections import TRIES
 from openslot.web.pages import page, redirect
 
 DAYS = range(7)

@@ -17,7 +17,7 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.models import CalendarConnection, Secret
 from openslot.integrations.calendars.operations import READ
 from openslot.integrations.calendars.sync import sync_connection
-from openslot.web.dashboard.calendars.faults import SIGN_IN
+from openslot.web.dashboard.calendars.overview import SIGN_IN
 from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import Connect, get
 from tests.integrations.calendars.radicale import PASSWORD, Radicale

@@ -9,7 +9,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.web.dashboard.contacts import contact_csv, contact_list
+from openslot.web.dashboard.contacts import contacts
 from tests.clocks import MONDAY, MovingClock
 from tests.contacts.importing import read_people
 from tests.web.contacts.conftest import PHONE, Add, Import, Ring, Say
@@ -61,7 +61,7 @@ async def test_a_search_takes_every_character_as_it_is(member: httpx2.AsyncClien
 async def test_contacts_are_sorted_and_have_pages(
     member: httpx2.AsyncClient, add: Add, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contact_list, "ROWS", 2)
+    monkeypatch.setattr(contacts, "ROWS", 2)
     for name in ("Éa Bo", "cy", "Ann", "Bo"):
         await add(name, f"{name[:2].encode().hex()}@x.example")
 
@@ -215,8 +215,7 @@ async def test_the_file_has_what_was_searched_and_no_formulas(member: httpx2.Asy
 async def test_a_large_file_comes_in_parts(
     member: httpx2.AsyncClient, add: Add, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contact_csv, "MOST_ROWS", 2)
-    monkeypatch.setattr(contact_list, "MOST_ROWS", 2)
+    monkeypatch.setattr(contacts, "MOST_ROWS", 2)
     for n in range(3):
         await add(f"P{n}", f"p{n}@x.example")
     text = (await member.get("/contacts?q=x.example")).text

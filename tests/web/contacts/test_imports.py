@@ -11,7 +11,7 @@ from openslot.accounts.models import User
 from openslot.contacts import imports
 from openslot.contacts.csv_files import MOST_BYTES
 from openslot.core.work import Runtime
-from openslot.web.dashboard.contacts.import_upload import UPLOADS
+from openslot.web.dashboard.contacts.imports import UPLOADS
 from tests.contacts.importing import read_people, run_imports
 from tests.web.contacts.conftest import Import, read_choices, upload
 

@@ -9,8 +9,8 @@ from standardwebhooks import Webhook
 from openslot.accounts.models import User
 from openslot.core.outbound import OutboundReason
 from openslot.core.work import Runtime
-from openslot.web.dashboard.webhooks.event_words import SENTENCES
-from openslot.web.dashboard.webhooks.forms import URL_FAULTS
+from openslot.web.dashboard.webhooks.endpoints import URL_FAULTS
+from openslot.web.dashboard.webhooks.rows import SENTENCES
 from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED_TYPES
 from tests.clocks import MovingClock

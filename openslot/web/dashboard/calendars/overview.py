@@ -1,11 +1,13 @@
-"""Pages: all calendar connections, where bookings are written to, and the feed of one's own bookings."""
+"""Pages: all calendar connections, where bookings are written to, the own feed, and events that have disappeared."""
 
+from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.core.errors import Conflict
+from openslot.core.errors import Conflict, Refusal
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
@@ -13,12 +15,30 @@ from openslot.i18n import Text
 from openslot.integrations.calendars import feeds
 from openslot.integrations.calendars import missing as missing_events
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.models import CalendarConnection, ConnectionChanges, ConnectionRef
-from openslot.routing import Form, Request, Response, get, post
+from openslot.integrations.calendars.errors import (
+    CalendarForbidden,
+    CalendarGone,
+    CalendarSignInFailed,
+    CalendarUnreadable,
+)
+from openslot.integrations.calendars.failures import show_failure
+from openslot.integrations.calendars.missing import Decision
+from openslot.integrations.calendars.models import CalendarConnection, ConnectionChanges, ConnectionKind, ConnectionRef
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.dashboard.calendars.rows import connection_row
+from openslot.web.dashboard import phrases
 from openslot.web.pages import page, redirect
 
+SIGN_IN = str(CalendarSignInFailed())
+KINDS = {ConnectionKind.CALDAV: Text("CalDAV account"), ConnectionKind.ICS: Text("Calendar feed, read only")}
+# The choices of the form, by the policy that is sent.
+POLICIES = {
+    "close": Text("Stop offering times"),
+    "trust:6": Text("Use the last known times for 6 hours"),
+    "trust:24": Text("Use the last known times for a day"),
+    "trust:72": Text("Use the last known times for 3 days"),
+    "trust:168": Text("Use the last known times for a week"),
+}
 HERE = "/settings/calendars"
 GONE = Text("is no longer one of your calendars")
 NOTICES = {
@@ -29,6 +49,94 @@ NOTICES = {
     "cancelled": Text("The bookings were cancelled."),
     "restored": Text("The events are being restored in the calendar."),
 }
+DONE = {Decision.CANCEL: "cancelled", Decision.RESTORE: "restored"}
+DECIDED = Text("The list has changed. Review it again")
+
+
+def find_server_fault(refusal: Refusal) -> tuple[str, Text]:
+    """Name the field of the form for a calendar server that is to be corrected, and its fault."""
+    if isinstance(refusal, CalendarSignInFailed):
+        return "password", Text("was refused, or the user name is wrong. Many providers need an app password here")
+    if isinstance(refusal, CalendarForbidden):
+        return "username", Text("has no access to calendars on this server")
+    if isinstance(refusal, CalendarGone | CalendarUnreadable):
+        return "address", Text("does not lead to any calendars (%(reason)s)", reason=refusal.sentence)
+    return "address", Text("can't be used (%(reason)s)", reason=refusal.sentence)
+
+
+def find_feed_fault(refusal: Refusal) -> Text:
+    """Say what is wrong with the address of a feed."""
+    if isinstance(refusal, CalendarSignInFailed):
+        return Text("needs a password. Use the secret address of the calendar, which needs none")
+    if isinstance(refusal, CalendarGone | CalendarUnreadable):
+        return Text("does not lead to a calendar (%(reason)s)", reason=refusal.sentence)
+    return Text("can't be used (%(reason)s)", reason=refusal.sentence)
+
+
+def advise(error: str) -> Text:
+    """Say what to do about the error that a connection was last read with."""
+    if error == SIGN_IN:
+        return Text("Enter the new password below. Many providers need an app password.")
+    return Text("We'll retry automatically. If the problem persists, test the connection, or reconnect the calendar.")
+
+
+class ConnectionRow(Struct, frozen=True, kw_only=True):
+    """A connection with its state in words."""
+
+    id: UUID
+    label: str
+    kind: Text
+    state: Text
+    tone: str
+    last_read: Text
+    next_read: Text | None
+    error: str | None
+    advice: Text | None
+    needs_password: bool
+    busy: tuple[str, ...]
+    """The names of the calendars that close times."""
+    unread_events: int
+
+
+def connection_row(connection: CalendarConnection, user: User, *, now: datetime) -> ConnectionRow:
+    """Describe a connection."""
+    state, tone = _state(connection)
+    is_due = connection.next_sync_at <= now
+    return ConnectionRow(
+        id=connection.id,
+        label=connection.label,
+        kind=KINDS[connection.kind],
+        state=state,
+        tone=tone,
+        last_read=phrases.at(connection.synced_at, user.zone, now=now) if connection.synced_at else Text("not yet"),
+        next_read=None if is_due else phrases.at(connection.next_sync_at, user.zone, now=now),
+        error=show_failure(connection.last_error) if connection.last_error else None,
+        advice=advise(connection.last_error) if connection.last_error else None,
+        needs_password=connection.last_error == SIGN_IN and connection.kind is ConnectionKind.CALDAV,
+        busy=tuple(each.name for each in connection.calendars if each.is_busy),
+        unread_events=sum(each.unread_events for each in connection.calendars),
+    )
+
+
+def list_policies(chosen: str) -> dict[str, str]:
+    """List the choices of what happens when a connection can't be read, with the one that was chosen elsewhere."""
+    if chosen in POLICIES or not chosen.startswith("trust:"):
+        return dict(POLICIES)
+    own = Text("Use the last known times for %(hours)s hours", hours=chosen.removeprefix("trust:"))
+    return {**POLICIES, chosen: own}
+
+
+def policy_of(connection: CalendarConnection) -> str:
+    """Return the policy as the form sends it."""
+    return "close" if connection.trust_hours is None else f"trust:{connection.trust_hours}"
+
+
+def _state(connection: CalendarConnection) -> tuple[Text, str]:
+    if connection.failing_since is not None:
+        return Text("Sync failed"), "bad"
+    if connection.synced_at is None:
+        return Text("Syncing"), ""
+    return Text("Connected"), "good"
 
 
 class TargetForm(Struct, frozen=True, kw_only=True):
@@ -124,3 +232,56 @@ def _list_targets(found: list[CalendarConnection]) -> list[tuple[str, str]]:
 def _find_holder(found: list[CalendarConnection], calendar_id: str) -> CalendarConnection | None:
     ids: dict[UUID, CalendarConnection] = {each.id: connection for connection in found for each in connection.calendars}
     return next((connection for each, connection in ids.items() if str(each) == calendar_id), None)
+
+
+class MissingForm(Struct, frozen=True, kw_only=True):
+    """Which bookings are decided about, and how."""
+
+    decision: Annotated[Decision, WhenEmpty(Text("Choose one of these"))]
+    booking: list[str] = []
+
+
+@get("/settings/calendars/missing")
+async def show_missing(work: Work, user: User) -> Response:
+    """Show the bookings whose events have disappeared."""
+    return await _show_missing(work, user, Form())
+
+
+@post("/settings/calendars/missing")
+async def decide(work: Work, user: User, form: Form[MissingForm]) -> Response:
+    """Cancel the chosen bookings, or write their events again."""
+    if form.faults:
+        return await _show_missing(work, user, form)
+    sent = form.get()
+    if not sent.booking:
+        return await _show_missing(work, user, form.with_faults({"booking": Text("Choose at least one booking")}))
+    found = {str(each.booking_id): each.booking_id for each in await missing_events.list_missing(work, user)}
+    if not found.keys() >= set(sent.booking):
+        return await _show_missing(work, user, form.with_faults({"booking": DECIDED}))
+    try:
+        await missing_events.decide_missing(work, user, sent.decision, [found[each] for each in sent.booking])
+    except Conflict as refusal:
+        return await _show_missing(work, user, form.with_faults({"booking": refusal.sentence}))
+    return redirect(f"{HERE}?done={DONE[sent.decision]}")
+
+
+async def _show_missing(work: Work, user: User, form: Form[MissingForm]) -> Response:
+    found = await missing_events.list_missing(work, user)
+    if not found and not form.faults:
+        return redirect(HERE)
+    return page(
+        "dashboard/calendars/missing.html",
+        user,
+        here=HERE,
+        status=400 if form.faults else 200,
+        found=[
+            (
+                str(each.booking_id),
+                each.invitee_name,
+                phrases.at(each.starts_at, user.zone, now=work.now),
+                each.calendar_name,
+            )
+            for each in found
+        ],
+        form=form,
+    )

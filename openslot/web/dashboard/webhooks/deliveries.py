@@ -1,37 +1,45 @@
-"""Pages: one webhook endpoint with its log, and one delivery with all that was sent and answered."""
+"""Pages: one webhook endpoint with its log and what can be done with it, one delivery, and sending again."""
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
 from uuid import UUID
 
 import msgspec
+from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.core.errors import TooMany
+from openslot.core.moments import Span
+from openslot.core.text import ShortLine
 from openslot.core.work import Work
 from openslot.http.limits import take_own
 from openslot.http.refusals import status_of
 from openslot.i18n import PluralText, Text
-from openslot.routing import RateLimit, Request, Response, get, post
+from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.webhooks.endpoints import HERE
-from openslot.web.dashboard.webhooks.event_words import LOGGED_TYPES
-from openslot.web.dashboard.webhooks.queries import read_log_query
 from openslot.web.dashboard.webhooks.rows import (
+    LOGGED_TYPES,
     describe_delivery,
     describe_standing,
     describe_test,
+    read_log_query,
     say_duration,
     say_events,
     say_next,
     say_result,
     show_error,
 )
+from openslot.web.list_addresses import read_days, read_typed
 from openslot.web.pages import page, redirect
 from openslot.webhooks import delivery_log
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import WebhookNotActive
-from openslot.webhooks.models import Endpoint, State
+from openslot.webhooks.models import Endpoint, EndpointRef, State
+from openslot.webhooks.rules import MOST_REPLAYED, SECRETS_OVERLAP
 
 ROWS = 25
 # Tests, and single events that are sent again: people press a button, and programs must not use us to send.
@@ -46,6 +54,8 @@ NOTICES = {
     "resumed": Text("The endpoint is active again. Send the events that it missed with “Replay”."),
     "resent": Text("It will be resent now. The log shows the result."),
 }
+FIELDS = ("from", "to", "which")
+WEEK = timedelta(days=6)
 
 
 @get(f"{HERE}/{{endpoint_id}}")
@@ -162,3 +172,141 @@ def _lay_out(body: bytes) -> str:
         return msgspec.json.format(body, indent=2).decode()
     except (msgspec.DecodeError, UnicodeDecodeError):
         return body.decode(errors="replace")
+
+
+@post(f"{HERE}/{{endpoint_id}}/pause")
+async def pause_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Send an endpoint nothing until it is resumed."""
+    await webhooks.pause_endpoint(work, EndpointRef(endpoint_id, user.id))
+    return redirect(f"{HERE}/{endpoint_id}?done=paused")
+
+
+@post(f"{HERE}/{{endpoint_id}}/resume")
+async def resume_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Send events to an endpoint again."""
+    await webhooks.resume_endpoint(work, EndpointRef(endpoint_id, user.id))
+    return redirect(f"{HERE}/{endpoint_id}?done=resumed")
+
+
+@post(f"{HERE}/{{endpoint_id}}/test", transaction="none")
+async def send_endpoint_test(request: Request, work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Send a test; the endpoint's page shows its result."""
+    try:
+        await take_own(work.runtime, SENDS, user.id)
+    except TooMany as refusal:
+        return await endpoint_page(request, work, user, endpoint_id, refusal=refusal)
+    async with work.transaction():
+        await webhooks.send_test(work, EndpointRef(endpoint_id, user.id))
+    return redirect(f"{HERE}/{endpoint_id}#test")
+
+
+@get(f"{HERE}/{{endpoint_id}}/rotate")
+async def ask_to_rotate(work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Say what a new secret means, and ask."""
+    endpoint = await webhooks.get_endpoint(work, EndpointRef(endpoint_id, user.id))
+    is_rotating = endpoint.previous_until is not None and endpoint.previous_until > work.now
+    return page(
+        "dashboard/webhooks/rotate.html",
+        user,
+        here=HERE,
+        endpoint=endpoint,
+        hours=int(SECRETS_OVERLAP.total_seconds() // 3600),
+        is_rotating=is_rotating,
+    )
+
+
+@post(f"{HERE}/{{endpoint_id}}/rotate")
+async def rotate_secret(work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Make a new secret and show it once, in this response."""
+    endpoint, secret = await webhooks.rotate_secret(work, EndpointRef(endpoint_id, user.id))
+    until = phrases.at(endpoint.previous_until or work.now, user.zone, now=work.now)
+    return page(
+        "dashboard/webhooks/secret.html",
+        user,
+        here=HERE,
+        endpoint=endpoint,
+        secret=secret,
+        until=until,
+    )
+
+
+@get(f"{HERE}/{{endpoint_id}}/delete")
+async def ask_to_delete_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Ask whether an endpoint and its log are to be deleted."""
+    endpoint = await webhooks.get_endpoint(work, EndpointRef(endpoint_id, user.id))
+    return page("dashboard/webhooks/delete.html", user, here=HERE, endpoint=endpoint)
+
+
+@post(f"{HERE}/{{endpoint_id}}/delete")
+async def delete_endpoint(work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Delete an endpoint with its log."""
+    await webhooks.delete_endpoint(work, EndpointRef(endpoint_id, user.id))
+    return redirect(f"{HERE}?done=deleted")
+
+
+class ReplayForm(Struct, frozen=True, kw_only=True, rename={"first": "from", "last": "to"}):
+    """Which events are sent again."""
+
+    first: Annotated[ShortLine, WhenEmpty(Text("Choose the first day"))]
+    last: Annotated[ShortLine, WhenEmpty(Text("Choose the last day"))]
+    which: Literal["missed", "all"] = "missed"
+
+
+@get(f"{HERE}/{{endpoint_id}}/replay")
+async def show_replay(request: Request, work: Work, user: User, endpoint_id: UUID) -> Response:
+    """Ask for the days; if the address has them, say how many events there are."""
+    ref = EndpointRef(endpoint_id, user.id)
+    endpoint = await webhooks.get_endpoint(work, ref)
+    if "from" not in request.query:
+        return _replay_page(user, endpoint, _begin(user, now=work.now))
+    values = read_typed(request, FIELDS)
+    span, faults = _read_span(values, user)
+    form: Form[ReplayForm] = Form(values=values, faults=faults)
+    if faults:
+        return _replay_page(user, endpoint, form)
+    count = webhooks.count_all if values["which"] == "all" else webhooks.count_missed
+    return _replay_page(user, endpoint, form, count=await count(work, ref, span))
+
+
+@post(f"{HERE}/{{endpoint_id}}/replay")
+async def replay_days(work: Work, user: User, endpoint_id: UUID, form: Form[ReplayForm]) -> Response:
+    """Send the events of some days again."""
+    ref = EndpointRef(endpoint_id, user.id)
+    endpoint = await webhooks.get_endpoint(work, ref)
+    span, faults = _read_span(form.values, user)
+    form = form.with_faults({**faults, **form.faults})
+    if form.faults:
+        return _replay_page(user, endpoint, form)
+    replay = webhooks.replay_all if form.get().which == "all" else webhooks.replay_missed
+    try:
+        sent = await replay(work, ref, span)
+    except WebhookNotActive as refusal:
+        return _replay_page(user, endpoint, form.with_faults({"form": refusal.sentence}))
+    return redirect(f"{HERE}/{endpoint_id}?done=replayed&count={sent}#log")
+
+
+def _begin(user: User, *, now: datetime) -> Form[ReplayForm]:
+    today = words.day(now, user.zone)
+    return Form(values={"from": (today - WEEK).isoformat(), "to": today.isoformat(), "which": "missed"})
+
+
+def _read_span(values: Mapping[str, str], user: User) -> tuple[Span, dict[str, Text]]:
+    """Read both days, neither of which may be left open."""
+    missing = {"from": Text("Choose the first day"), "to": Text("Choose the last day")}
+    faults = {name: text for name, text in missing.items() if not values.get(name)}
+    return read_days(values, faults, user), faults
+
+
+def _replay_page(user: User, endpoint: Endpoint, form: Form[ReplayForm], *, count: int | None = None) -> Response:
+    return page(
+        "dashboard/webhooks/replay.html",
+        user,
+        here=HERE,
+        status=400 if form.faults else 200,
+        endpoint=endpoint,
+        is_active=endpoint.state is State.ACTIVE,
+        form=form,
+        count=count,
+        is_cut=count is not None and count >= MOST_REPLAYED,
+        most=MOST_REPLAYED,
+    )

@@ -1,4 +1,4 @@
-"""Endpoints and deliveries as a host reads them."""
+"""Endpoints, deliveries and events as a host reads them, and what the log of deliveries is filtered by."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -6,11 +6,38 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.contacts.events import ContactCreated
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.failures import show_failure
+from openslot.routing import Form, Request
+from openslot.web import list_addresses
 from openslot.web.dashboard import phrases
-from openslot.webhooks.models import Attempt, Endpoint, EndpointOverview, LastTest, LoggedDelivery, State
+from openslot.web.list_addresses import read_days, read_page, read_typed
+from openslot.webhooks.events import WebhookTested
+from openslot.webhooks.models import (
+    Attempt,
+    DeliveryFilter,
+    Endpoint,
+    EndpointOverview,
+    LastTest,
+    LoggedDelivery,
+    State,
+)
 from openslot.webhooks.reasons import SHOWN
+from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
+
+GROUPS = {"booking": Text("Bookings"), "contact": Text("Contacts")}
+SENTENCES = {
+    BookingCreated.type: Text("A new booking was confirmed."),
+    BookingRescheduled.type: Text("A booking was rescheduled."),
+    BookingCancelled.type: Text("A booking was cancelled."),
+    ContactCreated.type: Text("A contact was added, by a booking or manually."),
+}
+# What the log can have.
+LOGGED_TYPES = (*PUBLISHED_TYPES, WebhookTested.type)
+FIELDS = ("event", "result", "from", "to")
+RESULTS = {"delivered": True, "failed": False}
 
 
 class EndpointStanding(Struct, frozen=True, kw_only=True):
@@ -161,3 +188,51 @@ def _say_last(last: Attempt | None, user: User, *, now: datetime) -> Text:
     if last.status is not None:
         return Text("Last delivery %(when)s failed, answered %(status)s", when=when, status=last.status)
     return Text("Last delivery %(when)s failed, no answer", when=when)
+
+
+class EventChoice(Struct, frozen=True, kw_only=True):
+    """One event as a check box."""
+
+    type: str
+    sentence: str
+
+
+def group_events() -> list[tuple[str, list[EventChoice]]]:
+    """List every event that can be chosen, under the name of its group; one that is new here is told in English."""
+    groups: dict[str, list[EventChoice]] = {}
+    for one in PUBLISHED:
+        kind = one.event.type
+        sentence = SENTENCES.get(kind) or (one.event.__doc__ or kind).strip()
+        group = kind.partition(".")[0]
+        groups.setdefault(GROUPS.get(group, Text("Others")), []).append(EventChoice(type=kind, sentence=sentence))
+    return list(groups.items())
+
+
+class LogQuery(Struct, frozen=True, kw_only=True):
+    """The filter and the page of the log, and what of the address could not be used."""
+
+    filter: DeliveryFilter
+    page: int
+    form: Form[DeliveryFilter]
+
+    def link(self, path: str, *, page: int) -> str:
+        """Write the address of another page of the same log."""
+        return f"{list_addresses.link(path, {**self.form.values, 'page': page})}#log"
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether something is chosen."""
+        return any(self.form[name] for name in FIELDS)
+
+
+def read_log_query(request: Request, user: User) -> LogQuery:
+    """Read an address; what can't be understood is left out of the filter, and a wrong day is a fault of its field."""
+    values = read_typed(request, FIELDS)
+    if values["event"] not in LOGGED_TYPES:
+        values["event"] = ""
+    if values["result"] not in RESULTS:
+        values["result"] = ""
+    faults: dict[str, Text] = {}
+    span = read_days(values, faults, user)
+    wanted = DeliveryFilter(event_type=values["event"] or None, is_delivered=RESULTS.get(values["result"]), span=span)
+    return LogQuery(filter=wanted, page=read_page(request), form=Form(values=values, faults=faults))

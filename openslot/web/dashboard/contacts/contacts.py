@@ -1,0 +1,316 @@
+"""Pages: the list of contacts, also as a CSV file; one contact, and the forms that add, change and delete one."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
+from itertools import groupby
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.bookings.models import Status
+from openslot.calls import history
+from openslot.calls.history import CallsFilter
+from openslot.calls.models import KnownCall
+from openslot.contacts import directory
+from openslot.contacts import operations as contacts
+from openslot.contacts.csv_cells import write_cell, write_tags
+from openslot.contacts.csv_columns import COLUMN_NAMES
+from openslot.contacts.errors import ContactEmailTaken
+from openslot.contacts.import_models import Field
+from openslot.contacts.import_rules import read_tags
+from openslot.contacts.models import Contact, ContactEntry, ContactSort, Meeting
+from openslot.contacts.schemas import ContactChanges, ContactWanted, PhoneOrNone, Tag
+from openslot.conversations import operations as conversations
+from openslot.conversations.models import Conversation
+from openslot.core.text import LINE, EmailAddress, Name, Prose, ShortLine
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import localize
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.csv_files import send_csv, write_csv
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.calls import call_row
+from openslot.web.dashboard.conversations import thread_row
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.entries import BookingRow, DayOfRows, status_badge
+from openslot.web.dashboard.list_queries import ListQuery, read_list_query
+from openslot.web.list_addresses import read_page
+from openslot.web.pages import locale_of, page, redirect
+
+# As many as one file can bring in again.
+MOST_ROWS = 20_000
+FIELDS = (Field.NAME, Field.EMAIL, Field.PHONE, Field.COMPANY, Field.NOTES, Field.TAGS)
+COLUMNS = (*(COLUMN_NAMES[field] for field in FIELDS), Text("Added on"))
+ROWS = 25
+SORTS = {ContactSort.NEWEST: Text("Newest first"), ContactSort.NAME: Text("By name")}
+LIST_NOTICES = {"deleted": Text("The contact was deleted.")}
+MOST_TALKS = 10
+NOTICES = {"added": Text("The contact was added."), "changed": Text("The contact was changed.")}
+
+
+def read_contacts_query(request: Request, user: User) -> ListQuery:
+    """Read the search and the order."""
+    return read_list_query(request, user, "/contacts", choices={"sort": frozenset(ContactSort)})
+
+
+def read_sort(query: ListQuery) -> ContactSort:
+    """Return the order that is asked for."""
+    return ContactSort(query.form["sort"] or ContactSort.NEWEST)
+
+
+@get("/contacts/export.csv")
+async def export_contacts(request: Request, work: Work, user: User) -> Response:
+    """Send the contacts that the address asks for, 20,000 in each part."""
+    query, part = read_contacts_query(request, user), read_page(request, "part")
+    found, _ = await directory.list_directory(
+        work, user, search=query.search, sort=read_sort(query), page=part, limit=MOST_ROWS
+    )
+    # Thousands of lines take a while, and other requests must not wait for them.
+    rows = ([*_cells(entry.contact, user)] for entry in found)
+    body = await asyncio.to_thread(write_file, COLUMNS, rows, locale_of(request))
+    return send_csv(f"contacts-{words.day(work.now, user.zone)}.csv", body)
+
+
+def write_file(columns: Iterable[str], rows: Iterable[Iterable[str]], locale: Locale) -> bytes:
+    """Write lines below the names of their columns, in cells that can be imported again."""
+    return write_csv((str(localize(column, locale)) for column in columns), rows, write_cell=write_cell)
+
+
+def _cells(contact: Contact, user: User) -> Iterator[str]:
+    yield contact.name
+    yield contact.email
+    yield contact.phone or ""
+    yield contact.company or ""
+    yield contact.notes or ""
+    yield write_tags(contact.tags)
+    yield f"{words.day(contact.created_at, user.zone)}"
+
+
+class ContactRow(Struct, frozen=True, kw_only=True):
+    """One contact in the list."""
+
+    id: UUID
+    name: str
+    email: str
+    company: str | None
+    last_met: Text | date | None
+    next_meeting: Text | date | None
+    meetings: int
+
+
+@get("/contacts")
+async def show_contacts(request: Request, work: Work, user: User) -> Response:
+    """Show one page of the contacts that the address asks for."""
+    query = read_contacts_query(request, user)
+    found, total = await directory.list_directory(
+        work, user, search=query.search, sort=read_sort(query), page=query.page, limit=ROWS
+    )
+    parts = range(1, -(-total // MOST_ROWS) + 1)
+    return page(
+        "dashboard/contacts/list.html",
+        user,
+        here="/contacts",
+        status=query.status,
+        form=query.form,
+        sorts=SORTS,
+        rows=[_contact_row(entry, user, now=work.now) for entry in found],
+        total=total,
+        is_searched=bool(query.search),
+        pager=query.pager(total, ROWS),
+        files=[(part, query.link("/contacts/export.csv", part=part if part > 1 else "")) for part in parts],
+        clear=query.link(q=""),
+        notice=LIST_NOTICES.get(request.query.get("done", "")),
+        curl=curl(work, user, "/contacts", query=_asked(query)),
+    )
+
+
+def _asked(query: ListQuery) -> dict[str, str]:
+    search = {"search": query.search} if query.search else {}
+    return {**search, "page": str(query.page), "limit": str(ROWS)}
+
+
+def _contact_row(entry: ContactEntry, user: User, *, now: datetime) -> ContactRow:
+    contact = entry.contact
+    return ContactRow(
+        id=contact.id,
+        name=contact.name,
+        email=contact.email,
+        company=contact.company,
+        last_met=words.moment(entry.last_met_at, user.zone, now=now) if entry.last_met_at else None,
+        next_meeting=words.moment(entry.next_meeting_at, user.zone, now=now) if entry.next_meeting_at else None,
+        meetings=entry.meeting_count,
+    )
+
+
+@get("/contacts/{contact_id}")
+async def show_contact(request: Request, work: Work, user: User, contact_id: UUID) -> Response:
+    """Show a contact and what there was and will be with this person."""
+    known = await contacts.get_with_meetings(work, user, contact_id)
+    contact = known.contact
+    threads: list[Conversation] = []
+    calls: list[KnownCall] = []
+    if contact.phone:
+        threads, _ = await conversations.list_conversations(work, user, phone=contact.phone, limit=MOST_TALKS)
+        calls, _ = await history.list_calls(work, user, CallsFilter(phone=contact.phone), limit=MOST_TALKS)
+    return page(
+        "dashboard/contacts/contact.html",
+        user,
+        here="/contacts",
+        contact=contact,
+        facts=list(_list_facts(contact, user)),
+        meetings=known.meeting_count,
+        upcoming=_by_day(known.upcoming, user, now=work.now),
+        past=_by_day(known.past, user, now=work.now),
+        threads=[thread_row(each, user, now=work.now) for each in threads],
+        calls=[call_row(each, user, now=work.now) for each in calls],
+        notice=NOTICES.get(request.query.get("done", "")),
+        curl=curl(work, user, f"/contacts/{contact_id}"),
+    )
+
+
+def _list_facts(contact: Contact, user: User) -> Iterator[tuple[str, object]]:
+    """List what is known about a person, each under its label; what nobody has said is left out."""
+    if contact.company:
+        yield Text("Company"), contact.company
+    if contact.phone:
+        yield Text("Phone number"), contact.phone
+    if contact.tags:
+        yield Text("Tags"), ", ".join(contact.tags)
+    if contact.notes:
+        yield Text("Notes"), contact.notes
+    yield Text("Added on"), words.day(contact.created_at, user.zone)
+
+
+def _by_day(meetings: Sequence[Meeting], user: User, *, now: datetime) -> list[DayOfRows]:
+    today = words.day(now, user.zone)
+    return [
+        DayOfRows(phrases.day_heading(on, today=today), tuple(_meeting_row(each, user, now=now) for each in group))
+        for on, group in groupby(meetings, key=lambda each: words.day(each.starts_at, user.zone))
+    ]
+
+
+def _meeting_row(meeting: Meeting, user: User, *, now: datetime) -> BookingRow:
+    badge, tone = status_badge(Status(meeting.status), is_over=meeting.ends_at <= now)
+    return BookingRow(
+        id=meeting.id,
+        hours=phrases.hours(meeting.starts_at, meeting.ends_at, user.zone),
+        name=meeting.event_type_name,
+        details=(),
+        badge=badge,
+        tone=tone,
+    )
+
+
+class ContactForm(Struct, frozen=True, kw_only=True):
+    """Who someone is."""
+
+    name: Annotated[Name, WhenEmpty(Text("Enter a name"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter an email address"))]
+    phone: PhoneOrNone = PhoneOrNone("")
+    company: ShortLine = ""
+    notes: Prose = ""
+    tags: Annotated[str, Meta(pattern=LINE, max_length=1200)] = ""
+
+
+@get("/contacts/new")
+async def show_new_contact(work: Work, user: User) -> Response:
+    """Show the empty form."""
+    return _show(work, user, Form(), None)
+
+
+@post("/contacts")
+async def create_contact_by_form(work: Work, user: User, form: Form[ContactForm]) -> Response:
+    """Add a contact."""
+    form, tags = _check_tags(form)
+    if form.faults:
+        return _show(work, user, form, None)
+    sent = form.get()
+    wanted = ContactWanted(
+        name=sent.name, email=sent.email, phone=sent.phone, company=sent.company, notes=sent.notes, tags=tags
+    )
+    try:
+        contact = await contacts.add_contact(work, user, wanted)
+    except ContactEmailTaken as refusal:
+        return _show(work, user, form.with_faults(refusal.faults), None)
+    return redirect(f"/contacts/{contact.id}?done=added")
+
+
+@get("/contacts/{contact_id}/edit")
+async def show_contact_form(work: Work, user: User, contact_id: UUID) -> Response:
+    """Show the form with what is known."""
+    contact = await contacts.get_contact(work, user, contact_id)
+    values = {
+        "name": contact.name,
+        "email": contact.email,
+        "phone": contact.phone or "",
+        "company": contact.company or "",
+        "notes": contact.notes or "",
+        "tags": write_tags(contact.tags),
+    }
+    return _show(work, user, Form(values=values), contact)
+
+
+@post("/contacts/{contact_id}/edit")
+async def edit_contact(work: Work, user: User, contact_id: UUID, form: Form[ContactForm]) -> Response:
+    """Change a contact."""
+    contact = await contacts.get_contact(work, user, contact_id)
+    form, tags = _check_tags(form)
+    if form.faults:
+        return _show(work, user, form, contact)
+    sent = form.get()
+    changes = ContactChanges(
+        name=sent.name, email=sent.email, phone=sent.phone, company=sent.company, notes=sent.notes, tags=tags
+    )
+    try:
+        await contacts.change_contact(work, user, contact_id, changes)
+    except ContactEmailTaken as refusal:
+        return _show(work, user, form.with_faults(refusal.faults), contact)
+    return redirect(f"/contacts/{contact_id}?done=changed")
+
+
+@get("/contacts/{contact_id}/delete")
+async def ask_to_delete_contact(work: Work, user: User, contact_id: UUID) -> Response:
+    """Say what is lost and what stays, and ask whether it is meant."""
+    known = await contacts.get_with_meetings(work, user, contact_id)
+    return page(
+        "dashboard/contacts/delete.html",
+        user,
+        here="/contacts",
+        contact=known.contact,
+        upcoming=len(known.upcoming),
+        curl=curl(work, user, f"/contacts/{contact_id}", method="DELETE"),
+    )
+
+
+@post("/contacts/{contact_id}/delete")
+async def delete_contact_by_form(request: Request, work: Work, user: User, contact_id: UUID) -> Response:
+    """Delete a contact."""
+    await contacts.delete_contact(work, user, contact_id)
+    return redirect("/contacts?done=deleted")
+
+
+def _check_tags(form: Form[ContactForm]) -> tuple[Form[ContactForm], tuple[Tag, ...]]:
+    try:
+        return form, read_tags(form["tags"])
+    except ValueError as fault:
+        return form.with_faults({"tags": fault.args[0]}), ()
+
+
+def _show(work: Work, user: User, form: Form[ContactForm], contact: Contact | None) -> Response:
+    path, method = (f"/contacts/{contact.id}", "PATCH") if contact else ("/contacts", "POST")
+    names = ("name", "email", "phone", "company", "notes")
+    body = {name: form[name] for name in names if form[name]} or {"name": "NAME", "email": "EMAIL"}
+    return page(
+        "dashboard/contacts/form.html",
+        user,
+        here="/contacts",
+        status=400 if form.faults else 200,
+        form=form,
+        contact=contact,
+        curl=curl(work, user, path, method=method, body=body),
+    )

@@ -1,0 +1,268 @@
+"""Pages: upload a file of contacts, choose its columns, and see what was imported and what was not."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import date
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.accounts.models import User
+from openslot.contacts import imports
+from openslot.contacts.csv_cells import read_cell
+from openslot.contacts.csv_columns import COLUMN_NAMES
+from openslot.contacts.csv_files import MOST_BYTES, MOST_LINES, UTF8, UTF16, WINDOWS
+from openslot.contacts.errors import ImportStarted, TooManyImports
+from openslot.contacts.import_models import ContactImport, ExistingContacts, Field, ImportLine, ImportState, LineFault
+from openslot.contacts.import_rules import read_person
+from openslot.core.errors import Invalid
+from openslot.core.work import Work
+from openslot.i18n import PluralText, Text
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import localize
+from openslot.routing import File, Form, RateLimit, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.csv_files import send_csv
+from openslot.web.dashboard.contacts.contacts import write_file
+from openslot.web.list_addresses import make_pager, read_page
+from openslot.web.pages import locale_of, page, redirect
+
+LONGEST = 500
+UNREADABLE = Text("A quotation mark is missing or in the wrong place")
+TOO_WIDE = Text("The line has more values than there are columns")
+# The form around the file; a larger file is refused at its field, a much larger one before it is read.
+AROUND = 64 * 1024
+# Files that are refused were read too.
+UPLOADS = RateLimit("contact-uploads", 20)
+NOTICES = {"deleted": Text("The import was deleted. Contacts that it has added stay.")}
+STATES = {
+    ImportState.DRAFT: (Text("Not started"), "warn"),
+    ImportState.RUNNING: (Text("Running"), "warn"),
+    ImportState.DONE: (Text("Finished"), "good"),
+}
+BAD_LINES = 50
+NOT_IMPORTED = "none"
+ENCODINGS = {UTF8: "UTF-8", UTF16: "UTF-16", WINDOWS: "Windows-1252"}
+DELIMITERS = {",": Text("commas"), ";": Text("semicolons"), "\t": Text("tabs")}
+
+
+class BadLineRow(Struct, frozen=True, kw_only=True):
+    """One line that was not imported."""
+
+    number: int
+    content: str
+    problems: tuple[Text, ...]
+
+
+def bad_line_row(line: ImportLine, found: ContactImport) -> BadLineRow:
+    """Describe a line as a row."""
+    content = found.delimiter.join(line.cells)
+    shown = f"{content[:LONGEST]}…" if len(content) > LONGEST else content
+    return BadLineRow(number=line.number, content=shown, problems=find_problems(line, found))
+
+
+def find_problems(line: ImportLine, found: ContactImport) -> tuple[Text, ...]:
+    """Say everything that is wrong with a line."""
+    if line.fault is LineFault.DUPLICATE:
+        return (Text("The email address is the same as in line %(line)s", line=line.first_line),)
+    if line.fault is LineFault.COLUMNS:
+        return (TOO_WIDE,)
+    if line.fault is LineFault.UNREADABLE:
+        return (UNREADABLE,)
+    _, faults = read_person(line.cells, found.columns)
+    return tuple(
+        Text("%(field)s: %(fault)s", field=COLUMN_NAMES[field], fault=fault) for field, fault in faults.items()
+    )
+
+
+class UploadForm(Struct, frozen=True, kw_only=True):
+    """A file of contacts."""
+
+    file: Annotated[File, WhenEmpty(Text("Choose a file"))]
+
+
+class ImportRow(Struct, frozen=True, kw_only=True):
+    """One import in the list."""
+
+    id: UUID
+    file_name: str
+    at: Text | date
+    lines: Text
+    state: Text
+    tone: str
+
+
+@get("/contacts/import")
+async def show_imports(request: Request, work: Work, user: User) -> Response:
+    """Show the form that takes a file, and earlier imports."""
+    return await _show(work, user, Form(), notice=NOTICES.get(request.query.get("done", "")))
+
+
+@post("/contacts/import", most_bytes=MOST_BYTES + AROUND, limit=UPLOADS)
+async def upload_file(work: Work, user: User, form: Form[UploadForm]) -> Response:
+    """Read a file, and show what its columns might hold."""
+    if form.faults:
+        return await _show(work, user, form)
+    file = form.get().file
+    try:
+        made = await imports.upload_import(work, user, file_name=file.name, body=file.body)
+    except Invalid as refusal:
+        return await _show(work, user, form.with_faults(refusal.faults))
+    except TooManyImports as refusal:
+        return await _show(work, user, form.with_faults({"file": refusal.sentence}))
+    return redirect(f"/contacts/imports/{made.id}")
+
+
+async def _show(work: Work, user: User, form: Form[UploadForm], *, notice: Text | None = None) -> Response:
+    found = await imports.list_imports(work, user)
+    return page(
+        "dashboard/contacts/import.html",
+        user,
+        here="/contacts",
+        status=400 if form.faults else 200,
+        form=form,
+        rows=[_row(each, work, user) for each in found],
+        size=MOST_BYTES // 1024 // 1024,
+        lines=f"{MOST_LINES:,}",
+        notice=notice,
+    )
+
+
+def _row(found: ContactImport, work: Work, user: User) -> ImportRow:
+    state, tone = STATES[found.state]
+    return ImportRow(
+        id=found.id,
+        file_name=found.file_name or "CSV",
+        at=words.moment(found.created_at, user.zone, now=work.now),
+        lines=PluralText("%(count)s line", "%(count)s lines", count=found.line_count),
+        state=state,
+        tone=tone,
+    )
+
+
+class StartForm(Struct, frozen=True, kw_only=True):
+    """What each column holds, and what happens to contacts that exist already."""
+
+    column: tuple[str, ...] = ()
+    existing: Literal["update", "skip"] = "update"
+
+
+class ImportColumn(Struct, frozen=True, kw_only=True):
+    """A column of a file: its name, some of its values, and what it is taken for."""
+
+    name: str
+    number: int
+    samples: tuple[str, ...]
+    field: str
+
+
+@get("/contacts/imports/{import_id}")
+async def show_import(request: Request, work: Work, user: User, import_id: UUID) -> Response:
+    """Show what can be done with an import, how far it is, or how it ended."""
+    found = await imports.get_import(work, user, import_id)
+    if found.state is ImportState.DRAFT:
+        return await _show_draft(work, user, found, Form(values={"existing": found.existing}))
+    if found.state is ImportState.RUNNING:
+        return page("dashboard/contacts/running.html", user, here="/contacts", found=found)
+    return await _show_result(work, user, found, number=read_page(request))
+
+
+@post("/contacts/imports/{import_id}/start")
+async def start_import_by_form(work: Work, user: User, import_id: UUID, form: Form[StartForm]) -> Response:
+    """Start an import with the columns that were chosen."""
+    if not form.faults:
+        sent = form.get()
+        columns = tuple("" if each == NOT_IMPORTED else each for each in sent.column)
+        existing = ExistingContacts(sent.existing)
+        try:
+            await imports.start_import(work, user, import_id, columns=columns, existing=existing)
+        except Invalid as refusal:
+            form = form.with_faults(refusal.faults)
+        except TooManyImports as refusal:
+            form = form.with_faults({"columns": refusal.sentence})
+        except ImportStarted:
+            return redirect(f"/contacts/imports/{import_id}")
+    if form.faults:
+        return await _show_draft(work, user, await imports.get_import(work, user, import_id), form)
+    return redirect(f"/contacts/imports/{import_id}")
+
+
+@get("/contacts/imports/{import_id}/delete")
+async def ask_to_delete_import(work: Work, user: User, import_id: UUID) -> Response:
+    """Say what is lost and what stays, and ask whether it is meant."""
+    found = await imports.get_import(work, user, import_id)
+    return page("dashboard/contacts/delete_import.html", user, here="/contacts", found=found)
+
+
+@post("/contacts/imports/{import_id}/delete")
+async def delete_import_by_form(request: Request, work: Work, user: User, import_id: UUID) -> Response:
+    """Delete an import; one that runs stops."""
+    await imports.delete_import(work, user, import_id)
+    return redirect("/contacts/import?done=deleted")
+
+
+async def _show_draft(work: Work, user: User, found: ContactImport, form: Form[StartForm]) -> Response:
+    lines = await imports.list_sample(work, user, found.id)
+    sent = form.sent.column if form.sent else ()
+    chosen = sent if len(sent) == len(found.header) else found.columns
+    return page(
+        "dashboard/contacts/columns.html",
+        user,
+        here="/contacts",
+        status=400 if form.faults else 200,
+        found=found,
+        form=form,
+        columns=_list_columns(found, lines, chosen),
+        fields=COLUMN_NAMES,
+        not_imported=NOT_IMPORTED,
+        encoding=ENCODINGS[found.encoding],
+        is_guess=found.encoding == WINDOWS,
+        delimiter=DELIMITERS[found.delimiter],
+    )
+
+
+async def _show_result(work: Work, user: User, found: ContactImport, *, number: int) -> Response:
+    bad = await imports.list_bad_lines(work, user, found.id, page=number, limit=BAD_LINES)
+    path = f"/contacts/imports/{found.id}"
+    return page(
+        "dashboard/contacts/result.html",
+        user,
+        here="/contacts",
+        found=found,
+        bad_lines=[bad_line_row(each, found) for each in bad],
+        pager=make_pager(number, found.bad, BAD_LINES, lambda page: f"{path}?page={page}"),
+    )
+
+
+def _list_columns(found: ContactImport, lines: Sequence[ImportLine], chosen: Sequence[str]) -> list[ImportColumn]:
+    return [
+        ImportColumn(
+            name=name[:100],
+            number=place + 1,
+            samples=tuple(line.cells[place][:80] for line in lines if place < len(line.cells) and line.cells[place]),
+            field=chosen[place] if chosen[place] in set(Field) else NOT_IMPORTED,
+        )
+        for place, name in enumerate(found.header)
+    ]
+
+
+@get("/contacts/imports/{import_id}/bad-lines.csv")
+async def export_bad_lines(request: Request, work: Work, user: User, import_id: UUID) -> Response:
+    """Send every line that was not imported, with its number and what is wrong with it."""
+    found = await imports.get_import(work, user, import_id)
+    bad = await imports.list_bad_lines(work, user, import_id, limit=MOST_LINES)
+    # Thousands of lines take a while, and other requests must not wait for them.
+    body = await asyncio.to_thread(_write, found, bad, locale_of(request))
+    return send_csv(f"bad-lines-{words.day(work.now, user.zone)}.csv", body)
+
+
+def _write(found: ContactImport, bad: Sequence[ImportLine], locale: Locale) -> bytes:
+    columns = (Text("Line"), Text("Problem"), *found.header)
+    return write_file(columns, ([*_cells(line, found, locale)] for line in bad), locale)
+
+
+def _cells(line: ImportLine, found: ContactImport, locale: Locale) -> Iterator[str]:
+    yield str(line.number)
+    yield "; ".join(str(localize(problem, locale)) for problem in find_problems(line, found))
+    yield from (read_cell(cell) for cell in line.cells)
