@@ -33,13 +33,11 @@ from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
-from openslot.integrations.chat.ports import Chat
-from openslot.integrations.chat.webhook import open_chat
+from openslot.integrations.chat import Chat, open_chat
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.events import MAIL_EVENTS
-from openslot.integrations.mail.jobs import MAIL_JOBS
 from openslot.integrations.mail.ports import Mailer
-from openslot.integrations.mail.reactions import MAIL_REACTIONS
+from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.integrations.mail.smtp import open_mailer
 from openslot.integrations.oidc.events import OIDC_EVENTS
 from openslot.integrations.oidc.jobs import OIDC_JOBS

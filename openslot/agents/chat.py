@@ -9,7 +9,7 @@ from openslot.agents.roster import ROSTER
 from openslot.core.dollars import to_usd
 from openslot.core.events import Effect, Outcome, Reaction
 from openslot.core.work import Work
-from openslot.integrations.chat.posting import post, team_chat
+from openslot.integrations.chat import post, team_chat
 
 ENDINGS = {
     "approved": "was approved by {approver} and carried out",

@@ -7,9 +7,9 @@ from msgspec import Struct
 
 from openslot.agents.models import AgentEmail, EmailCategory
 from openslot.i18n import Text
+from openslot.integrations.mail.message import one_line, paragraph
 from openslot.integrations.mail.models import Brand, Letter, LetterBody, Link
 from openslot.integrations.mail.operations import DEFAULT_COLOUR
-from openslot.integrations.mail.plain import one_line, paragraph
 
 # Text and links only: an image or a style could track readers or imitate other parts of the mail.
 TAGS = {"a", "b", "blockquote", "br", "code", "em", "h2", "h3", "hr", "i", "li", "ol", "p", "pre", "strong", "u", "ul"}

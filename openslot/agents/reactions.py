@@ -10,9 +10,8 @@ from openslot.agents.unsubscribing import unsubscribe_url
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Skipped, TryLater
 from openslot.core.work import Work
-from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.models import MailAddress, MailKind, Recipient, RecipientRole
-from openslot.integrations.mail.operations import Draft, choose_locale, finish_mail
+from openslot.integrations.mail.operations import Draft, choose_locale, deliver, finish_mail, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
 
 OPTED_OUT = "the recipient has unsubscribed"

@@ -19,7 +19,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed
 from openslot.exports import content_store
 from openslot.integrations.calendars.writing import write_feed
-from openslot.integrations.mail.mailbox import open_content
+from openslot.integrations.mail.operations import open_content
 
 BATCH = 500
 # An event takes more memory while it is written than a row.

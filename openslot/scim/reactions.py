@@ -13,10 +13,10 @@ from openslot.core.events import Effect, Outcome, Reaction, Skipped
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.deliveries import deliver, mail_server
+from openslot.integrations.mail.message import one_line
 from openslot.integrations.mail.models import Fact, Letter
 from openslot.integrations.mail.notices import write_notice
-from openslot.integrations.mail.plain import one_line
+from openslot.integrations.mail.operations import deliver, mail_server
 from openslot.integrations.mail.rules import DELAYS
 from openslot.scim import store
 from openslot.scim.models import HeldDeparture

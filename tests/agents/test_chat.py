@@ -12,13 +12,12 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Networks, Settings
 from openslot.core.destinations import Destination
 from openslot.core.work import Runtime
-from openslot.integrations.chat.fake import FakeChat
-from openslot.integrations.chat.ports import Chat, ChatDeferred
-from openslot.integrations.chat.posting import team_chat
+from openslot.integrations.chat import Chat, ChatDeferred, team_chat
 from openslot.runtime import open_runtime
 from tests.agents.approving import ARGUMENTS, ask, send, shared_database
 from tests.agents.spending import call_of, clock, make_key
 from tests.clocks import MovingClock
+from tests.integrations.chat.fake_chat import FakeChat
 from tests.webhooks.conftest import work_off, work_until_settled
 from tests.webhooks.receiver import receiving
 

@@ -44,8 +44,7 @@ MAY_WRITE_LINKS = {
     "openslot.bookings.api",
     "openslot.bookings.events",
     "openslot.bookings.public_api",
-    "openslot.integrations.mail.drafts",
-    "openslot.integrations.mail.meeting_files",
+    "openslot.integrations.mail.letters",
     "openslot.web.booking_page.view",
     "openslot.webhooks.schemas",
 }

@@ -1,13 +1,14 @@
-"""The calendar entry that goes with a mail: iCalendar as Outlook, Gmail and Apple read it."""
+"""The calendar entry that goes with a mail: iCalendar as Outlook, Gmail and Apple read it, and links for the web."""
 
 from datetime import UTC, datetime
+from urllib.parse import quote, urlencode
 
 from icalendar import Calendar, Event, vCalAddress, vText, vUri
 from msgspec import Struct
 
 from openslot.core.text import defuse
+from openslot.integrations.mail.message import one_line, paragraph
 from openslot.integrations.mail.models import Attachment, MailAddress, Method
-from openslot.integrations.mail.plain import one_line, paragraph
 
 PRODUCT = "-//Openslot//Openslot//EN"
 STATUS = {Method.REQUEST: "CONFIRMED", Method.CANCEL: "CANCELLED"}
@@ -100,3 +101,47 @@ def _write_attendee(attendee: Attendee) -> vCalAddress:
 
 def _second(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(microsecond=0)
+
+
+GOOGLE = "https://calendar.google.com/calendar/render"
+OUTLOOK = "https://outlook.live.com/calendar/0/deeplink/compose"
+# Longer links are cut off by some mail programs.
+LONGEST_DETAILS = 500
+
+
+def google_url(entry: CalendarEntry) -> str:
+    """Write the link that opens a new entry in Google Calendar."""
+    return _url(
+        GOOGLE,
+        {
+            "action": "TEMPLATE",
+            "text": entry.summary,
+            "dates": f"{_compact(entry.starts_at)}/{_compact(entry.ends_at)}",
+            "details": entry.description[:LONGEST_DETAILS],
+            "location": entry.location[:LONGEST_DETAILS],
+        },
+    )
+
+
+def outlook_url(entry: CalendarEntry) -> str:
+    """Write the link that opens a new entry in Outlook on the web."""
+    return _url(
+        OUTLOOK,
+        {
+            "path": "/calendar/action/compose",
+            "rru": "addevent",
+            "subject": entry.summary,
+            "startdt": entry.starts_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "enddt": entry.ends_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "body": entry.description[:LONGEST_DETAILS],
+            "location": entry.location[:LONGEST_DETAILS],
+        },
+    )
+
+
+def _url(base: str, values: dict[str, str]) -> str:
+    return f"{base}?{urlencode({name: value for name, value in values.items() if value}, quote_via=quote)}"
+
+
+def _compact(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")

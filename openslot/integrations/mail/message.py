@@ -1,5 +1,9 @@
-"""A mail as the bytes that are sent: headers, text, HTML and the calendar entry."""
+"""A mail as the bytes that are sent: safe headers, text, HTML and the calendar entry."""
 
+import re
+import unicodedata
+from base64 import encodebytes
+from binascii import b2a_qp
 from collections.abc import Mapping
 from email import policy
 from email.headerregistry import Address as HeaderAddress
@@ -8,10 +12,90 @@ from uuid import UUID
 
 from email_validator import validate_email
 
-from openslot.core.text import defuse
-from openslot.integrations.mail.message_parts import write_parts
-from openslot.integrations.mail.models import Mail, MailAddress
-from openslot.integrations.mail.plain import LONGEST_LINE, one_line
+from openslot.core.text import defuse, without_turns
+from openslot.integrations.mail.models import Attachment, Mail, MailAddress
+
+TEXT = 'text/{kind}; charset="utf-8"'
+
+
+def write_parts(mail: Mail) -> bytes:
+    """Write the body of a mail with the headers that describe it; what follows the other headers."""
+    texts = [_write_text(mail.text, "plain"), _write_text(mail.html, "html")]
+    if mail.calendar is None:
+        return _write_multipart("alternative", texts, boundary=_boundary(mail, 0))
+    # The entry is there twice, as in Google's mail: some programs read the alternative, others the file.
+    texts.append(_write_calendar(mail.calendar))
+    body = _write_multipart("alternative", texts, boundary=_boundary(mail, 1))
+    return _write_multipart("mixed", [body, _write_file(mail.calendar)], boundary=_boundary(mail, 0))
+
+
+def _boundary(mail: Mail, number: int) -> str:
+    return f"=_{mail.id.hex}_{number}"
+
+
+def _write_multipart(kind: str, parts: list[bytes], *, boundary: str) -> bytes:
+    between = f"--{boundary}\r\n".encode()
+    head = f'Content-Type: multipart/{kind};\r\n boundary="{boundary}"\r\n\r\n'.encode()
+    return head + b"".join(between + part + b"\r\n" for part in parts) + f"--{boundary}--\r\n".encode()
+
+
+def _write_part(kind: str, encoding: str, content: bytes, *more: str) -> bytes:
+    headers = (f"Content-Type: {kind}", f"Content-Transfer-Encoding: {encoding}", *more)
+    return "".join(f"{header}\r\n" for header in headers).encode() + b"\r\n" + content
+
+
+def _write_text(text: str, kind: str) -> bytes:
+    lines = b"".join(line + b"\r\n" for line in text.encode().splitlines())
+    return _write_part(TEXT.format(kind=kind), "quoted-printable", b2a_qp(lines, istext=True))
+
+
+def _write_calendar(calendar: Attachment) -> bytes:
+    kind = f'{TEXT.format(kind="calendar")}; method="{calendar.method.value}"'
+    return _write_part(kind, "base64", _base64(calendar.content))
+
+
+def _write_file(calendar: Attachment) -> bytes:
+    disposition = 'Content-Disposition: attachment; filename="invite.ics"'
+    return _write_part("application/ics", "base64", _base64(calendar.content), disposition)
+
+
+def _base64(content: bytes) -> bytes:
+    return encodebytes(content).replace(b"\n", b"\r\n")
+
+
+LONGEST_LINE = 200
+LONGEST_NAME = 60
+# Control characters, surrogates, line and paragraph separators.
+BREAKS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+# Text that a mail program would show as a link, or that does not look like a name.
+LINK_LIKE = re.compile(r"[/:@<>\\]|www\.|\w\.\w{2,}", re.IGNORECASE)
+
+
+def one_line(text: str, *, most: int = LONGEST_LINE) -> str:
+    """Write a text on one line of at most so many characters, without anything that a header must not have."""
+    # A longer text is cut first, so that a megabyte is not scanned.
+    kept = text[: most * 4]
+    # Most texts are plain, and looking at each character is slow.
+    if not (kept.isascii() and kept.isprintable()):
+        kept = "".join(" " if unicodedata.category(each) in BREAKS else each for each in without_turns(kept))
+    line = " ".join(kept.split())
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def paragraph(text: str, *, most: int = 5000) -> str:
+    """Keep the line breaks of a text, and remove all other invisible characters."""
+    lines = text[: most * 2].replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "\n".join(one_line(line, most=most) for line in lines)[:most].strip()
+
+
+def find_name(text: str) -> str | None:
+    """Read a name that somebody entered; None if it looks like an advertisement.
+
+    Anyone who books enters a name and other people's addresses; their text must not be sent in our name.
+    """
+    name = one_line(text, most=LONGEST_NAME + 1)
+    return None if not name or len(name) > LONGEST_NAME or LINK_LIKE.search(name) else name
+
 
 HEADER_POLICY = policy.SMTP
 UTF8_POLICY = policy.SMTPUTF8

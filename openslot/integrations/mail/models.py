@@ -1,10 +1,14 @@
-"""The nouns of mail: who is written to, what the letter says, and the mail that carries it."""
+"""The nouns of mail: who is written to, what the letter says, the mail that carries it, and what hosts want."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from msgspec import Struct
+
+from openslot.core.errors import NotFound
+from openslot.i18n import Text
 
 
 class MailKind(StrEnum):
@@ -175,3 +179,42 @@ class KeptMail(Struct, frozen=True, kw_only=True):
     def is_stored(self) -> bool:
         """Whether it went to the embedded mailbox, and so to nobody."""
         return self.status is MailStatus.SENT and self.transport == MAILBOX
+
+
+class MailNotFound(NotFound):
+    """No such email, or it is no longer stored."""
+
+    code = "mail_not_found"
+    message = Text("Email not found")
+
+
+class MailTopic(StrEnum):
+    """A kind of mail to a host that can be switched on and off."""
+
+    BOOKED = "booked"
+    RESCHEDULED = "rescheduled"
+    CANCELLED = "cancelled"
+    REMINDER = "reminder"
+    CALENDAR = "calendar"
+    WEBHOOK = "webhook"
+
+
+# A host has a calendar, so that reminders are for those who ask for them.
+DEFAULT_TOPICS = frozenset(MailTopic) - {MailTopic.REMINDER}
+TOPICS_OF_MEETINGS = {
+    MailKind.CONFIRMATION: MailTopic.BOOKED,
+    MailKind.RESCHEDULE: MailTopic.RESCHEDULED,
+    MailKind.CANCELLATION: MailTopic.CANCELLED,
+    MailKind.REMINDER: MailTopic.REMINDER,
+}
+UNWANTED = "the host has switched these mails off"
+
+
+def decide_topics(choices: Mapping[str, bool]) -> frozenset[MailTopic]:
+    """Return which mails a host gets, from what they have chosen."""
+    return frozenset(topic for topic in MailTopic if choices.get(topic, topic in DEFAULT_TOPICS))
+
+
+def list_choices(wanted: frozenset[MailTopic]) -> dict[str, bool]:
+    """Keep only what differs from the default, so that a default which changes later holds for everyone else."""
+    return {topic: topic in wanted for topic in MailTopic if (topic in wanted) != (topic in DEFAULT_TOPICS)}

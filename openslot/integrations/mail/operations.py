@@ -1,4 +1,4 @@
-"""The verbs of mail, the only writers of its tables."""
+"""The verbs of mail, the only writers of its tables: choose who sends it, log it, try it, keep it, read it."""
 
 from uuid import UUID
 
@@ -6,18 +6,20 @@ from msgspec import Struct, json
 
 from openslot.accounts.models import User
 from openslot.accounts.profiles import photo_path
-from openslot.core.actor import Actor
+from openslot.core.actor import SYSTEM, Actor
+from openslot.core.destinations import Destination
+from openslot.core.events import Done, Effect, GiveUp, Outcome, Skipped, TryLater
+from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import DEFAULT, Locale
 from openslot.i18n.negotiation import find_locale
 from openslot.integrations.mail import rules, store
-from openslot.integrations.mail.errors import MailNotFound
 from openslot.integrations.mail.events import MailLimitReached
-from openslot.integrations.mail.mailbox import Mailbox, open_content
 from openslot.integrations.mail.meetings import MailHost
 from openslot.integrations.mail.message import ascii_address, needs_utf8, write_message, write_message_id
 from openslot.integrations.mail.models import (
+    MAILBOX,
     Attachment,
     Brand,
     KeptMail,
@@ -25,12 +27,43 @@ from openslot.integrations.mail.models import (
     Mail,
     MailAddress,
     MailKind,
+    MailNotFound,
+    MailTopic,
     Recipient,
+    decide_topics,
+    list_choices,
 )
-from openslot.integrations.mail.ports import Mailer, OutgoingMail
+from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
 from openslot.integrations.mail.rendering import render
+from openslot.integrations.mail.rules import is_last_try
 from openslot.integrations.mail.store import NewMail
-from openslot.integrations.mail.topics import decide_topics
+
+PURPOSE = "mail"
+
+
+class Mailbox:
+    """Keeps messages instead of sending them, each only once however often it is sent."""
+
+    name = MAILBOX
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    async def send(self, mail: OutgoingMail) -> None:
+        """Keep a message with the log's entry of it."""
+        sealed = self._runtime.cipher.seal(PURPOSE, mail.content, owner=mail.id.bytes)
+        await store.keep_content(self._runtime.work(SYSTEM).db, mail.id, sealed)
+
+
+def open_content(runtime: Runtime, mail_id: UUID, sealed: bytes | None) -> bytes | None:
+    """Open a kept message; None if there is none, or the key that sealed it is lost."""
+    if sealed is None:
+        return None
+    try:
+        return runtime.cipher.open(PURPOSE, sealed, owner=mail_id.bytes)
+    except SealBroken:
+        return None
+
 
 DEFAULT_COLOUR = "#3155d9"
 
@@ -206,3 +239,52 @@ def _sender(runtime: Runtime, brand: Brand) -> MailAddress:
     if chosen is None:
         return MailAddress("openslot@localhost", brand.name)
     return MailAddress(chosen.email, chosen.name or brand.name)
+
+
+async def get_topics(work: Work, host: User) -> frozenset[MailTopic]:
+    """Return which mails a host gets."""
+    return decide_topics(await store.find_choices(work.db, host.id))
+
+
+async def set_topics(work: Work, host: User, wanted: frozenset[MailTopic]) -> None:
+    """Choose which mails a host gets; mail to invitees and about the account's security is not concerned."""
+    await store.replace_choices(work.db, host.id, list_choices(wanted), now=work.now)
+
+
+def mail_server(work: Work, _: Effect) -> Destination | None:
+    """Name the destination of mail: one server, owned by the operator; none for the embedded mailbox."""
+    return Destination("mail server", None, is_operators=True) if work.runtime.settings.smtp_url else None
+
+
+async def deliver(work: Work, effect: Effect, draft: Draft, cause: Actor) -> Outcome:
+    """Send one mail; its result is in the log before the effect is closed."""
+    mailer = choose_mailer(work.runtime, cause)
+    if draft.is_public:
+        async with work.runtime.transaction(SYSTEM) as counted:
+            mail = await begin_mail(counted, draft, mailer)
+    else:
+        mail = await begin_mail(work, draft, mailer)
+    if isinstance(mail, str):
+        return Skipped(mail)
+    if mail is not None:
+        try:
+            await mailer.send(mail)
+        except MailRefused as fault:
+            await _fail(work, effect, str(fault))
+            raise GiveUp(str(fault), answered=True) from fault
+        except MailDeferred as fault:
+            if is_last_try(effect.attempts):
+                await _fail(work, effect, str(fault))
+            raise TryLater(str(fault), answered=fault.answered) from fault
+    return Done(write=lambda done: finish_mail(done, effect.id))
+
+
+async def leave_unsent(work: Work, effect: Effect, reason: str) -> Skipped:
+    """Leave a mail unsent; if it was tried before, the log says so."""
+    await _fail(work, effect, f"not sent: {reason}")
+    return Skipped(reason)
+
+
+async def _fail(work: Work, effect: Effect, error: str) -> None:
+    async with work.runtime.transaction(SYSTEM) as failed:
+        await fail_mail(failed, effect.id, error)

@@ -1,26 +1,46 @@
-"""What mail does because something happened: one mail for each participant, and notices to hosts."""
+"""What mail does because something happened or is due: mails, reminders, notices to hosts, and tidying up."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from uuid import UUID
+
+from msgspec import Struct
 
 from openslot.access.events import AddressChangeRequested
 from openslot.access.resets import SEND_RESET
 from openslot.accounts.addresses import TELL_KEPT
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserChanged, UserPasswordChanged
+from openslot.bookings import operations as bookings
+from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
-from openslot.bookings.models import Booking
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
 from openslot.bookings.rules import is_over
-from openslot.core.events import Effect, Event, Expanded, Outcome, Reaction, Skipped, Target
+from openslot.core.actor import Actor
+from openslot.core.events import Effect, Event, Expanded, Outcome, Periodic, Reaction, Skipped, Target
 from openslot.core.work import Work
-from openslot.integrations.mail import operations
-from openslot.integrations.mail.account_mails import TELL_CHANGE, send_reset, tell_password_changed
-from openslot.integrations.mail.address_change_mails import (
+from openslot.flags import operations as flags
+from openslot.flags.models import FlagKey
+from openslot.integrations.mail import operations, rules, store
+from openslot.integrations.mail.account_mails import (
+    INVITE,
+    SIGN_UP,
+    TELL_CHANGE,
+    invite,
+    send_deletion_link,
+    send_reset,
+    send_sign_up,
+    tell_password_changed,
+)
+from openslot.integrations.mail.address_mails import (
     CONFIRM_ADDRESS,
+    TELL_ADDRESS,
     TELL_REQUEST,
     send_confirmation_link,
     tell_address_change_requested,
+    tell_address_changed,
+    tell_address_kept,
 )
-from openslot.integrations.mail.address_mails import TELL_ADDRESS, tell_address_changed, tell_address_kept
-from openslot.integrations.mail.deletion_mails import send_deletion_link
-from openslot.integrations.mail.deliveries import deliver, leave_unsent, mail_server
-from openslot.integrations.mail.drafts import (
+from openslot.integrations.mail.letters import (
     KINDS,
     find_recipient,
     name_recipient,
@@ -28,15 +48,93 @@ from openslot.integrations.mail.drafts import (
     read_meeting,
     write_draft,
 )
-from openslot.integrations.mail.invitations import INVITE, invite
-from openslot.integrations.mail.meetings import is_wanted, list_recipients
-from openslot.integrations.mail.models import Recipient
+from openslot.integrations.mail.meetings import MailHost, is_wanted, list_recipients
+from openslot.integrations.mail.models import UNWANTED, MailKind, Recipient
 from openslot.integrations.mail.notices import NOTICES, write_notice
-from openslot.integrations.mail.reminders import REMIND, plan_reminders, remind
+from openslot.integrations.mail.operations import deliver, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS
-from openslot.integrations.mail.sign_up_mails import SIGN_UP, send_sign_up
-from openslot.integrations.mail.topics import UNWANTED
+from openslot.jobs.batches import repeat
 from openslot.people.deletions import SEND_LINK
+
+REMIND = "mail.remind"
+CANCELLED, MOVED = "the booking is cancelled", "the booking was rescheduled"
+SWITCHED_OFF = "reminders are switched off"
+
+
+class Reminder(Struct, frozen=True, kw_only=True):
+    """Who is reminded of which version of a booking, and who caused that version."""
+
+    booking_id: UUID
+    sequence: int
+    minutes: int
+    recipient: str
+    cause: Actor
+
+
+async def plan_reminders(work: Work, booking: Booking, host: MailHost, cause: Actor) -> None:
+    """Plan the reminders of a booking as it is now, and drop those that it no longer has.
+
+    Reminders are for the invitee and the guests, and for a host who asks for them.
+    """
+    wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
+    is_on = booking.status is Status.CONFIRMED
+    due = rules.plan_reminders(booking.starts_at, wanted, now=work.now) if is_on else {}
+    for minutes, recipient in _list_all(booking, host, wanted):
+        key = f"{booking.id}:{minutes}:{recipient.email.casefold()}"
+        if minutes not in due:
+            await work.drop_planned(REMIND, key, reason=MOVED if is_on else CANCELLED)
+            continue
+        reminder = Reminder(
+            booking_id=booking.id,
+            sequence=booking.sequence,
+            minutes=minutes,
+            recipient=name_recipient(recipient),
+            cause=cause,
+        )
+        await work.plan(REMIND, key, due_at=due[minutes], payload=reminder, tenant_id=booking.host_id)
+
+
+async def remind(work: Work, effect: Effect) -> Outcome:
+    """Remind one person of a meeting, unless the reminder is no longer useful."""
+    reminder = effect.plan(Reminder)
+    details = await _find_booking(work, reminder.booking_id)
+    if details is None:
+        return await leave_unsent(work, effect, CANCELLED)
+    booking, cause = details.booking, reminder.cause
+    if (lost := await _find_lost_meaning(work, booking, reminder)) is not None:
+        return await leave_unsent(work, effect, lost)
+    host = await operations.find_host(work, booking.host_id, colour=details.event_type.colour)
+    recipient = find_recipient(booking, host, reminder.recipient) if host else None
+    if host is None or recipient is None:
+        return await leave_unsent(work, effect, CANCELLED)
+    if not is_wanted(host, recipient, MailKind.REMINDER):
+        return await leave_unsent(work, effect, UNWANTED)
+    meeting = read_meeting(work.runtime, details, host, cause=cause)
+    return await deliver(work, effect, write_draft(meeting, MailKind.REMINDER, recipient, effect, cause), cause)
+
+
+async def _find_lost_meaning(work: Work, booking: Booking, reminder: Reminder) -> str | None:
+    if booking.status is not Status.CONFIRMED:
+        return CANCELLED
+    if booking.sequence != reminder.sequence:
+        return MOVED
+    if not await flags.is_enabled(work, FlagKey.MAIL_REMINDERS, user_id=booking.host_id):
+        return SWITCHED_OFF
+    wanted = await operations.get_reminders(work, booking.host_id, booking.event_type_id)
+    return rules.find_lost_meaning(booking.starts_at, reminder.minutes, wanted, now=work.now)
+
+
+async def _find_booking(work: Work, booking_id: UUID) -> BookingDetails | None:
+    try:
+        return await bookings.get_booking(work, BookingRef(booking_id, None))
+    except BookingNotFound:
+        return None
+
+
+def _list_all(booking: Booking, host: MailHost, wanted: tuple[int, ...]) -> Iterator[tuple[int, Recipient]]:
+    reminded = [each for each in list_recipients(booking, host) if is_wanted(host, each, MailKind.REMINDER)]
+    return ((minutes, recipient) for minutes in wanted for recipient in reminded)
+
 
 SEND, NOTIFY = "mail.send", "mail.notify"
 OVER, NO_HOST = "the meeting is over", "the host's account is deleted"
@@ -136,3 +234,17 @@ MAIL_REACTIONS = (
         destination=mail_server,
     ),
 )
+
+
+LOOKED_AT = 1000
+
+
+async def tidy_mail(work: Work) -> str:
+    """Close log entries of emails that are no longer tried, and remove emails past their retention."""
+    failed = await store.fail_abandoned(work.db, limit=LOOKED_AT)
+    before = work.now - timedelta(days=work.runtime.settings.keep_mail_days)
+    removed = await repeat(lambda limit: store.delete_old(work.db, before, limit=limit))
+    return f"{failed} given up, {removed} mails removed"
+
+
+MAIL_JOBS = (Periodic(name="mail.tidy", expression="2-59/5 * * * *", run=tidy_mail, transaction="none"),)

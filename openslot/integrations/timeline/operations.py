@@ -10,8 +10,7 @@ from openslot.core.revivals import Revival, revive_effects
 from openslot.core.work import Work
 from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MailPot
-from openslot.integrations.mail.reactions import SEND
-from openslot.integrations.mail.reminders import REMIND
+from openslot.integrations.mail.reactions import REMIND, SEND
 from openslot.integrations.timeline import rules, store
 from openslot.integrations.timeline.errors import EffectNotFound
 from openslot.integrations.timeline.models import (

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from openslot.core.db import Db, Row
-from openslot.integrations.mail.reminders import REMIND
+from openslot.integrations.mail.reactions import REMIND
 
 # The name of what an effect is sent to; only the host's own endpoints and calendars are looked at.
 PLACE = """

@@ -4,7 +4,7 @@ import hashlib
 import re
 from functools import lru_cache
 
-from openslot.integrations.mail.colours import DARK_PAPER, PAPER, ink_on, mix, readable_on
+from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, ink_on, mix, readable_on
 from openslot.web.assets import Asset
 
 PATH = re.compile(r"accent/([0-9a-f]{6})\.css", re.ASCII)

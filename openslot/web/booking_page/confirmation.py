@@ -7,10 +7,9 @@ from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.event_types.models import LocationKind
 from openslot.i18n import Text
-from openslot.integrations.mail.add_links import google_url, outlook_url
-from openslot.integrations.mail.meeting_files import describe_meeting
-from openslot.integrations.mail.meetings import say_place
-from openslot.integrations.mail.moments import say_day, say_hours, say_zone
+from openslot.integrations.mail.calendar_entry import google_url, outlook_url
+from openslot.integrations.mail.letters import describe_meeting
+from openslot.integrations.mail.meetings import say_day, say_hours, say_place, say_zone
 from openslot.routing import Response
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import initials, show

@@ -6,9 +6,9 @@ from openslot.accounts.models import User
 from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
-from openslot.integrations.mail import notifications
+from openslot.integrations.mail import operations
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.topics import MailTopic
+from openslot.integrations.mail.models import MailTopic
 from openslot.routing import Form, Request, Response, get, post
 from openslot.web.pages import page, redirect
 
@@ -67,7 +67,7 @@ async def change_notifications(work: Work, user: User, form: Form[TopicsForm]) -
     if form.sent is None:
         raise Invalid(details=form.faults)
     wanted = frozenset(topic for topic in MailTopic if topic in form.sent.topics)
-    await notifications.set_topics(work, user, wanted)
+    await operations.set_topics(work, user, wanted)
     return redirect(f"{HERE}?done=saved")
 
 
@@ -96,7 +96,7 @@ def say_before(minutes: int) -> Text:
 async def _show(
     work: Work, user: User, *, notice: Text | None = None, reminders_form: Form[RemindersForm] | None = None
 ) -> Response:
-    topics = await notifications.get_topics(work, user)
+    topics = await operations.get_topics(work, user)
     stored = await mail.get_reminders(work, user.id)
     typed = reminders_form.sent.minutes if reminders_form and reminders_form.sent else [str(each) for each in stored]
     offered = sorted({*USUAL, *stored}, reverse=True)

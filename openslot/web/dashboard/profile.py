@@ -14,7 +14,7 @@ from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
-from openslot.integrations.mail.colours import DARK_PAPER, PAPER
+from openslot.integrations.mail.rendering import DARK_PAPER, PAPER
 from openslot.routing import File, Form, RateLimit, Request, Response, get, post
 from openslot.web import words
 from openslot.web.booking_page.accents import shade

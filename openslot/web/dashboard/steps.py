@@ -13,9 +13,8 @@ from openslot.core.planned import REPLANNED
 from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.i18n import PluralText, Text
 from openslot.integrations.calendars.failures import show_failure
-from openslot.integrations.mail.reactions import NO_HOST, OVER
-from openslot.integrations.mail.reminders import CANCELLED, MOVED
-from openslot.integrations.mail.topics import UNWANTED
+from openslot.integrations.mail.models import UNWANTED
+from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
 from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
 from openslot.web.dashboard import phrases
 

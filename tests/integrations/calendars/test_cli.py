@@ -18,7 +18,6 @@ from openslot.core.outbound import OutboundRefused
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations, rules, store
 from openslot.integrations.calendars.errors import CalendarSignInFailed, ConnectionNotFound
-from openslot.integrations.calendars.fake import FakeServer
 from openslot.integrations.calendars.models import CalendarConnection
 from openslot.integrations.calendars.ports import Changes
 from openslot.integrations.calendars.sync import sync_connection
@@ -26,6 +25,7 @@ from openslot.runtime import open_runtime
 from tests.command_line import Cli, Run
 from tests.core.hostile_urls import SHAPES
 from tests.core.test_outbound_peers import serve
+from tests.integrations.calendars.fake_calendars import FakeServer
 from tests.integrations.calendars.feeds import publishing
 from tests.integrations.calendars.radicale import PASSWORD, USER, Radicale
 from tests.integrations.calendars.writing import calendar, event

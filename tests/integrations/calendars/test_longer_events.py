@@ -18,7 +18,6 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials
-from openslot.integrations.calendars.fake import FakeServer
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.servers import SERVERS
@@ -36,6 +35,7 @@ from tests.integrations.calendars.conftest import (
     read,
     work_off,
 )
+from tests.integrations.calendars.fake_calendars import FakeServer
 from tests.integrations.calendars.radicale import PASSWORD, USER
 from tests.integrations.calendars.test_booking_events import cancel
 from tests.integrations.calendars.writing import calendar, event

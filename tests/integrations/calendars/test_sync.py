@@ -13,12 +13,12 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars import store
-from openslot.integrations.calendars.fake import FakeServer
 from openslot.integrations.calendars.models import ConnectionRef
 from openslot.integrations.calendars.ports import Changes
 from openslot.integrations.calendars.sync import sync_connection
 from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, change, events, get, open_starts
+from tests.integrations.calendars.fake_calendars import FakeServer
 from tests.integrations.calendars.radicale import Radicale, radicale_in
 from tests.integrations.calendars.writing import calendar, event
 

@@ -10,9 +10,8 @@ from msgspec import Struct
 from openslot.core.config import load_settings
 from openslot.core.errors import StartupError
 from openslot.core.outbound import Outbound
-from openslot.integrations.chat.fake import FakeChat
-from openslot.integrations.chat.ports import Chat, ChatDeferred, ChatRefused
-from openslot.integrations.chat.webhook import WebhookChat
+from openslot.integrations.chat import Chat, ChatDeferred, ChatRefused, WebhookChat
+from tests.integrations.chat.fake_chat import FakeChat
 from tests.webhooks.receiver import Receiver, hang_up, receiving
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

@@ -6,12 +6,11 @@ from openslot.core.actor import DEMO, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
-from openslot.integrations.mail.fake import FakeMailer
-from openslot.integrations.mail.mailbox import Mailbox
-from openslot.integrations.mail.operations import choose_mailer
+from openslot.integrations.mail.operations import Mailbox, choose_mailer
 from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.runtime import open_runtime
+from tests.integrations.mail.fake_mailer import FakeMailer
 
 
 async def test_the_server_of_the_settings_is_used_but_not_for_demo_mail(settings: Settings) -> None:

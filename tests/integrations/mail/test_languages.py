@@ -12,8 +12,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
-from openslot.integrations.mail.letters import BY_ROLE
-from openslot.integrations.mail.meeting_files import write_calendar_file
+from openslot.integrations.mail.letters import BY_ROLE, write_calendar_file
 from openslot.integrations.mail.models import RecipientRole
 from openslot.integrations.mail.operations import choose_locale
 from tests.clocks import MovingClock

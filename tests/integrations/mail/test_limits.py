@@ -15,7 +15,6 @@ from openslot.core.work import Runtime
 from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
 from openslot.integrations.mail import rules
-from openslot.integrations.mail.fake import FakeMailer
 from openslot.integrations.mail.models import (
     Brand,
     KeptMail,
@@ -30,6 +29,7 @@ from openslot.integrations.mail.operations import Draft
 from openslot.integrations.mail.ports import OutgoingMail
 from tests.clocks import MONDAY, MovingClock
 from tests.integrations.mail.conftest import Book, cancel, mails, messages, move, part, work_off
+from tests.integrations.mail.fake_mailer import FakeMailer
 
 MARA = "mara@lindqvist.example"
 # The parts of 20 mails.

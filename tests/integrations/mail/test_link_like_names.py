@@ -17,7 +17,7 @@ from openslot.core.text import WORD_JOINER
 from openslot.core.work import Runtime
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT
-from openslot.integrations.mail.meeting_files import write_calendar_file
+from openslot.integrations.mail.letters import write_calendar_file
 from openslot.integrations.mail.models import Brand, Fact, Letter, Link
 from openslot.integrations.mail.rendering import render
 from openslot.people import operations as people

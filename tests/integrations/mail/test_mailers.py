@@ -10,12 +10,12 @@ from openslot.core.ids import new_id
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
 from openslot.integrations.mail import operations, store
-from openslot.integrations.mail.fake import FakeMailer
-from openslot.integrations.mail.mailbox import Mailbox
 from openslot.integrations.mail.models import MailKind, RecipientRole
+from openslot.integrations.mail.operations import Mailbox
 from openslot.integrations.mail.ports import MailDeferred, Mailer, MailRefused, OutgoingMail
 from openslot.integrations.mail.smtp import SmtpMailer
 from openslot.integrations.mail.store import NewMail
+from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.integrations.mail.smtp_server import smtp_server
 
 CONTENT = b"Subject: Hello\r\n\r\nA line.\r\n.A dot, and \xe2\x9c\x93.\r\n"

@@ -11,11 +11,16 @@ import icalendar
 import pytest
 from msgspec.structs import replace
 
-from openslot.integrations.mail.add_links import google_url, outlook_url
-from openslot.integrations.mail.calendar_entry import Attendee, CalendarEntry, attach, write_calendar
-from openslot.integrations.mail.message import write_message
+from openslot.integrations.mail.calendar_entry import (
+    Attendee,
+    CalendarEntry,
+    attach,
+    google_url,
+    outlook_url,
+    write_calendar,
+)
+from openslot.integrations.mail.message import find_name, one_line, paragraph, write_message
 from openslot.integrations.mail.models import Mail, MailAddress, Method
-from openslot.integrations.mail.plain import find_name, one_line, paragraph
 
 ID = UUID("01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1")
 NOW = datetime(2026, 3, 16, 9, 0, 0, 123456, tzinfo=UTC)

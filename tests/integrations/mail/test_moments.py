@@ -6,7 +6,7 @@ import pytest
 
 from openslot.i18n.languages import LANGUAGES
 from openslot.i18n.localization import localize
-from openslot.integrations.mail.moments import say_zone
+from openslot.integrations.mail.meetings import say_zone
 from openslot.integrations.mail.operations import choose_locale
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -15,9 +15,9 @@ from openslot.core.events import Event
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused
+from openslot.integrations.mail.models import DEFAULT_TOPICS, UNWANTED, MailTopic
 from openslot.integrations.mail.notices import NOTICES
-from openslot.integrations.mail.notifications import get_topics, set_topics
-from openslot.integrations.mail.topics import DEFAULT_TOPICS, UNWANTED, MailTopic
+from openslot.integrations.mail.operations import get_topics, set_topics
 from openslot.webhooks.events import WebhookDisabled
 from openslot.webhooks.reasons import IS_GONE
 from tests.clocks import MovingClock

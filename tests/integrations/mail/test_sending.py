@@ -23,11 +23,10 @@ from openslot.core.smtp import MailFrom, SmtpUrl
 from openslot.core.work import Runtime
 from openslot.i18n.languages import DEFAULT
 from openslot.integrations.mail import operations as mail
-from openslot.integrations.mail.fake import FakeMailer
-from openslot.integrations.mail.jobs import tidy_mail
 from openslot.integrations.mail.models import Brand, Letter, MailKind, MailStatus, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft
 from openslot.integrations.mail.ports import OutgoingMail
+from openslot.integrations.mail.reactions import tidy_mail
 from openslot.integrations.mail.rules import DELAYS
 from openslot.jobs.effects import run_effect
 from openslot.jobs.gate import Gate, Place
@@ -44,6 +43,7 @@ from tests.integrations.mail.conftest import (
     read_message,
     work_off,
 )
+from tests.integrations.mail.fake_mailer import FakeMailer
 from tests.integrations.mail.smtp_server import DROP, ScriptedServer, smtp_server
 from tests.webhooks.conftest import work_until_settled
 

@@ -5,7 +5,7 @@ import re
 import httpx2
 import pytest
 
-from openslot.integrations.mail.colours import DARK_PAPER, PAPER, contrast
+from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, contrast
 from openslot.web.booking_page.accents import find_accent
 
 COLOURS = ("000000", "ffffff", "ffff00", "2563eb", "b45309", "15803d", "7f7f7f", "ff00ff", "00ffcc", "181a20", "f6f6f3")

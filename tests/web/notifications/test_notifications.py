@@ -10,7 +10,7 @@ from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.integrations.mail.topics import DEFAULT_TOPICS, MailTopic
+from openslot.integrations.mail.models import DEFAULT_TOPICS, MailTopic
 from openslot.web.dashboard.notifications import MEETINGS, PROBLEMS
 from tests.access.test_statements import CountingPool
 from tests.clocks import MovingClock

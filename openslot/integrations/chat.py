@@ -1,15 +1,63 @@
-"""The team chat by an incoming webhook, as Slack and Mattermost have them."""
+"""The team chat: its port, an incoming webhook as Slack and Mattermost have them, and one message as an effect."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from http import HTTPStatus
+from typing import Protocol
 
 import msgspec
 
 from openslot.core.config import Settings
+from openslot.core.destinations import Destination
+from openslot.core.events import Done, Effect, GiveUp, Outcome, Skipped, TryLater
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
-from openslot.integrations.chat.ports import ChatDeferred, ChatRefused
+from openslot.core.work import Work
+
+
+class ChatDeferred(Exception):
+    """It could not be posted now; another try may succeed, not before the time that the other side asked for."""
+
+    def __init__(self, message: str, *, after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class ChatRefused(Exception):
+    """It can't be posted, now or later."""
+
+
+class Chat(Protocol):
+    """A room of the team's chat."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a room at all."""
+        ...
+
+    async def post(self, outbound: Outbound, text: str) -> None:
+        """Post a message; raise `ChatDeferred` or `ChatRefused` if that fails."""
+        ...
+
+
+def team_chat(work: Work, _: Effect) -> Destination | None:
+    """Name the destination of messages: one chat, owned by the operator; none where there is none."""
+    return Destination("team chat", None) if work.runtime.ports.get(Chat).is_open else None
+
+
+async def post(work: Work, text: str) -> Outcome:
+    """Post one message."""
+    chat = work.runtime.ports.get(Chat)
+    if not chat.is_open:
+        return Skipped("no team chat is configured")
+    try:
+        await chat.post(work.runtime.outbound.on_behalf_of(None), text)
+    except ChatRefused as fault:
+        raise GiveUp(str(fault), answered=True) from None
+    except ChatDeferred as fault:
+        raise TryLater(str(fault), after=fault.after) from None
+    return Done()
+
 
 WITHIN = timedelta(seconds=10)
 WORTH_ANOTHER_TRY = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})

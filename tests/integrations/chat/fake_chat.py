@@ -3,7 +3,7 @@
 from collections import deque
 
 from openslot.core.outbound import Outbound
-from openslot.integrations.chat.ports import ChatDeferred, ChatRefused
+from openslot.integrations.chat import ChatDeferred, ChatRefused
 
 
 class FakeChat:

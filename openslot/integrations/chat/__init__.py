@@ -1,1 +1,0 @@
-"""The team chat: what the people who run the service are told."""
