@@ -23,8 +23,7 @@ from openslot.routing import Mount
 from openslot.routing.declarations import HandlerFunction
 from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
-from openslot.web.api_docs.page import serve_reference
-from openslot.web.api_docs.reference import make_reference
+from openslot.web.api_docs.page import make_reference, serve_reference
 from openslot.web.door import web_doors
 from openslot.webhooks.describing import WEBHOOKS
 from openslot.wiring import WIRING

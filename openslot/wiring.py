@@ -27,8 +27,7 @@ from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
 from openslot.event_types.jobs import EVENT_TYPE_JOBS
-from openslot.exports.jobs import EXPORT_JOBS
-from openslot.exports.reactions import EXPORT_REACTIONS
+from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS

@@ -21,7 +21,7 @@ class ChangeScope(StrEnum):
 
 
 class ChangeAction(StrEnum):
-    """What can be changed; a new action needs its words in `web/organization/log_words.py`."""
+    """What can be changed; a new action needs its words in `web/organization/log.py`."""
 
     ORGANIZATION_CREATED = "organization.created"
     ORGANIZATION_CHANGED = "organization.changed"

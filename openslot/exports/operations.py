@@ -8,7 +8,7 @@ from openslot.accounts.models import User
 from openslot.core.ids import new_id
 from openslot.core.work import Work
 from openslot.exports import store
-from openslot.exports.creating import KEPT_FOR, PURPOSE, name_piece
+from openslot.exports.archives import KEPT_FOR, PURPOSE, name_piece
 from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
 from openslot.exports.files import FILES
 from openslot.exports.models import DataExport, ExportState

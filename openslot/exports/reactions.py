@@ -1,4 +1,4 @@
-"""What exports do because a user asked for one."""
+"""What exports do because a user asked for one, and the periodic job that deletes files when their time is over."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -7,15 +7,20 @@ import structlog
 
 from openslot.accounts.errors import UserNotFound
 from openslot.core.actor import SYSTEM
-from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Skipped
+from openslot.core.events import Done, Effect, GiveUp, Outcome, Periodic, Reaction, Skipped
 from openslot.core.work import Work
 from openslot.exports import store
-from openslot.exports.creating import AttemptLost, ExportTooLarge, make_export
+from openslot.exports.archives import AttemptLost, ExportTooLarge, make_export
 from openslot.exports.operations import MAKE
+from openslot.jobs.batches import repeat
 
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 1800))
 
 log = structlog.get_logger()
+PIECES = 20
+# The row without its file counts for the limit of a day.
+ROWS_KEPT_FOR = timedelta(days=2)
+ABANDONED_AFTER = timedelta(days=1)
 
 
 async def make(work: Work, effect: Effect) -> Outcome:
@@ -42,3 +47,17 @@ async def _fail(work: Work, export_id: UUID) -> None:
 
 
 EXPORT_REACTIONS = (Reaction(name=MAKE, run=make, delays=DELAYS),)
+
+
+async def delete_expired(work: Work) -> str:
+    """Delete the files of expired exports, and give up exports that nobody works on."""
+    db = work.db
+    given_up = await store.fail_abandoned(db, before=work.now - ABANDONED_AFTER, now=work.now)
+    pieces = await repeat(lambda size: store.delete_pieces(db, now=work.now, limit=size), size=PIECES)
+    rows = await repeat(lambda size: store.delete_exports(db, before=work.now - ROWS_KEPT_FOR, limit=size))
+    return f"{pieces} pieces and {rows} exports deleted, {given_up} given up"
+
+
+EXPORT_JOBS = (
+    Periodic(name="exports.delete_expired", expression="11 * * * *", run=delete_expired, transaction="none"),
+)

@@ -5,7 +5,7 @@ from openslot.bookings.models import BookingRef
 from openslot.core.work import Work
 from openslot.integrations.mail.letters import write_calendar_file
 from openslot.routing import Response, get
-from openslot.web.booking_page.refusing import VIEWS
+from openslot.web.booking_page.refusals import VIEWS
 from openslot.web.pages import NOT_KEPT
 
 

@@ -21,13 +21,13 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime
-from openslot.exports import creating, store, writers, zipping
+from openslot.exports import archives, files, store
 from openslot.exports import operations as exports
-from openslot.exports.creating import AttemptLost, make_export
+from openslot.exports.archives import AttemptLost, make_export
 from openslot.exports.errors import ExportNotFound, ExportUnderWay, TooManyExports
 from openslot.exports.files import FILES, NOT_EXPORTED
-from openslot.exports.jobs import delete_expired
 from openslot.exports.models import ExportFile, ExportState
+from openslot.exports.reactions import delete_expired
 from openslot.integrations.mail import operations as mail
 from tests.clocks import MovingClock
 from tests.exports.rich_account import SECRET, furnish, list_personal_tables
@@ -180,9 +180,9 @@ async def test_memory_stays_small_however_much_there_is(
     booking = await book(notes="x")
     await runtime.pool.execute("update bookings set notes = repeat('x', 20000)")
     await copy_booking(runtime, str(booking.id), 100)
-    monkeypatch.setattr(zipping, "PIECE", 8 * 1024)
-    monkeypatch.setattr(writers, "read_batches", partial(writers.read_batches, size=5))
-    monkeypatch.setattr(writers, "EVENTS", 1)
+    monkeypatch.setattr(archives, "PIECE", 8 * 1024)
+    monkeypatch.setattr(files, "read_batches", partial(files.read_batches, size=5))
+    monkeypatch.setattr(files, "EVENTS", 1)
     export_id = await request(runtime, user)
     tracemalloc.start()
     await make_export(runtime, export_id)
@@ -233,9 +233,9 @@ async def test_the_worker_makes_it_and_mails_a_link(runtime: Runtime, user: User
 
 
 async def test_files_are_read_with_custom_plans(runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    as_text = writers.as_object("select current_setting('plan_cache_mode') where $1::uuid is not null")
+    as_text = files.as_object("select current_setting('plan_cache_mode') where $1::uuid is not null")
     probe = ExportFile(name="plans.txt", about="How it was read", tables=(), write=as_text)
-    monkeypatch.setattr(creating, "FILES", (probe,))
+    monkeypatch.setattr(archives, "FILES", (probe,))
 
     file = await export(runtime, user)
 
@@ -247,8 +247,8 @@ async def test_a_worker_that_dies_leaves_nothing_that_the_next_one_keeps(
 ) -> None:
     export_id = await request(runtime, user)
     with monkeypatch.context() as patch:
-        patch.setattr("openslot.exports.zipping.PIECE", 100)
-        patch.setattr(creating.PieceWriter, "close", _die)
+        patch.setattr("openslot.exports.archives.PIECE", 100)
+        patch.setattr(archives.PieceWriter, "close", _die)
         with pytest.raises(KeyboardInterrupt):
             await make_export(runtime, export_id)
     assert await runtime.pool.fetchval("select count(*) from data_export_pieces") > 1
@@ -263,14 +263,14 @@ async def test_an_attempt_that_was_overtaken_writes_nothing(
     runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export_id = await request(runtime, user)
-    original = creating.PieceWriter.close
+    original = archives.PieceWriter.close
 
-    async def overtaken(self: creating.PieceWriter) -> None:
-        monkeypatch.setattr(creating.PieceWriter, "close", original)
+    async def overtaken(self: archives.PieceWriter) -> None:
+        monkeypatch.setattr(archives.PieceWriter, "close", original)
         await make_export(runtime, export_id)
         await original(self)
 
-    monkeypatch.setattr(creating.PieceWriter, "close", overtaken)
+    monkeypatch.setattr(archives.PieceWriter, "close", overtaken)
     with pytest.raises(AttemptLost):
         await make_export(runtime, export_id)
 
@@ -281,7 +281,7 @@ async def test_an_attempt_that_was_overtaken_writes_nothing(
 async def test_a_file_that_grows_too_large_is_given_up(
     runtime: Runtime, user: User, clock: MovingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(creating, "MOST_BYTES", 10)
+    monkeypatch.setattr(archives, "MOST_BYTES", 10)
     await request(runtime, user)
     await work_off(runtime, clock)
 
@@ -332,5 +332,5 @@ async def test_pieces_are_sealed_and_none_fits_in_anothers_place(runtime: Runtim
         await read(runtime, user, export_id)
 
 
-async def _die(_: creating.PieceWriter) -> None:
+async def _die(_: archives.PieceWriter) -> None:
     raise KeyboardInterrupt

@@ -20,7 +20,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.exports import operations as exports
-from openslot.exports.creating import make_export
+from openslot.exports.archives import make_export
 from openslot.integrations.calendars import feeds
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.integrations.mail.models import KeptMail

@@ -16,11 +16,9 @@ from openslot.http.describing import list_operations
 from openslot.http.router import read_mounts
 from openslot.i18n.languages import Locale
 from openslot.web.api_docs import page
-from openslot.web.api_docs.examples import as_json, example_of
 from openslot.web.api_docs.fields import FieldRow, field_row, rows_inside
-from openslot.web.api_docs.prose import paragraphs, sentences
-from openslot.web.api_docs.reference import Reference, ReferenceEntry, make_reference
-from openslot.web.api_docs.spec import Schema, Schemas, read_schema
+from openslot.web.api_docs.page import Reference, ReferenceEntry, make_reference, paragraphs, sentences
+from openslot.web.api_docs.shapes import Schema, Schemas, as_json, example_of, read_schema
 from openslot.web.pages import render
 from tests.web.conftest import sign_in
 from tests.web.rich_api import MOUNTS, SCHEMAS

@@ -1,7 +1,9 @@
 """Pages: figures about the platform, as charts with their tables."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, timedelta
+from datetime import UTC, date, timedelta
+
+from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.analytics import platform
@@ -11,9 +13,9 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get
 from openslot.web.admin.agents import write_usd
-from openslot.web.admin.charts import Chart, draw_chart
 from openslot.web.pages import page
 
+WIDTH, HEIGHT, GAP = 600, 120, 2
 PERIODS = {"7": Text("7 days"), "30": Text("30 days"), "90": Text("90 days")}
 USUAL = "30"
 STEPS = {
@@ -24,8 +26,68 @@ STEPS = {
     FunnelStep.EVENT_TYPE_MADE: Text("Created an event type"),
     FunnelStep.FIRST_BOOKING: Text("Got the first booking"),
 }
-
 Figure = tuple[Text, Callable[[DayOfPlatform], int]]
+
+
+class Bar(Struct, frozen=True, kw_only=True):
+    """One bar, from the ground up or upon another one."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    is_second: bool
+
+
+class ChartRow(Struct, frozen=True, kw_only=True):
+    """One day in the table."""
+
+    on: date
+    values: tuple[str, ...]
+
+
+class Chart(Struct, frozen=True, kw_only=True):
+    """One or two figures over some days."""
+
+    id: str
+    title: Text
+    names: tuple[Text, ...]
+    bars: tuple[Bar, ...]
+    rows: tuple[ChartRow, ...]
+    total: tuple[str, ...]
+
+
+def draw_chart(
+    chart_id: str, title: Text, days: Sequence[date], figures: Sequence[tuple[Text, Sequence[int], Sequence[str]]]
+) -> Chart:
+    """Draw figures upon each other; each has a name, its numbers, and the numbers as they are written.
+
+    The last text of a figure is the total.
+    """
+    most = max((sum(values) for values in zip(*(numbers for _, numbers, _ in figures), strict=True)), default=0)
+    step = WIDTH // max(len(days), 1)
+    bars: list[Bar] = []
+    for place in range(len(days)):
+        ground = HEIGHT
+        for level, (_, numbers, _) in enumerate(figures):
+            height = _height(numbers[place], most)
+            ground -= height
+            if height:
+                bars.append(Bar(x=place * step, y=ground, width=step - GAP, height=height, is_second=level > 0))
+    rows = [ChartRow(on=on, values=tuple(texts[place] for _, _, texts in figures)) for place, on in enumerate(days)]
+    return Chart(
+        id=chart_id,
+        title=title,
+        names=tuple(name for name, _, _ in figures),
+        bars=tuple(bars),
+        rows=tuple(reversed(rows)),
+        total=tuple(texts[-1] for _, _, texts in figures),
+    )
+
+
+def _height(number: int, most: int) -> int:
+    """Scale a number; what is not zero can be seen."""
+    return max(number * (HEIGHT - 2) // most, 2) if number and most else 0
 
 
 @get("/admin/analytics")

@@ -1,4 +1,4 @@
-"""Pages: what agents have called, as a list, as a file, and whether the record is intact."""
+"""Pages: what agents have called, and what administrators have changed on the platform; also as CSV."""
 
 import asyncio
 from collections.abc import Iterable, Iterator
@@ -11,6 +11,8 @@ from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.agents.roster import ROSTER
 from openslot.agents.searching import list_calls, list_page
 from openslot.agents.verifying import verify
+from openslot.change_log.models import ChangeFilter
+from openslot.change_log.operations import list_changes
 from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.i18n import Text
@@ -20,7 +22,9 @@ from openslot.web.admin.agents import write_usd
 from openslot.web.admin.queries import AdminQuery, read_admin_query
 from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
-from openslot.web.pages import page
+from openslot.web.list_addresses import read_before
+from openslot.web.organization.log import PLATFORM_ACTIONS, describe_change, write_log
+from openslot.web.pages import locale_of, page
 
 ROWS, MOST_ROWS = 50, 10_000
 FIELDS = ("agent", "tool", "status", "from", "to")
@@ -41,6 +45,7 @@ STATUSES = {
     AuditStatus.DENIED_EMAIL: (Text("Email not allowed"), "bad"),
     AuditStatus.INTERNAL_ERROR: (Text("Internal error"), "bad"),
 }
+LOG_FIELDS = ("q", "action", "from", "to")
 
 
 class ToolCallRow(Struct, frozen=True, kw_only=True):
@@ -145,3 +150,39 @@ def _cells(record: CallRecord, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         cell = iso(record.at) if name == "at" else getattr(record, name)
         yield "" if cell is None else str(cell)
+
+
+@get("/admin/log")
+async def show_platform_log(request: Request, work: Work, user: User) -> Response:
+    """Show the changes that the address asks for, newest first."""
+    query = _read_log_query(request, user)
+    found = await list_changes(work, None, _log_filter(query), before_id=read_before(request), limit=ROWS + 1)
+    return page(
+        "admin/log.html",
+        user,
+        here="/admin/log",
+        status=400 if query.form.faults else 200,
+        query=query,
+        form=query.form,
+        actions=PLATFORM_ACTIONS,
+        rows=[describe_change(each, user, work) for each in found[:ROWS]],
+        older=query.link(before=found[ROWS - 1].id) if len(found) > ROWS else None,
+        export=query.link("/admin/log.csv"),
+        days_kept=work.runtime.settings.keep_changes_days,
+    )
+
+
+@get("/admin/log.csv")
+async def export_platform_log(request: Request, work: Work, user: User) -> Response:
+    """Send the changes that the address asks for, 10,000 at most."""
+    found = await list_changes(work, None, _log_filter(_read_log_query(request, user)), limit=MOST_ROWS)
+    body = await asyncio.to_thread(write_log, found, user, locale_of(request))
+    return send_csv(f"platform-changes-{words.day(work.now, user.zone)}.csv", body)
+
+
+def _read_log_query(request: Request, user: User) -> AdminQuery:
+    return read_admin_query(request, user, "/admin/log", LOG_FIELDS, choices={"action": list(PLATFORM_ACTIONS)})
+
+
+def _log_filter(query: AdminQuery) -> ChangeFilter:
+    return ChangeFilter(action=query["action"] or "", search=query["q"] or "", span=query.span)

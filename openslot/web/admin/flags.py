@@ -15,8 +15,8 @@ from openslot.flags import operations as flags
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.admin.changing import log_platform
-from openslot.web.organization.changing import author_of
+from openslot.web.admin.queries import log_platform
+from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 NOTICES = {

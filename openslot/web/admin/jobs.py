@@ -15,9 +15,9 @@ from openslot.i18n import PluralText, Text
 from openslot.jobs.health import PeriodicRun, UnfinishedEffect, count_effects, count_workers, list_runs, list_unfinished
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
-from openslot.web.admin.changing import log_platform
+from openslot.web.admin.queries import log_platform
 from openslot.web.dashboard import phrases
-from openslot.web.organization.changing import author_of
+from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 MOST_DEAD = 100

@@ -1,4 +1,4 @@
-"""Pages: all organizations, their members and their plan."""
+"""Pages: all organizations, their members and their plan, and how one is deleted."""
 
 from typing import Annotated
 from uuid import UUID
@@ -9,13 +9,15 @@ from openslot.accounts import members, organizations
 from openslot.accounts.models import Organization, Role, User
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction
+from openslot.core.errors import Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.scim import deletions
 from openslot.web import words
-from openslot.web.admin.changing import log_platform
-from openslot.web.admin.queries import read_admin_query
-from openslot.web.organization.changing import author_of
+from openslot.web.admin.queries import log_platform, read_admin_query
+from openslot.web.organization.current import author_of
+from openslot.web.organization.deletion import DeleteOrganizationForm, confirm_deletion, find_needs
 from openslot.web.pages import page, redirect
 
 ROWS, MOST_MEMBERS = 50, 100
@@ -138,4 +140,40 @@ async def _organization_page(
             for each in found
         ],
         may_have_more=len(found) == MOST_MEMBERS,
+    )
+
+
+@get("/admin/organizations/{slug}/delete")
+async def ask_to_delete_organization(work: Work, user: User, slug: str) -> Response:
+    """Show what the deletion does, and ask for the name and the password."""
+    return await _show(work, user, slug, Form())
+
+
+@post("/admin/organizations/{slug}/delete", transaction="none")
+async def delete_any_organization(
+    request: Request, work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm]
+) -> Response:
+    """Delete an organization; the password is checked without a connection."""
+    organization = await organizations.get_organization(work, slug)
+    try:
+        await confirm_deletion(work, user, organization, form)
+    except Invalid as refusal:
+        return await _show(work, user, slug, form.with_faults(refusal.faults))
+    async with work.transaction():
+        deleted = await deletions.delete_as_operator(work, organization)
+        await deletions.log_deletion(work, author_of(request, user), deleted, plan=organization.plan)
+    return redirect("/admin/organizations?done=deleted")
+
+
+async def _show(work: Work, user: User, slug: str, form: Form[DeleteOrganizationForm]) -> Response:
+    organization = await organizations.get_organization(work, slug)
+    return page(
+        "admin/delete_organization.html",
+        user,
+        here="/admin/organizations",
+        status=400 if form.faults else 200,
+        form=form,
+        organization=organization,
+        preview=await deletions.preview_deletion(work, organization),
+        needs=await find_needs(work, user),
     )

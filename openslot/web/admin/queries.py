@@ -1,19 +1,24 @@
-"""Lists by page and filter, as their addresses say them."""
+"""What the pages of administrators have in common: lists by page and filter, and the line in the platform's log."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
+from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields, NewChange
+from openslot.change_log.operations import log_change
 from openslot.core.moments import Span
 from openslot.core.text import NOT_ALLOWED, is_line
+from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request
 from openslot.web import list_addresses
 from openslot.web.list_addresses import Pager, read_days, read_page, read_typed
 
 NO_CHOICES: Mapping[str, Sequence[str]] = {}
+NOTHING: Fields = {}
 
 
 class AdminQuery(Struct, frozen=True, kw_only=True):
@@ -66,3 +71,20 @@ def read_admin_query(
     span = read_days(values, faults, user)
     shown = {name: "" if faults.get(name) is NOT_ALLOWED else value for name, value in values.items()}
     return AdminQuery(path=path, form=Form(values=shown, faults=faults), span=span, page=read_page(request))
+
+
+async def log_platform(
+    work: Work,
+    author: ChangeAuthor,
+    action: ChangeAction,
+    subject: str,
+    *,
+    subject_id: UUID | None = None,
+    before: Fields = NOTHING,
+    after: Fields = NOTHING,
+) -> None:
+    """Write who changed what on the platform, in the transaction of the change."""
+    await log_change(
+        work,
+        NewChange(action=action, author=author, subject=subject, subject_id=subject_id, before=before, after=after),
+    )

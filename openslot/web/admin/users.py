@@ -19,11 +19,10 @@ from openslot.i18n import Text
 from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.admin.changing import NOTHING, log_platform
-from openslot.web.admin.outcomes import list_closing
-from openslot.web.admin.queries import read_admin_query
+from openslot.web.admin.approvals import list_closing
+from openslot.web.admin.queries import NOTHING, log_platform, read_admin_query
 from openslot.web.dashboard import phrases
-from openslot.web.organization.changing import author_of
+from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 
 ROWS, SHOWN_ACTIVITY = 50, 20

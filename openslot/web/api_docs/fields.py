@@ -3,8 +3,7 @@
 import msgspec
 from msgspec import UNSET, Struct
 
-from openslot.web.api_docs.shapes import DEEPEST, allows_null, alternatives, follow, kinds, ref_name
-from openslot.web.api_docs.spec import Schema, Schemas
+from openslot.web.api_docs.shapes import DEEPEST, Schema, Schemas, allows_null, alternatives, follow, kinds, ref_name
 
 KINDS = {"boolean": "true or false", "object": "object", "array": "list"}
 FORMATS = {

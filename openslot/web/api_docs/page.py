@@ -1,25 +1,187 @@
-"""Page: the REST API's documentation."""
+"""The page of the API reference: its operations by topic, with texts, fields and examples."""
 
 import hashlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from functools import cache
+from http import HTTPStatus
+from typing import Any
+
+from markupsafe import Markup, escape
+from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
+from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
+from openslot.http.doors import JSON
+from openslot.http.openapi import DESCRIPTION, TITLE
 from openslot.i18n.languages import Language, Locale
 from openslot.routing import Mount, Request, Response, get
-from openslot.web.api_docs.prose import capitalize_first, paragraphs, sentences
-from openslot.web.api_docs.reference import Reference
+from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside
+from openslot.web.api_docs.shapes import ExampleParameter, Schema, Schemas, as_json, curl, example_of, read_schema
 from openslot.web.assets import Asset
 from openslot.web.pages import HTML, locale_of, render
 from openslot.web.static_files import is_current
 from openslot.web.templating import templates
 
+CODE = re.compile(r"`([^`\n]+)`")
 # The page says where to sign in, or where the account is.
 FOR_ITS_READER = {"cache-control": "private, no-cache", "vary": "accept-language, cookie"}
+
+
+def sentences(text: str) -> Markup:
+    """Mark the code in a text."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(" ".join(text.split())))))  # noqa: S704 - escaped just here
+
+
+def paragraphs(text: str) -> Markup:
+    """Mark paragraphs and code in a text."""
+    blocks = (sentences(block) for block in re.split(r"\n\s*\n", text) if block.strip())
+    return Markup("").join(Markup("<p>{}</p>").format(block) for block in blocks)
+
+
+def capitalize_first(text: str) -> str:
+    """Begin a text with a capital and leave the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+class BodyReference(Struct, frozen=True, kw_only=True):
+    """A request or response body."""
+
+    kind: str
+    media_type: str
+    fields: tuple[FieldRow, ...]
+    example: str
+
+
+class ResponseRow(Struct, frozen=True, kw_only=True):
+    """A successful response."""
+
+    status: int
+    phrase: str
+    body: BodyReference
+
+
+class ErrorRow(Struct, frozen=True, kw_only=True):
+    """One status of a refusal, and what it means."""
+
+    status: int
+    description: str
+
+
+class ReferenceEntry(Struct, frozen=True, kw_only=True):
+    """One operation."""
+
+    anchor: str
+    method: str
+    path: str
+    title: str
+    description: str
+    parameters: tuple[FieldRow, ...]
+    body: BodyReference | None
+    answer: ResponseRow
+    errors: tuple[ErrorRow, ...]
+    command: str
+
+
+class Group(Struct, frozen=True, kw_only=True):
+    """The operations of one tag."""
+
+    name: str
+    anchor: str
+    entries: tuple[ReferenceEntry, ...]
+
+
+class Reference(Struct, frozen=True, kw_only=True):
+    """Everything that the page shows."""
+
+    title: str
+    lead: str
+    url: str
+    groups: tuple[Group, ...]
+
+
+def make_reference(operations: Sequence[Operation], public_url: str) -> Reference:
+    """Build the reference from what the handlers declare."""
+    shapes = Shapes(kinds_of(operations))
+    schemas = {name: read_schema(schema) for name, schema in shapes.named.items()}
+    groups: dict[str, list[ReferenceEntry]] = {}
+    for operation in operations:
+        groups.setdefault(operation.tag, []).append(_entry(operation, shapes, schemas, public_url.rstrip("/")))
+    return Reference(
+        title=TITLE,
+        lead=DESCRIPTION.partition("\n\n")[0],
+        url=public_url.rstrip("/"),
+        groups=tuple(
+            Group(name=name, anchor=f"tag-{_slug(name)}", entries=tuple(entries)) for name, entries in groups.items()
+        ),
+    )
+
+
+def _entry(operation: Operation, shapes: Shapes, schemas: Schemas, url: str) -> ReferenceEntry:
+    parameters = _parameters(operation, shapes)
+    sent = None if operation.body is None else _body(operation.body, JSON, shapes, schemas)
+    return ReferenceEntry(
+        anchor=operation.operation_id,
+        method=operation.method,
+        path=operation.path,
+        title=operation.summary,
+        description=operation.description,
+        parameters=tuple(
+            parameter_row(each.name, each.schema, schemas, place=each.place, required=each.required)
+            for each in parameters
+        ),
+        body=sent,
+        answer=ResponseRow(
+            status=operation.status,
+            phrase=HTTPStatus(operation.status).phrase,
+            body=_body(operation.returns, operation.media_type, shapes, schemas),
+        ),
+        errors=tuple(ErrorRow(status=status, description=words) for status, words in operation.errors.items()),
+        command=curl(
+            operation.method,
+            f"{url}{operation.path}",
+            parameters,
+            schemas,
+            with_key=operation.security is not None,
+            body=sent.example if sent else None,
+        ),
+    )
+
+
+def _parameters(operation: Operation, shapes: Shapes) -> list[ExampleParameter]:
+    in_path = [
+        ExampleParameter(name=name, place="path", required=True, schema=Schema(type="string"))
+        for name in operation.path_values
+    ]
+    in_query = [
+        ExampleParameter(
+            name=each.name,
+            place="query",
+            required=each.is_required,
+            schema=read_schema(schema_of(each, shapes)),
+        )
+        for each in operation.parameters
+    ]
+    return in_path + sorted(in_query, key=lambda each: not each.required)
+
+
+def _body(kind: Any, media_type: str, shapes: Shapes, schemas: Schemas) -> BodyReference:
+    schema = read_schema(shapes.of(kind))
+    return BodyReference(
+        kind=kind_of(schema, schemas),
+        media_type=media_type,
+        fields=rows_inside(schema, schemas),
+        example=as_json(example_of(schema, schemas)),
+    )
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")
+
 
 templates.filters |= {"paragraphs": paragraphs, "sentences": sentences, "capitalize_first": capitalize_first}
 

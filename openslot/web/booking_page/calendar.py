@@ -1,20 +1,174 @@
-"""A month as a page shows it: weeks of days, and the times of each day."""
+"""A month as a page shows it: weeks of days, the times of each day, and how clocks write them."""
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
-from datetime import date
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
+from functools import lru_cache
+from typing import Literal
 
-from markupsafe import Markup
+import babel
+from babel.dates import format_date, format_skeleton, format_time, get_timezone_location, match_skeleton
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from openslot.availability.models import MonthOfSlots
 from openslot.availability.months import begin_month, end_month
-from openslot.core.zones import DAY, date_of, day_number, get_offsets, offset_at
+from openslot.core.zones import DAY, date_of, day_number, get_offsets, get_zone, offset_at
+from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
-from openslot.web.booking_page.clock import Hours, list_weekdays, say_month
-from openslot.web.booking_page.month_html import Run, SeatsLeft, write_cell, write_times, write_weekdays
+from openslot.i18n.localization import localize
 
+Hours = Literal[12, 24]
+
+PATTERNS: dict[Hours, str] = {12: "h:mm a", 24: "HH:mm"}
+WEEKDAY, MONTH = re.compile("E+|c+"), re.compile("M{3,}")
+SeatsLeft = Mapping[int | None, int]
+"""How many seats of a session are left, by its start; None stands for every start without a session."""
 WEEKS = 6
+
+
+@lru_cache(maxsize=64)
+def usual_hours(formats: str) -> Hours:
+    """Return whether a place counts 12 or 24 hours."""
+    return 12 if "a" in babel.Locale.parse(formats).time_formats["short"].pattern else 24
+
+
+@lru_cache(maxsize=8192)
+def say_minute(minute: int, formats: str, hours: Hours) -> str:
+    """Write a minute of a day: `09:00`, or `9:00 AM`."""
+    pattern = "short" if hours == usual_hours(formats) else PATTERNS[hours]
+    return format_time(time(minute // 60, minute % 60), pattern, locale=formats)
+
+
+@lru_cache(maxsize=8192)
+def say_day(on: date, formats: str) -> str:
+    """Write `Tuesday 16 March`."""
+    return format_date(on, _day_pattern(formats), locale=formats)
+
+
+@lru_cache(maxsize=1024)
+def say_month(month: date, formats: str) -> str:
+    """Write `March 2027`, as a heading begins."""
+    text = format_skeleton("yMMMM", month, locale=formats)
+    return text[:1].upper() + text[1:]
+
+
+@lru_cache(maxsize=64)
+def list_weekdays(formats: str) -> tuple[tuple[int, str, str], ...]:
+    """List the weekdays in the place's order, from Monday as 0, each with its short and its full name."""
+    locale = babel.Locale.parse(formats)
+    short, full = locale.days["stand-alone"]["short"], locale.days["stand-alone"]["wide"]
+    order = [(locale.first_week_day + place) % 7 for place in range(7)]
+    return tuple((day, short[day].rstrip("."), full[day]) for day in order)
+
+
+def say_city(zone: str, formats: str) -> str:
+    """Write a zone as people call it: `Berlin`."""
+    return _city(zone, formats) if "/" in zone else zone
+
+
+def say_now(zone: str, formats: str, hours: Hours, *, now: datetime) -> str:
+    """Write what a clock in a zone shows."""
+    local = now.astimezone(get_zone(zone))
+    return say_minute(local.hour * 60 + local.minute, formats, hours)
+
+
+@lru_cache(maxsize=2048)
+def _city(zone: str, formats: str) -> str:
+    return get_timezone_location(zone, locale=formats, return_city=True)
+
+
+@lru_cache(maxsize=64)
+def _day_pattern(formats: str) -> str:
+    skeletons = babel.Locale.parse(formats).datetime_skeletons
+    pattern = skeletons[match_skeleton("MMMMEd", skeletons) or "MMMEd"].pattern
+    return MONTH.sub("MMMM", WEEKDAY.sub("EEEE", pattern))
+
+
+class Run(Struct, frozen=True):
+    """Open times that follow each other on one date, both in UTC and where they are shown."""
+
+    starts: Sequence[int]
+    offset: int
+
+
+@lru_cache(maxsize=64)
+def write_weekdays(formats: str) -> Markup:
+    """Write the head of the grid."""
+    cell = Markup('<th scope="col" abbr="{}">{}</th>')
+    return Markup().join(cell.format(full, short) for _, short, full in list_weekdays(formats))
+
+
+@lru_cache(maxsize=4096)
+def write_cell(on: date, count: int, locale: Locale, is_today: bool, is_chosen: bool) -> str:
+    """Write one day of the grid: a button if it has open times."""
+    day = say_day(on, locale.formats)
+    mark = ' class="today"' if is_today else ""
+    if not count:
+        label = localize(Text("%(day)s, no times", day=day), locale)
+        return f'<td aria-label="{escape(label)}"><span{mark}>{on.day}</span></td>'
+    label = localize(PluralText("%(day)s, %(count)s time", "%(day)s, %(count)s times", count=count, day=day), locale)
+    return (
+        f'<td><button name="date" value="{on}" aria-label="{escape(label)}"'
+        f' aria-pressed="{"true" if is_chosen else "false"}"{mark}>{on.day}</button></td>'
+    )
+
+
+def write_times(
+    on: date, runs: Sequence[Run], locale: Locale, hours: Hours, *, seats: SeatsLeft | None, is_chosen: bool
+) -> str:
+    """Write the times of one day; all but the chosen day's are hidden."""
+    hidden = "" if is_chosen else " hidden"
+    buttons = "".join(_write_run(run, locale, hours, seats) for run in runs)
+    return (
+        f'<div class="day" data-day="{on}"{hidden}><h3>{_write_heading(on, locale.formats)}</h3>'
+        f'<div class="starts">{buttons}</div></div>\n'
+    )
+
+
+def _write_run(run: Run, locale: Locale, hours: Hours, seats: SeatsLeft | None) -> str:
+    begin = _begin_button(run.starts[0] // DAY)
+    ends = _ends_of_buttons(run.offset, locale.formats, hours)
+    if seats is None:
+        return begin + f"</button>{begin}".join([ends[start % DAY] for start in run.starts]) + "</button>"
+    left = (seats.get(start, seats[None]) for start in run.starts)
+    return "".join(
+        f"{begin}{ends[start % DAY]} <small>{_write_seats(count, locale)}</small></button>"
+        for start, count in zip(run.starts, left, strict=True)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _begin_button(utc_day: int) -> str:
+    return f'<button name="start" value="{date_of(utc_day)}'
+
+
+class _EndsOfButtons(dict[int, str]):
+    """The time of a button and its label, by the second of the day in UTC."""
+
+    def __init__(self, offset: int, formats: str, hours: Hours) -> None:
+        super().__init__()
+        self._offset, self._formats, self._hours = offset, formats, hours
+
+    def __missing__(self, second: int) -> str:
+        clock = f"T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+        label = say_minute((second + self._offset) % DAY // 60, self._formats, self._hours)
+        return self.setdefault(second, f'{clock}">{escape(label)}')
+
+
+_ends_of_buttons = lru_cache(maxsize=128)(_EndsOfButtons)
+
+
+@lru_cache(maxsize=4096)
+def _write_heading(on: date, formats: str) -> str:
+    return str(escape(say_day(on, formats)))
+
+
+@lru_cache(maxsize=1024)
+def _write_seats(count: int, locale: Locale) -> str:
+    left = localize(PluralText("%(count)s seat left", "%(count)s seats left", count=count), locale)
+    return str(escape(left))
 
 
 class ShownMonth(Struct, frozen=True, kw_only=True):

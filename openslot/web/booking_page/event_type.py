@@ -1,4 +1,4 @@
-"""An event type's page: choose a day, choose a time, fill in the form, book."""
+"""A host's page, and an event type's: choose a day, choose a time, fill in the form, book."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,23 +13,29 @@ from openslot.bookings.public_api import booking_limit
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
 from openslot.core.work import Work
+from openslot.event_types.operations import get_host_page
 from openslot.http.limits import take
 from openslot.http.refusals import headers_of, status_of
 from openslot.http.running import run_in_turn
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page.facts import list_facts
-from openslot.web.booking_page.fields import write_fields
-from openslot.web.booking_page.for_assistants import write_offer
-from openslot.web.booking_page.formats import Format, choose_format
-from openslot.web.booking_page.former_links import follow_former
-from openslot.web.booking_page.forms import TRAP, TRAPPED, BookingForm, begin_form, name_faults, read_hold, read_wanted
-from openslot.web.booking_page.options import Options, read_options, read_start, with_zone
-from openslot.web.booking_page.picking import Picked, pick_month, pick_start
-from openslot.web.booking_page.preview import preview_event_type
-from openslot.web.booking_page.refusing import limit_views, list_notices
-from openslot.web.booking_page.view import hours_of, initials, manage_path, show, show_zone
-from openslot.web.booking_page.visits import count_visit
-from openslot.web.booking_page.zones import zones_page
+from openslot.web.booking_page.for_assistants import Format, choose_format, list_facts, write_host, write_offer
+from openslot.web.booking_page.forms import (
+    TRAP,
+    TRAPPED,
+    BookingForm,
+    Picked,
+    begin_form,
+    name_faults,
+    pick_month,
+    pick_start,
+    read_hold,
+    read_wanted,
+    write_fields,
+)
+from openslot.web.booking_page.options import Options, count_visit, read_options, read_start, with_zone
+from openslot.web.booking_page.refusals import follow_former, limit_views, list_notices
+from openslot.web.booking_page.sharing import preview_event_type, preview_host
+from openslot.web.booking_page.view import DEFAULT_COLOUR, hours_of, initials, manage_path, show, show_zone, zones_page
 from openslot.web.pages import redirect
 
 
@@ -154,4 +160,28 @@ def _show(
         form=form,
         fields=write_fields(form, event_type.questions, options.locale, picked),
         notices=notices,
+    )
+
+
+@get("/{username}")
+@limit_views
+@follow_former
+async def show_host(work: Work, request: Request, username: str) -> Response:
+    """Show a host's public event types."""
+    if (wanted := choose_format(request)) is not Format.HTML:
+        return await write_host(work, username, wanted)
+    options = read_options(request)
+    host = await get_host_page(work, username)
+    count_visit(work, request, options, username=host.username, zone=host.zone)
+    colour = host.event_types[0].colour if host.event_types else DEFAULT_COLOUR
+    offers = [(each, list_facts(each, host.name, options.locale)) for each in host.event_types]
+    return show(
+        "booking/host.html",
+        options,
+        colour=host.colour or colour,
+        photo=photo_path(host.photo),
+        host=host,
+        preview=preview_host(work, host.name, host.username),
+        offers=offers,
+        initials=initials(host.name),
     )

@@ -1,9 +1,14 @@
-"""Public pages as Markdown and JSON: the same data as the public API, and how to book, in English like the API."""
+"""Public pages as Markdown and JSON: which is asked for, what is said of an event type, and how to book."""
 
+import re
 from datetime import timedelta
+from enum import Enum
+from functools import lru_cache
 from urllib.parse import urlencode
 
 import msgspec
+from babel.numbers import format_currency, get_currency_precision
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -12,23 +17,162 @@ from openslot.availability.date_range import MOST_DAYS
 from openslot.availability.models import ByPage, SlotContext
 from openslot.availability.schemas import Slot
 from openslot.availability.slot_json import write_slots
+from openslot.bookings.public_api import booking_limit
 from openslot.core.errors import NotFound, Refusal, TooMany
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
-from openslot.event_types.models import EventType
+from openslot.event_types.models import EventType, LocationKind, Money
 from openslot.event_types.operations import get_host_page
+from openslot.event_types.rules import is_told_when_booked
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.http.doors import JSON, encode
 from openslot.http.refusals import headers_of, status_of
-from openslot.i18n.languages import DEFAULT
-from openslot.routing import Request, Response
-from openslot.web.booking_page.facts import list_facts
-from openslot.web.booking_page.formats import Format
-from openslot.web.booking_page.markdown import MARKDOWN, write_markdown
+from openslot.i18n import PluralText, Text
+from openslot.i18n.languages import DEFAULT, Locale
+from openslot.integrations.mail.meetings import say_place
+from openslot.routing import Request, Response, get
 from openslot.web.booking_page.options import Options, read_options
 
+MARKDOWN = "text/markdown; charset=utf-8"
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
+# At the start of a line these make lists, headings and rules.
+LEADING = re.compile(r"^(\s*)([-+=]|\d+[.)])")
+_templates = Environment(
+    loader=PackageLoader("openslot.web", "templates/assistants"),
+    autoescape=select_autoescape(["html"]),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+LONGEST_HEADER = 1000
+WEIGHT = re.compile(r"[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
+TOLD_LATER = {
+    LocationKind.VIDEO_LINK: Text("Video call, link by email"),
+    LocationKind.PHONE: Text("Phone call, number by email"),
+    LocationKind.IN_PERSON: Text("Place by email"),
+    LocationKind.TEXT: Text("Details by email"),
+}
+ICONS = {
+    LocationKind.VIDEO_LINK: "video",
+    LocationKind.PHONE: "phone",
+    LocationKind.IN_PERSON: "pin",
+    LocationKind.TEXT: "pin",
+}
 MOST_SLOTS = 40
 HEADERS = {"vary": "accept", "cache-control": "no-cache", "access-control-allow-origin": "*"}
+PLAIN = "text/plain; charset=utf-8"
+
+
+def plain(text: str) -> str:
+    """Write a text of one line so that Markdown shows it as it is."""
+    escaped = SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return LEADING.sub(lambda match: f"{match[1]}{match[2][:-1]}\\{match[2][-1]}", escaped)
+
+
+def quote(text: str) -> str:
+    """Write a text of several lines as a quotation."""
+    return "\n".join(f"> {plain(line)}".rstrip() for line in text.strip().splitlines())
+
+
+_templates.filters |= {"plain": plain, "quote": quote}
+
+
+def write_markdown(template: str, **values: object) -> str:
+    """Render a template for assistants."""
+    return _templates.get_template(template).render(**values)
+
+
+class Format(Enum):
+    """A format that a page can be asked for, by its media type and by the end of its path."""
+
+    HTML = ("text/html", "")
+    MARKDOWN = ("text/markdown", ".md")
+    JSON = ("application/json", ".json")
+
+    @property
+    def media_type(self) -> str:
+        """The media type, as `Accept` names it."""
+        return self.value[0]
+
+    @property
+    def suffix(self) -> str:
+        """The end of the path that asks for it."""
+        return self.value[1]
+
+
+FOR_ASSISTANTS = (Format.MARKDOWN, Format.JSON)
+
+
+def choose_format(request: Request) -> Format:
+    """Choose by the end of the path, or else by what is accepted most; a browser gets HTML."""
+    for each in FOR_ASSISTANTS:
+        if request.path.endswith(each.suffix):
+            return each
+    return _choose_accepted(request.headers.get("accept", "")[:LONGEST_HEADER])
+
+
+@lru_cache(maxsize=256)
+def _choose_accepted(header: str) -> Format:
+    accepted = _read_accept(header)
+    return max(Format, key=lambda each: _rank(each, accepted))
+
+
+def _rank(wanted: Format, accepted: dict[str, float]) -> tuple[float, bool]:
+    """Rank a format by its weight; of two with the same weight, the one that is named outranks a wildcard."""
+    family = f"{wanted.media_type.partition('/')[0]}/*"
+    for name in (wanted.media_type, family, "*/*"):
+        if name in accepted:
+            return accepted[name], name == wanted.media_type
+    return 0, False
+
+
+def _read_accept(header: str) -> dict[str, float]:
+    """Read an `Accept` header; a part that can't be read is left out."""
+    accepted: dict[str, float] = {}
+    for part in header.split(","):
+        name, *parameters = (each.strip() for each in part.split(";"))
+        weights = [WEIGHT.fullmatch(each) for each in parameters if each[:1] in {"q", "Q"}]
+        if all(weights):
+            accepted[name.lower()] = min((float(each[1]) for each in weights if each), default=1.0)
+    return accepted
+
+
+class ShownFact(Struct, frozen=True):
+    """One line with its icon."""
+
+    icon: str
+    text: str
+
+
+def list_facts(event_type: EventType, host_name: str, locale: Locale) -> list[ShownFact]:
+    """Say what those who book should know, in the order of its weight."""
+    facts = [ShownFact("clock", say_duration(event_type.duration_minutes))]
+    location = event_type.location
+    told_later = is_told_when_booked(location)
+    place = TOLD_LATER[location.kind] if told_later else say_place(location, host_name)
+    if place:
+        facts.append(ShownFact(ICONS[location.kind], place))
+    if event_type.seats > 1:
+        facts.append(ShownFact("people", Text("Up to %(count)s people", count=event_type.seats)))
+    if event_type.price is not None:
+        facts.append(ShownFact("card", say_price(event_type.price, locale)))
+    else:
+        facts.append(ShownFact("calendar", Text("Reschedule or cancel at any time")))
+    return facts
+
+
+def say_duration(minutes: int) -> Text:
+    """Say how long a meeting is."""
+    if minutes % 60 or minutes == 60:
+        return PluralText("%(count)s minute", "%(count)s minutes", count=minutes)
+    return PluralText("%(count)s hour", "%(count)s hours", count=minutes // 60)
+
+
+def say_price(price: Money, locale: Locale) -> str:
+    """Write an amount as the place writes it."""
+    amount = price.amount / 10 ** get_currency_precision(price.currency)
+    return str(format_currency(amount, price.currency, locale=locale.formats))
 
 
 class HostForAssistants(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -129,3 +273,11 @@ def write_refusal(refusal: Refusal, wanted: Format) -> Response:
     wait = refusal.retry_after if isinstance(refusal, TooMany) else None
     text = write_markdown("refused.md", message=refusal.message, wait=wait)
     return Response(status=status_of(refusal), headers={**headers, "content-type": MARKDOWN}, body=text.encode())
+
+
+@get("/llms.txt")
+async def llms_text(work: Work) -> Response:
+    """Explain to assistants what the service is, and how to book with it."""
+    settings = work.runtime.settings
+    text = write_markdown("llms.txt", base_url=settings.public_url, bookings_per_minute=booking_limit(settings).most)
+    return Response(headers={"content-type": PLAIN, "cache-control": "public, max-age=3600"}, body=text.encode())

@@ -1,22 +1,33 @@
-"""The booking form: what is typed, and the booking that it asks for."""
+"""Choosing a time and filling in the form: what there is to choose, what is typed, and the booking that it asks for."""
 
 import re
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from functools import lru_cache
 from typing import Annotated
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
+from markupsafe import Markup
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from openslot.availability.models import EventTypeRef
+from openslot.availability import operations as availability
+from openslot.availability.models import Drafted, EventTypeRef, SlotContext
 from openslot.bookings.models import Answers, BookingWanted, Invitee
 from openslot.core.ids import SHAPE
+from openslot.core.instants import iso
 from openslot.core.text import EmailAddress, LanguageTag, Name, Prose, ReasonText
-from openslot.core.zones import Zone
-from openslot.event_types.models import EventType, QuestionKind
+from openslot.core.work import Work
+from openslot.core.zones import Zone, at_second, floor_second, get_zone
+from openslot.event_types.models import EventType, Question, QuestionKind
 from openslot.i18n import Text
+from openslot.i18n.languages import Locale
 from openslot.routing import Form, WhenEmpty
+from openslot.web.booking_page.calendar import Hours, ShownMonth, say_day, say_minute, show_month
 from openslot.web.booking_page.options import Options
+from openslot.web.booking_page.view import hours_of
+from openslot.web.templating import get_template
 
 # A field that people do not see; whatever fills in every field fills in this one too.
 TRAP = "website"
@@ -25,6 +36,7 @@ GUESTS = re.compile(r"[\s,;]+")
 CHOOSE = Text("Choose a time")
 
 Start = Annotated[datetime, Meta(tz=True), WhenEmpty(CHOOSE)]
+Questions = tuple[Question, ...]
 
 
 class BookingForm(Struct, frozen=True, kw_only=True):
@@ -97,3 +109,89 @@ def _read_answers(values: Mapping[str, str]) -> Answers:
     texts = {name.removeprefix("answers."): text for name, text in values.items() if name.startswith("answers.")}
     checks = {name.removeprefix("checks."): True for name in values if name.startswith("checks.")}
     return {**{key: text for key, text in texts.items() if text.strip()}, **checks}
+
+
+class ShownStart(Struct, frozen=True, kw_only=True):
+    """One time, as a button or a sentence shows it."""
+
+    start: str
+    day: str
+    time: str
+
+
+class Picked(Struct, frozen=True, kw_only=True):
+    """What there is to choose from, or what was chosen."""
+
+    found: SlotContext
+    zone: ZoneInfo
+    month: ShownMonth | None = None
+    chosen: ShownStart | None = None
+    nearest: Sequence[ShownStart] = ()
+    is_open: bool = True
+
+
+async def pick_month(
+    work: Work,
+    which: EventTypeRef | Drafted,
+    options: Options,
+    *,
+    zone: ZoneInfo | None = None,
+    without: UUID | None = None,
+    apart_from: datetime | None = None,
+) -> Picked:
+    """Read the month that a page shows; a booking that moves is not offered its own time."""
+    month = options.month or (options.on and options.on.replace(day=1))
+    read = await availability.list_month(work, which, zone=options.zone or zone, month=month, without=without)
+    if apart_from is not None:
+        others = [start for start in read.slots.starts if start != floor_second(apart_from)]
+        read = replace(read, slots=replace(read.slots, starts=others))
+    shown = show_month(read, locale=options.locale, hours=hours_of(options), on=options.on)
+    return Picked(found=read.found, zone=read.zone, month=shown)
+
+
+async def pick_start(
+    work: Work,
+    which: EventTypeRef,
+    options: Options,
+    start: datetime,
+    *,
+    zone: ZoneInfo | None = None,
+    without: UUID | None = None,
+) -> Picked:
+    """Read whether a chosen time is open, and the times nearest to it."""
+    read = await availability.list_nearest(work, which, start, without=without)
+    zone = options.zone or zone or get_zone(read.found.host_zone)
+    locale, hours = options.locale, hours_of(options)
+    return Picked(
+        found=read.found,
+        zone=zone,
+        chosen=show_start(start, zone, locale, hours),
+        nearest=[show_start(at_second(each), zone, locale, hours) for each in read.starts],
+        is_open=read.is_open,
+    )
+
+
+def show_start(start: datetime, zone: ZoneInfo, locale: Locale, hours: Hours) -> ShownStart:
+    """Show one time by a zone's calendar and clock."""
+    local = start.astimezone(zone)
+    on = date(local.year, local.month, local.day)
+    minute = say_minute(local.hour * 60 + local.minute, locale.formats, hours)
+    return ShownStart(start=iso(start), day=say_day(on, locale.formats), time=minute)
+
+
+def write_fields(form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked) -> Markup:
+    """Write the fields with what was typed and what is wrong with it."""
+    if form.faults or any(form.values.values()):
+        return _write(form, questions, locale, picked)
+    return _write_empty(questions, locale)
+
+
+@lru_cache(maxsize=256)
+def _write_empty(questions: Questions, locale: Locale) -> Markup:
+    return _write(Form(), questions, locale, None)
+
+
+def _write(form: Form[BookingForm], questions: Questions, locale: Locale, picked: Picked | None) -> Markup:
+    template = get_template("booking/fields.html", locale.language)
+    html = template.render(form=form, questions=questions, locale=locale, picked=picked)
+    return Markup(html)  # noqa: S704 - a template escapes

@@ -1,17 +1,22 @@
-"""What a booking page's address asks for: the day, the zone, the look, and what the form begins with."""
+"""What a booking page's address asks for, and which requests are visits."""
 
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Literal
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from openslot.analytics.models import PageView
+from openslot.analytics.operations import count_view
+from openslot.analytics.rules import is_robot, name_source
 from openslot.core.text import is_line, is_prose
-from openslot.core.zones import FIRST_YEAR, LAST_YEAR, find_zone
+from openslot.core.work import Work
+from openslot.core.zones import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
 from openslot.i18n.languages import Locale
 from openslot.i18n.negotiation import find_locale
 from openslot.routing import Request
@@ -26,6 +31,7 @@ HEX = re.compile(r"[0-9a-f]{6}", re.ASCII)
 ORIGIN = re.compile(r"https?://[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?(:[0-9]{1,5})?", re.ASCII)
 
 Theme = Literal["light", "dark", "auto"]
+NAVIGATIONS = frozenset({"document", "iframe", "frame"})
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -116,3 +122,46 @@ def _read_date(text: str) -> date | None:
 def _read_month(text: str) -> date | None:
     match = MONTH.fullmatch(text)
     return _read_date(f"{text}-01") if match else None
+
+
+def count_visit(
+    work: Work, request: Request, options: Options, *, username: str, zone: str, event_type_id: UUID | None = None
+) -> None:
+    """Count a visit of a host's page or of an event type's page, if this request is one."""
+    own_hosts = list_own_hosts(work, request)
+    if not is_visit(request, own_hosts):
+        return
+    source = name_source(
+        campaign=options.carried.get("utm_source", ""),
+        embedded_in=options.embed_origin if options.is_embedded else None,
+        referrer=request.headers.get("referer", ""),
+        own_hosts=own_hosts,
+    )
+    on = work.now.astimezone(get_zone(zone)).date()
+    view = PageView(username=username, event_type_id=event_type_id, on=on, source=source)
+    count_view(work.runtime, view)
+
+
+def list_own_hosts(work: Work, request: Request) -> set[str]:
+    """List the names under which this service is reached."""
+    return {request.headers.get("host", "").lower(), urlsplit(work.runtime.settings.public_url).netloc.lower()}
+
+
+def is_visit(request: Request, own_hosts: set[str]) -> bool:
+    """Return whether a person opened the page: no program, no prefetch, and no further step on the same page."""
+    headers = request.headers
+    return (
+        request.method == "GET"
+        and headers.get("sec-fetch-dest", "document") in NAVIGATIONS
+        and "prefetch" not in headers.get("sec-purpose", headers.get("purpose", ""))
+        and not is_robot(headers.get("user-agent", ""))
+        and not _is_step(request, own_hosts)
+    )
+
+
+def _is_step(request: Request, own_hosts: set[str]) -> bool:
+    try:
+        referrer = urlsplit(request.headers.get("referer", ""))
+    except ValueError:
+        return False
+    return referrer.netloc.lower() in own_hosts and referrer.path == request.path

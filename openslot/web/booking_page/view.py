@@ -15,10 +15,11 @@ from openslot.i18n.languages import ENGLISH
 from openslot.integrations.mail.operations import find_host
 from openslot.routing import Response
 from openslot.web.booking_page.accents import accent_url
-from openslot.web.booking_page.clock import Hours, say_city, say_now, usual_hours
+from openslot.web.booking_page.calendar import Hours, say_city, say_now, usual_hours
 from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
 from openslot.web.templating import get_template, templates
+from openslot.web.zone_names import Region, former_names, zone_name, zones_by_region
 
 DEFAULT_COLOUR = "#3155d9"
 FRAMED = FRAMED_POLICY.decode()
@@ -93,3 +94,21 @@ def initials(name: str) -> str:
     """Write one or two letters that stand for a person without a picture."""
     words = name.split()
     return "".join(word[0] for word in (words[0], words[-1])[: len(words)]).upper() if words else ""
+
+
+def zones_page(work: Work, options: Options, *, back: str) -> Response:
+    """Show every zone that fits what is searched for."""
+    formats, hours = options.locale.formats, hours_of(options)
+    regions = [
+        Region(region.name, tuple(zone for zone in region.zones if _fits(zone, options.search)))
+        for region in zones_by_region(options.locale)
+    ]
+    clocks = {zone: say_now(zone, formats, hours, now=work.now) for region in regions for zone, _ in region.zones}
+    found = [region for region in regions if region.zones]
+    return show("booking/zones.html", options, colour=DEFAULT_COLOUR, regions=found, clocks=clocks, back=back)
+
+
+def _fits(zone: tuple[str, str], search: str) -> bool:
+    wanted = search.casefold().strip()
+    name, city = zone
+    return any(wanted in zone_name(each).casefold() for each in (city, name, *former_names().get(name, ())))

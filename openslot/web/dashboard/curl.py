@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
 from openslot.core.work import Work
-from openslot.web.api_docs.examples import KEY
+from openslot.web.api_docs.shapes import KEY
 
 
 class Curl(Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.errors import OidcOff
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.booking_page.qr import draw_qr
+from openslot.web.booking_page.sharing import draw_qr
 from openslot.web.oidc import attempt_cookie, check_rate
 from openslot.web.pages import page, redirect
 from openslot.web.two_factor import TypedCode

@@ -1,22 +1,35 @@
-"""Which organization a page is about: the one that its form names, the one that was chosen last, or the first."""
+"""What the pages of an organization have in common: which one it is, who changes it, and the names of roles."""
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
-from openslot.accounts.models import OwnMembership, User
+from openslot.accounts.administration import Administration, begin_administration
+from openslot.accounts.models import MemberState, Organization, OwnMembership, Role, User
 from openslot.accounts.roles import is_administrator
+from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields, NewChange
+from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.http.forms import is_form, parse_fields
 from openslot.i18n import Text
-from openslot.routing import Cookie, Response
+from openslot.routing import Cookie, Request, Response
 from openslot.web.cookies import cookie_name, write_cookie
 from openslot.web.pages import page
 
 COOKIE = "openslot_organization"
 FIELD = "organization"
 LASTS = timedelta(days=365)
+NOTHING: Fields = {}
+ROLES = {Role.OWNER: Text("Owner"), Role.ADMIN: Text("Administrator"), Role.MEMBER: Text("Member")}
+STATES = {
+    MemberState.ACTIVE: (Text("Active"), "good"),
+    MemberState.INVITED: (Text("Invited"), "warn"),
+    MemberState.EXPIRED: (Text("Invitation expired"), "bad"),
+    MemberState.SUSPENDED: (Text("Suspended"), ""),
+    MemberState.CLOSED: (Text("Account disabled"), ""),
+}
 
 
 def get_own(request: Exchange) -> OwnMembership:
@@ -89,3 +102,37 @@ def _named(request: Exchange) -> str | None:
         return None
     sent = parse_fields(request).get(FIELD, [None])[0]
     return sent if isinstance(sent, str) else None
+
+
+async def begin_change(request: Exchange, work: Work, user: User) -> Administration:
+    """Lock the current organization for a decision of its administrator."""
+    return await begin_administration(work, get_administered(request).organization_id, user.id)
+
+
+def author_of(request: Request, user: User) -> ChangeAuthor:
+    """Return who makes a change, and from where."""
+    return ChangeAuthor(name=user.name, email=user.email, address=request.address)
+
+
+async def log(
+    work: Work,
+    author: ChangeAuthor,
+    organization: Organization,
+    action: ChangeAction,
+    subject: str,
+    *,
+    subject_id: UUID | None = None,
+    before: Fields = NOTHING,
+    after: Fields = NOTHING,
+) -> None:
+    """Write a change of an organization to its log."""
+    change = NewChange(
+        action=action,
+        author=author,
+        subject=subject,
+        subject_id=subject_id,
+        organization_id=organization.id,
+        before=before,
+        after=after,
+    )
+    await log_change(work, change)

@@ -19,8 +19,7 @@ from openslot.http.refusals import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.organization.changing import author_of, begin_change, log
-from openslot.web.organization.current import get_administered, organization_page
+from openslot.web.organization.current import author_of, begin_change, get_administered, log, organization_page
 from openslot.web.pages import redirect
 
 HERE = "/organization/domains"

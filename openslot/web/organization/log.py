@@ -1,29 +1,104 @@
-"""Pages: what was changed in an organization, by whom and from where; also as CSV."""
+"""Pages: what was changed in an organization, by whom and from where, in words; also as CSV."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.change_log.models import ChangeFilter, LoggedChange
+from openslot.change_log.models import ChangeAction, ChangeFilter, Fields, LoggedChange
 from openslot.change_log.operations import list_changes
+from openslot.core.moments import Span
+from openslot.core.text import is_line
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
-from openslot.routing import Response, get
-from openslot.web import words
+from openslot.routing import Form, Request, Response, get
+from openslot.web import list_addresses, words
 from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
-from openslot.web.organization.current import get_administered, organization_page
-from openslot.web.organization.log_addresses import LogAddress, read_log_address
-from openslot.web.organization.log_words import ACTIONS, list_fields, name_action
+from openslot.web.list_addresses import read_before, read_days, read_typed
+from openslot.web.organization.current import ROLES, get_administered, organization_page
 from openslot.web.pages import locale_of
 
+ACTIONS: dict[str, Text] = {
+    ChangeAction.ORGANIZATION_CREATED: Text("Organization created"),
+    ChangeAction.ORGANIZATION_CHANGED: Text("Name changed"),
+    ChangeAction.BRAND_CHANGED: Text("Appearance of emails changed"),
+    ChangeAction.LEAVING_CHANGED: Text("Settings for departures changed"),
+    ChangeAction.MEMBER_INVITED: Text("Member invited"),
+    ChangeAction.MEMBER_ADDED: Text("Member added"),
+    ChangeAction.INVITATION_RESENT: Text("Invitation sent again"),
+    ChangeAction.INVITATION_WITHDRAWN: Text("Invitation withdrawn"),
+    ChangeAction.ROLE_CHANGED: Text("Role changed"),
+    ChangeAction.MEMBER_SUSPENDED: Text("Member suspended"),
+    ChangeAction.MEMBER_REINSTATED: Text("Member reinstated"),
+    ChangeAction.MEMBER_REMOVED: Text("Member removed"),
+    ChangeAction.TOKEN_CREATED: Text("SCIM token created"),
+    ChangeAction.TOKEN_REVOKED: Text("SCIM token revoked"),
+    ChangeAction.DEPARTURE_APPROVED: Text("Departure approved"),
+    ChangeAction.DEPARTURE_REJECTED: Text("Departure rejected"),
+    ChangeAction.DOMAIN_ADDED: Text("Domain added"),
+    ChangeAction.DOMAIN_VERIFIED: Text("Domain verified"),
+    ChangeAction.DOMAIN_REMOVED: Text("Domain removed"),
+}
+PLATFORM_ACTIONS: dict[str, Text] = {
+    ChangeAction.PLAN_CHANGED: Text("Plan of a user changed"),
+    ChangeAction.USER_DISABLED: Text("User disabled"),
+    ChangeAction.USER_ENABLED: Text("User enabled"),
+    ChangeAction.USER_SIGNED_OUT: Text("User signed out everywhere"),
+    ChangeAction.ADMINISTRATOR_CHANGED: Text("Administrator changed"),
+    ChangeAction.ORGANIZATION_PLAN_CHANGED: Text("Plan of an organization changed"),
+    ChangeAction.ORGANIZATION_DELETED: Text("Organization deleted"),
+    ChangeAction.AGENT_LEVEL_CHANGED: Text("Level of an agent changed"),
+    ChangeAction.AGENT_SCOPES_CHANGED: Text("Scopes of an agent changed"),
+    ChangeAction.AGENT_KEY_CREATED: Text("Agent key created"),
+    ChangeAction.AGENT_KEY_ROTATED: Text("Agent key rotated"),
+    ChangeAction.AGENT_KEY_DEACTIVATED: Text("Agent key deactivated"),
+    ChangeAction.CALL_APPROVED: Text("Call of an agent approved"),
+    ChangeAction.CALL_REJECTED: Text("Call of an agent rejected"),
+    ChangeAction.FLAG_SWITCHED: Text("Feature switched"),
+    ChangeAction.FLAG_SET_FOR_USER: Text("Feature set for a user"),
+    ChangeAction.FLAG_RESET_FOR_USER: Text("Feature reset for a user"),
+    ChangeAction.EFFECTS_RETRIED: Text("Failed steps retried"),
+    ChangeAction.BACKUP_CREATED: Text("Backup created"),
+    ChangeAction.BACKUP_DOWNLOADED: Text("Backup downloaded"),
+}
+FIELDS: dict[str, Text] = {
+    "name": Text("Name"),
+    "slug": Text("Short name"),
+    "plan": Text("Plan"),
+    "colour": Text("Colour"),
+    "logo": Text("Logo"),
+    "role": Text("Role"),
+    "active": Text("Active"),
+    "ends_in": Text("Last four characters"),
+    "expires_at": Text("Expires"),
+    "verified": Text("Verified"),
+    "keeps_bookings": Text("Keep bookings"),
+    "departure_share": Text("Maximum percentage of members"),
+    "members": Text("Members"),
+    "domains": Text("Domains"),
+    "cancelled_bookings": Text("Cancelled bookings"),
+    "administrator": Text("Administrator"),
+    "level": Text("Level"),
+    "scopes": Text("Scopes"),
+    "reason": Text("Reason"),
+    "tool": Text("Tool"),
+    "enabled": Text("On"),
+    "user": Text("User"),
+    "tried": Text("Retried"),
+}
+NAMED: dict[tuple[str, str], Text] = {
+    **{("role", role): name for role, name in ROLES.items()},
+    **{("plan", plan): name for plan, name in words.PLANS.items()},
+}
+EMPTY = "\u2013"
 HERE = "/organization/log"
 ROWS, MOST_ROWS = 50, 10_000
 FILTERS = ("q", "action", "from", "to")
@@ -38,6 +113,66 @@ COLUMNS = (
     Text("Before"),
     Text("After"),
 )
+
+
+def name_action(change: LoggedChange) -> str:
+    """Say what was done; an action of a newer version is shown as it is."""
+    return {**ACTIONS, **PLATFORM_ACTIONS}.get(change.action, change.action)
+
+
+def list_fields(change: LoggedChange, user: User) -> list[tuple[str, object, object]]:
+    """List each changed field with what it was and what it is; None where it did not exist."""
+    names = dict.fromkeys((*change.before, *change.after))
+    return [
+        (FIELDS.get(name, name), _value(change.before, name, user), _value(change.after, name, user)) for name in names
+    ]
+
+
+def _value(fields: Fields, name: str, user: User) -> object:
+    if name not in fields:
+        return None
+    value = fields[name]
+    if value is None or value == "":
+        return EMPTY
+    if isinstance(value, bool):
+        return Text("Yes") if value else Text("No")
+    if name == "expires_at":
+        return words.day(datetime.fromisoformat(str(value)), user.zone)
+    return NAMED.get((name, str(value)), str(value))
+
+
+class LogAddress(Struct, frozen=True, kw_only=True):
+    """What an address asks for, and which of its days could not be used."""
+
+    path: str
+    form: Form[Struct]
+    span: Span
+    before_id: int | None
+    """The line before which to begin; None is the newest."""
+    is_first: bool
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether anything is searched or chosen."""
+        return any(self.form.values.values())
+
+    def link(self, path: str | None = None, **changes: object) -> str:
+        """Write an address with the same filter."""
+        return list_addresses.link(path or self.path, {**self.form.values, **changes})
+
+
+def read_log_address(request: Request, user: User, path: str, fields: Iterable[str]) -> LogAddress:
+    """Read an address; what is not a line is left out, and a wrong day is a fault of its field."""
+    typed = {name: value if is_line(value) else "" for name, value in read_typed(request, fields).items()}
+    faults: dict[str, Text] = {}
+    span = read_days(typed, faults, user)
+    return LogAddress(
+        path=path,
+        form=Form(values=typed, faults=faults),
+        span=span,
+        before_id=read_before(request),
+        is_first=not request.query.get("before"),
+    )
 
 
 class ChangeRow(Struct, frozen=True, kw_only=True):

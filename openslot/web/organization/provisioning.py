@@ -1,4 +1,4 @@
-"""Pages: provisioning by identity providers (SCIM), with its tokens."""
+"""Pages: provisioning by identity providers (SCIM): its tokens, its requests, and departures that wait."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -10,19 +10,24 @@ from openslot.access import operations as access
 from openslot.access.errors import CredentialNotFound, PlanWithoutScim
 from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
+from openslot.accounts.administration import Administration
 from openslot.accounts.models import Organization, OwnMembership, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.accounts.plans import PLANS_WITH_SCIM, running
 from openslot.change_log.models import ChangeAction
+from openslot.core.ids import SHAPE, parse_id
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.i18n import Text
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.scim import departures
 from openslot.scim.door import PREFIX
+from openslot.scim.models import HeldDeparture, LoggedRequest, RequestFilter
+from openslot.scim.operations import KEPT, search_requests
+from openslot.web.dashboard import phrases
 from openslot.web.key_rows import EXPIRIES, KeyRow, expiry_of, key_row
-from openslot.web.organization.changing import author_of, begin_change, log
-from openslot.web.organization.current import get_administered, organization_page
+from openslot.web.organization.current import author_of, begin_change, get_administered, log, organization_page
+from openslot.web.organization.log import LogAddress, read_log_address
 from openslot.web.pages import redirect
 
 HERE = "/organization/provisioning"
@@ -35,6 +40,11 @@ NOTICES = {
     "decided": Text("All departures were decided."),
 }
 SCIM = CredentialKind.SCIM_TOKEN
+PATH = "/organization/provisioning/log"
+ROWS = 50
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+STATUSES = {"2": Text("Done"), "4": Text("Refused"), "5": Text("Failed")}
+FIELDS = ("method", "status", "path", "user", "token", "from", "to")
 
 
 class TokenForm(Struct, frozen=True, kw_only=True):
@@ -155,3 +165,142 @@ async def _get_token(work: Work, own: OwnMembership, token_id: UUID) -> Credenti
 
 def _has_scim(organization: Organization, work: Work) -> bool:
     return running(organization.plan, organization.plan_until, now=work.now) in PLANS_WITH_SCIM
+
+
+class RequestRow(Struct, frozen=True, kw_only=True):
+    """One line of the log."""
+
+    when: Text
+    request: LoggedRequest
+    tone: str
+
+
+@get("/organization/provisioning/log")
+async def show_request_log(request: Exchange, work: Work, user: User) -> Response:
+    """Show the requests that the address asks for, newest first."""
+    own = get_administered(request)
+    query = read_log_address(request, user, PATH, FIELDS)
+    found = await search_requests(work, own.organization_id, _filter(query), before_id=query.before_id, limit=ROWS + 1)
+    return organization_page(
+        "requests.html",
+        request,
+        user,
+        own,
+        here=HERE,
+        status=400 if query.form.faults else 200,
+        rows=[_row(each, user, work) for each in found[:ROWS]],
+        form=query.form,
+        methods=[(name, name) for name in METHODS],
+        statuses=STATUSES,
+        kept=KEPT.days,
+        is_narrowed=query.is_narrowed,
+        is_first=query.is_first,
+        first=query.link(),
+        older=query.link(before=found[ROWS - 1].id) if len(found) > ROWS else None,
+    )
+
+
+def _filter(query: LogAddress) -> RequestFilter:
+    typed = query.form
+    return RequestFilter(
+        method=typed["method"] if typed["method"] in METHODS else "",
+        status=typed["status"] if typed["status"] in STATUSES else "",
+        path=typed["path"],
+        user=typed["user"],
+        token_id=parse_id(typed["token"]) if SHAPE.fullmatch(typed["token"]) else None,
+        span=query.span,
+    )
+
+
+def _row(logged: LoggedRequest, user: User, work: Work) -> RequestRow:
+    when = phrases.at(logged.at, user.zone, now=work.now)
+    return RequestRow(when=when, request=logged, tone="good" if logged.status < 400 else "bad")
+
+
+@get("/organization/provisioning/waiting")
+async def show_waiting(request: Exchange, work: Work, user: User) -> Response:
+    """List everyone who waits, with how many bookings."""
+    own = get_administered(request)
+    organization = await get_organization_by_id(work, own.organization_id)
+    held = await departures.list_held(work, organization)
+    return organization_page(
+        "waiting.html",
+        request,
+        user,
+        own,
+        here=HERE,
+        rows=[(each, phrases.at(each.held_at, user.zone, now=work.now)) for each in held],
+        upcoming=sum(each.upcoming for each in held),
+        share=organization.departure_share,
+    )
+
+
+@get("/organization/provisioning/waiting/{user_id}")
+async def show_departure(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
+    """Show one departure, and what approving it cancels."""
+    own = get_administered(request)
+    held = await departures.get_held(work, own.organization_id, user_id)
+    return organization_page("departure.html", request, user, own, here=HERE, held=held)
+
+
+@post("/organization/provisioning/waiting/{user_id}/approve")
+async def approve(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
+    """Let a departure happen: the bookings are cancelled."""
+    await _decide(request, work, user, user_id, approved=True)
+    return redirect(f"{HERE}?done=approved")
+
+
+@post("/organization/provisioning/waiting/{user_id}/reject")
+async def reject(request: Exchange, work: Work, user: User, user_id: UUID) -> Response:
+    """Undo a departure: the member is back."""
+    await _decide(request, work, user, user_id, approved=False)
+    return redirect(f"{HERE}?done=rejected")
+
+
+@post("/organization/provisioning/waiting/approve")
+async def approve_all(request: Exchange, work: Work, user: User) -> Response:
+    """Let all departures happen that wait."""
+    await _decide(request, work, user, None, approved=True)
+    return redirect(f"{HERE}?done=decided")
+
+
+@post("/organization/provisioning/waiting/reject")
+async def reject_all(request: Exchange, work: Work, user: User) -> Response:
+    """Undo all departures that wait."""
+    await _decide(request, work, user, None, approved=False)
+    return redirect(f"{HERE}?done=decided")
+
+
+async def _decide(request: Exchange, work: Work, user: User, user_id: UUID | None, *, approved: bool) -> None:
+    """Decide about one departure, or about all that wait, under the locks of the hosts and of the organization."""
+    locked = await departures.lock_held(work, get_administered(request).organization_id, user_id=user_id)
+    administration = await begin_change(request, work, user)
+    if user_id is not None:
+        held = [await departures.get_held(work, administration.organization.id, user_id)]
+    else:
+        # What began to wait since then is not decided unseen.
+        held = [
+            each for each in await departures.list_held(work, administration.organization) if each.user_id in locked
+        ]
+    for each in held:
+        await _decide_one(request, work, user, administration, each, approved=approved)
+
+
+async def _decide_one(
+    request: Exchange,
+    work: Work,
+    user: User,
+    administration: Administration,
+    held: HeldDeparture,
+    *,
+    approved: bool,
+) -> None:
+    organization = administration.organization
+    after: dict[str, object] = {}
+    if approved:
+        acting = departures.on_behalf(work, organization)
+        after["cancelled_bookings"] = await departures.approve(acting, organization, held)
+    else:
+        await departures.reject(work, organization, held)
+    action = ChangeAction.DEPARTURE_APPROVED if approved else ChangeAction.DEPARTURE_REJECTED
+    await log(work, author_of(request, user), organization, action, held.email, subject_id=held.user_id, after=after)

@@ -19,7 +19,7 @@ from openslot.i18n.languages import LANGUAGES
 from openslot.people import operations
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.account import NewPassword
-from openslot.web.booking_page.visits import is_visit, list_own_hosts
+from openslot.web.booking_page.options import is_visit, list_own_hosts
 from openslot.web.cookies import browser_of, sign_up_cookie, sign_up_of
 from openslot.web.pages import locale_of, page, redirect
 from openslot.web.sign_in import HOME

@@ -11,7 +11,7 @@ from openslot.accounts.models import User
 from openslot.analytics.funnel import count_visit
 from openslot.core.work import Runtime
 from openslot.i18n import Text
-from openslot.web.admin.charts import HEIGHT, WIDTH, draw_chart
+from openslot.web.admin.analytics import HEIGHT, WIDTH, draw_chart
 from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import TWELVE, Book, fail, listen
 from tests.webhooks.conftest import work_off

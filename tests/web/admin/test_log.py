@@ -12,7 +12,7 @@ from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from openslot.web.organization.log_words import PLATFORM_ACTIONS
+from openslot.web.organization.log import PLATFORM_ACTIONS
 from tests.agents.agent import TestAgent
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD

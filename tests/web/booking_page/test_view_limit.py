@@ -10,7 +10,7 @@ from openslot.bookings.public_api import READS
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.i18n.languages import LANGUAGES
-from openslot.web.booking_page.refusing import VIEWS
+from openslot.web.booking_page.refusals import VIEWS
 from tests.web.booking_page.conftest import PAGE, TEN, book
 
 

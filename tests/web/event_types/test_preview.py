@@ -11,7 +11,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType, Limits, RangeWindow
 from openslot.schedules import operations as schedules
-from openslot.web.booking_page import visits
+from openslot.web.booking_page import options
 from openslot.web.dashboard.event_types.previewing import PREVIEWS
 from tests.web.dashboard.conftest import TEN, Book
 from tests.web.event_types.conftest import load, offer, read_fields
@@ -161,7 +161,7 @@ async def test_it_is_not_counted_as_a_visit(
     member: httpx2.AsyncClient, runtime: Runtime, intro: EventType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[Any] = []
-    monkeypatch.setattr(visits, "count_view", lambda *view: counted.append(view))
+    monkeypatch.setattr(options, "count_view", lambda *view: counted.append(view))
     member.headers["user-agent"] = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
     await member.get(f"/event-types/{intro.id}/preview")
     await preview(member, intro)

@@ -14,7 +14,7 @@ from openslot.change_log.operations import list_changes, log_change
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from openslot.web.organization.log_words import ACTIONS, FIELDS, PLATFORM_ACTIONS
+from openslot.web.organization.log import ACTIONS, FIELDS, PLATFORM_ACTIONS
 from tests.clocks import MovingClock
 from tests.scim.test_domains import FakeResolver
 from tests.web.dashboard.conftest import Book

@@ -11,7 +11,7 @@ from openslot.demo.offers import make_offers
 from openslot.demo.people import HOST
 from openslot.demo.seed import seed
 from openslot.people import operations as people
-from openslot.web.widget.demo import DEMO_HOST
+from openslot.web.widget import DEMO_HOST
 from tests.web.looking import AXE, AXE_ON_COLORS, OVERFLOW, PHONE, TOO_SMALL, WIDE, bring_axe, run_axe
 from tests.web.test_browser import open_page
 

@@ -5,7 +5,7 @@ import gzip
 import httpx2
 
 from openslot.i18n.languages import LANGUAGES
-from openslot.web.widget.script import get_script
+from openslot.web.widget import get_script
 
 MOST_BYTES = 3000
 

@@ -12,7 +12,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
-from openslot.exports.creating import make_export
+from openslot.exports.archives import make_export
 from openslot.exports.files import FILES
 from tests.clocks import MovingClock
 from tests.web.dashboard.conftest import Book
@@ -32,7 +32,7 @@ async def test_without_an_export_the_page_says_the_next_step(member: httpx2.Asyn
 async def test_it_is_requested_made_and_downloaded(
     member: httpx2.AsyncClient, runtime: Runtime, clock: MovingClock, book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.exports.zipping.PIECE", 1000)
+    monkeypatch.setattr("openslot.exports.archives.PIECE", 1000)
     await book()
     answer = await member.post(f"{PAGE}/export")
     assert answer.headers["location"] == f"{PAGE}?done=requested"

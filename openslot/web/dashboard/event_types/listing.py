@@ -14,7 +14,7 @@ from openslot.event_types import overview
 from openslot.event_types.models import EventTypeOverview, Location, LocationKind
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
-from openslot.web.booking_page.facts import say_duration
+from openslot.web.booking_page.for_assistants import say_duration
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.event_types.choices import LOCATIONS
 from openslot.web.dashboard.event_types.links import OfferLinks, links_of, state_of

@@ -21,10 +21,9 @@ from openslot.routing import Form, RateLimit, Request, Response, get, post
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.web import words
-from openslot.web.booking_page.facts import list_facts
-from openslot.web.booking_page.forms import begin_form
+from openslot.web.booking_page.for_assistants import list_facts
+from openslot.web.booking_page.forms import begin_form, pick_month
 from openslot.web.booking_page.options import Options
-from openslot.web.booking_page.picking import pick_month
 from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
 from openslot.web.dashboard.event_types.creating import FALLBACK, find_beginning
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values

@@ -1,23 +1,72 @@
-"""The link of an event type as a QR code, on a page to print and as an image."""
+"""How a page looks where its link is shared, and its address as a QR code."""
 
 from functools import lru_cache
 from io import BytesIO
 from urllib.parse import urlencode
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
 from openslot.availability.models import ByPage
 from openslot.core.work import Work
+from openslot.event_types.models import EventType
+from openslot.i18n import Text
 from openslot.routing import Request, Response, get
-from openslot.web.booking_page.former_links import follow_former
+from openslot.web.assets import static_url
 from openslot.web.booking_page.options import read_options
-from openslot.web.booking_page.refusing import limit_views
+from openslot.web.booking_page.refusals import follow_former, limit_views
 from openslot.web.pages import page
 
+LONGEST = 200
 SVG = "image/svg+xml"
 # Visits by the code are counted as their own source.
 SOURCE = {"utm_source": "qr"}
+
+
+class SharePreview(Struct, frozen=True, kw_only=True):
+    """What a message or a post shows of a page."""
+
+    title: str
+    description: str
+    url: str
+    path: str
+    image: str
+    is_listed: bool = True
+    """Whether search engines may list the page."""
+
+
+def preview_host(work: Work, name: str, username: str) -> SharePreview:
+    """Describe a host's page."""
+    return _preview(work, f"/{username}", title=name, description=_invite(name))
+
+
+def preview_event_type(work: Work, event_type: EventType, host_name: str, username: str) -> SharePreview:
+    """Describe an event type's page; a private one without its token, which is a secret."""
+    return _preview(
+        work,
+        f"/{username}/{event_type.slug}",
+        title=Text("%(event)s with %(host)s", event=event_type.name, host=host_name),
+        description=_shorten(event_type.description) or _invite(host_name),
+        is_listed=not event_type.is_private,
+    )
+
+
+def _preview(work: Work, path: str, *, title: str, description: str, is_listed: bool = True) -> SharePreview:
+    base = work.runtime.settings.public_url
+    image = f"{base}{static_url('share.png')}"
+    return SharePreview(
+        title=title, description=description, url=f"{base}{path}", path=path, image=image, is_listed=is_listed
+    )
+
+
+def _invite(host_name: str) -> Text:
+    return Text("Choose a time to meet with %(host)s.", host=host_name)
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1].rstrip()}…"
 
 
 @get("/{username}/{slug}/qr")

@@ -1,4 +1,4 @@
-"""The widget's script: one small file that any site can load."""
+"""The booking widget for other sites: its script, and a page that shows it."""
 
 import hashlib
 import re
@@ -7,11 +7,18 @@ from importlib.resources import files
 
 import msgspec
 
+from openslot.accounts import operations as accounts
+from openslot.core.work import Work
+from openslot.event_types.models import EventType
+from openslot.event_types.operations import get_host_page
+from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
 from openslot.web.assets import MEDIA_TYPES, Asset
+from openslot.web.booking_page.refusals import VIEWS
+from openslot.web.pages import page
 from openslot.web.static_files import FOR_GOOD, is_current
 
 BOOK, CLOSE = Text("Book a time"), Text("Close")
@@ -20,6 +27,9 @@ FOR_AN_HOUR = "public, max-age=3600, stale-while-revalidate=86400"
 FOR_EVERY_SITE = {"access-control-allow-origin": "*", "cross-origin-resource-policy": "cross-origin"}
 COMMENT_OR_INDENT = re.compile(r"^\s*(//[^\n]*\n)?", re.MULTILINE)
 WORDS = "const WORDS = {};"
+# The first host of the demo data; no real account has an address in a domain that can't exist.
+DEMO_HOST = "mara@harbor.example"
+WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
 
 
 @get("/widget.js")
@@ -37,7 +47,7 @@ async def widget_script(request: Request) -> Response:
 @cache
 def get_script() -> Asset:
     """Read the script once, without comments and indentation, and with its texts in every language."""
-    source = (files("openslot.web.widget") / "widget.js").read_text("utf-8")
+    source = (files("openslot.web") / "widget.js").read_text("utf-8")
     body = COMMENT_OR_INDENT.sub("", source).replace(WORDS, f"const WORDS = {_words()};").encode()
     return Asset(body=body, media_type=MEDIA_TYPES["js"], version=hashlib.sha256(body).hexdigest()[:16])
 
@@ -46,3 +56,27 @@ def _words() -> str:
     locales = [Locale(language=each, formats=each.formats) for each in LANGUAGES.values()]
     words = {each.language.tag: [str(localize(text, each)) for text in (BOOK, CLOSE)] for each in locales}
     return msgspec.json.encode(words).decode()
+
+
+@get("/widget-demo", limit=VIEWS)
+async def show_widget_demo(work: Work) -> Response:
+    """Show the widget, or what to do where there is no demo data."""
+    base_url = work.runtime.settings.public_url
+    host = await accounts.find_user_by_email(work, DEMO_HOST)
+    offers = (await get_host_page(work, host.username)).event_types if host else ()
+    offer = next((each for each in offers if _is_simple(each)), None)
+    if host is None or offer is None:
+        return page("widget/no_demo.html", None, status=404, base_url=base_url)
+    shown = page(
+        "widget/demo.html",
+        None,
+        base_url=base_url,
+        path=f"/{host.username}/{offer.slug}",
+        offer=offer,
+        host=host,
+    )
+    return Response(headers={**shown.headers, "content-security-policy": WITH_FRAMES}, body=shown.body)
+
+
+def _is_simple(offer: EventType) -> bool:
+    return offer.price is None and offer.seats == 1 and bool(offer.description)

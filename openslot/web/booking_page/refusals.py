@@ -1,24 +1,25 @@
-"""What a page says when it is not shown, and a form when it could not be carried out."""
+"""What a page says when it is not shown or a form was refused, and where links with a former username lead."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from msgspec.structs import replace
 
+from openslot.accounts.former_usernames import find_current_username
 from openslot.bookings.errors import TooManyReschedules
 from openslot.bookings.public_api import READS
-from openslot.core.errors import Refusal, RefusalKind, TooMany
+from openslot.core.errors import NotFound, Refusal, RefusalKind, TooMany
 from openslot.core.work import Work
 from openslot.http.limits import take
 from openslot.http.refusals import headers_of
 from openslot.i18n import Text
 from openslot.routing import RateLimit, Request, Response
 from openslot.web import words
-from openslot.web.booking_page.for_assistants import write_refusal
-from openslot.web.booking_page.formats import Format, choose_format
+from openslot.web.booking_page.for_assistants import HEADERS, Format, choose_format, write_refusal
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.view import DEFAULT_COLOUR, show
+from openslot.web.pages import NOT_KEPT
 
 TOO_MANY = Text("Too many bookings were sent from your network. What you typed is still here.")
 
@@ -26,6 +27,9 @@ VIEWS = RateLimit("page", 600)
 """Pages that one address may open: many people may share it, and each turns through months."""
 
 Show = Callable[..., Awaitable[Response]]
+# Only for a time, because the owner may take the name back; a form is sent again as it is.
+MOVED = 307
+IN_QUERY = "%!$&'()*+,;=:@/?-._~"
 
 
 def limit_views(handler: Show) -> Show:
@@ -65,3 +69,33 @@ def list_notices(refusal: Refusal, is_open: bool) -> tuple[str, ...]:
     if refusal.faults or refusal.kind is RefusalKind.INVALID or not is_open:
         return ()
     return (Text("%(message)s.", message=refusal.sentence),)
+
+
+def follow_former(handler: Show) -> Show:
+    """Redirect to the current username if a handler finds nothing and its path begins with a former one."""
+
+    @wraps(handler)
+    async def show_or_redirect(*, work: Work, request: Request, username: str, **values: object) -> Response:
+        try:
+            answer = await handler(work=work, request=request, username=username, **values)
+        except NotFound:
+            moved = await _find_moved(work, request, username)
+            if moved is None:
+                raise
+            return moved
+        # Assistants get the refusal as an answer.
+        return answer if answer.status != 404 else await _find_moved(work, request, username) or answer
+
+    return show_or_redirect
+
+
+async def _find_moved(work: Work, request: Request, username: str) -> Response | None:
+    wanted = choose_format(request)
+    former = username.removesuffix(wanted.suffix)
+    current = await find_current_username(work, former)
+    if current is None:
+        return None
+    path = quote(f"/{current}{request.path[len(former) + 1 :]}")
+    query = quote(request.query_string, safe=IN_QUERY)
+    headers = NOT_KEPT if wanted is Format.HTML else {**HEADERS, **NOT_KEPT}
+    return Response(status=MOVED, headers={**headers, "location": f"{path}?{query}" if query else path})

@@ -16,8 +16,7 @@ from openslot.i18n import Text
 from openslot.routing import Form, Response, get, post
 from openslot.scim import deletions
 from openslot.web.dashboard.your_data import confirm_owner, needs_link
-from openslot.web.organization.changing import author_of
-from openslot.web.organization.current import get_administered, organization_page
+from openslot.web.organization.current import author_of, get_administered, organization_page
 from openslot.web.pages import redirect
 
 HERE = "/organization/settings"

@@ -1,1 +1,0 @@
-"""The booking widget for other sites: its script, and a page that shows it."""
