@@ -11,7 +11,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Location, LocationKind
-from openslot.web.dashboard.event_types import listing
+from openslot.web.dashboard.event_types import overview
 from tests.clocks import MovingClock
 from tests.event_types.private_tokens import get_private_token
 from tests.web.dashboard.conftest import TEN, TWELVE, Book, cancel
@@ -140,7 +140,7 @@ async def test_a_place_that_is_gone_or_nonsense_changes_nothing(
 async def test_long_lists_have_pages(
     member: httpx2.AsyncClient, runtime: Runtime, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "ROWS", 2)
+    monkeypatch.setattr(overview, "ROWS", 2)
     for slug in ("one", "two"):
         await offer(runtime, user, slug)
     first, second = [(await member.get(f"/event-types?page={page}")).text for page in (1, 2)]

@@ -12,15 +12,16 @@ from openslot.accounts.models import User
 from openslot.core.work import Work
 from openslot.event_types import overview
 from openslot.event_types.models import EventTypeOverview
+from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.i18n.localization import localize
 from openslot.i18n.negotiation import find_locale
 from openslot.routing import Request, Response, get
-from openslot.web.dashboard.event_types.form_page import WITH_FRAMES
-from openslot.web.dashboard.event_types.links import OfferLinks, links_of
+from openslot.web.dashboard.event_types.overview import OfferLinks, links_of
 from openslot.web.pages import locale_of, page, redirect
 
+WITH_FRAMES = f"{PAGE_POLICY.decode()}; frame-src 'self'"
 HEX = re.compile(r"#?[0-9a-f]{6}", re.ASCII | re.IGNORECASE)
 MODES = {
     "inline": (Text("Inline"), Text("The calendar is part of the page and as tall as it needs to be.")),
@@ -33,6 +34,11 @@ MODES = {
 THEMES = {"auto": Text("System default"), "light": Text("Light"), "dark": Text("Dark")}
 # For sites that are read from left to right; on others the widget swaps them.
 POSITIONS = {"end": Text("Right"), "start": Text("Left")}
+EMBED_CHOICES = {
+    "themes": THEMES,
+    "positions": POSITIONS,
+    "languages": {tag: language.name for tag, language in LANGUAGES.items()},
+}
 
 
 class EmbedOptions(Struct, frozen=True, kw_only=True):
@@ -154,10 +160,3 @@ def _write(script: str, url: str, label: str, attributes: dict[str, str]) -> str
         f'  <a href="{escape(url)}">{escape(label, quote=False)}</a>\n'
         "</openslot-booking>"
     )
-
-
-EMBED_CHOICES = {
-    "themes": THEMES,
-    "positions": POSITIONS,
-    "languages": {tag: language.name for tag, language in LANGUAGES.items()},
-}

@@ -25,7 +25,7 @@ from openslot.web.booking_page.for_assistants import list_facts
 from openslot.web.booking_page.forms import begin_form, pick_month
 from openslot.web.booking_page.options import Options
 from openslot.web.booking_page.view import find_look, hours_of, initials, show, show_zone
-from openslot.web.dashboard.event_types.creating import FALLBACK, find_beginning
+from openslot.web.dashboard.event_types.editor import FALLBACK, find_beginning
 from openslot.web.dashboard.event_types.forms import EventTypeForm, read_event_type, write_values
 from openslot.web.pages import locale_of, page
 

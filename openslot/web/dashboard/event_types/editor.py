@@ -1,0 +1,348 @@
+"""Pages: a new event type, and one that exists with all that can be set of it."""
+
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlencode
+from uuid import UUID
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.ids import SHAPE
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types import overview
+from openslot.event_types.editions import edition_of, find_changed
+from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugTaken
+from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind
+from openslot.event_types.rules import MOST_QUESTIONS, suggest_slug
+from openslot.i18n import Text
+from openslot.i18n.localization import localize
+from openslot.routing import Form, Request, Response, get, post
+from openslot.schedules import operations as schedules
+from openslot.schedules.errors import ScheduleNotFound
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.event_types import forms
+from openslot.web.dashboard.event_types.embeds import EMBED_CHOICES, WITH_FRAMES, list_snippets, read_embed
+from openslot.web.dashboard.event_types.forms import (
+    EDITED_FIELDS,
+    EventTypeForm,
+    change_questions,
+    list_typed,
+    name_faults,
+    read_event_type,
+    write_values,
+)
+from openslot.web.dashboard.event_types.overview import links_of, state_of
+from openslot.web.pages import locale_of, page, redirect
+
+NOTICES = {
+    "made": Text("The event type was created."),
+    "saved": Text("Your changes were saved."),
+    "restored": Text("It can be booked again."),
+    "private": Text("It has a new private link. The earlier link, if there was one, no longer works."),
+    "public": Text("It is on your page now."),
+    "archive-only": Text("It has bookings, so it can't be deleted. Archive it instead."),
+}
+NO_SLUG = Text("Enter the last part of the link")
+NO_SCHEDULE = Text("Choose one of your schedules")
+BEGINNINGS = ("start", "from")
+FALLBACK, LONGEST_NAME = "meeting", 200
+PHONE_NUMBER = Text("Your phone number")
+
+
+def begin_values(event_type: EventType) -> dict[str, str]:
+    """Write what the form of a saved event type begins with."""
+    return {**write_values(event_type), "edition": edition_of(event_type)}
+
+
+async def form_page(
+    work: Work, user: User, template: str, form: Form[EventTypeForm], *, status: int, focus: str = "", **values: object
+) -> Response:
+    """Show a form with all that it offers to choose from, and let the page frame the preview."""
+    own = await schedules.list_schedules(work, user)
+    shown = page(
+        template,
+        user,
+        here="/event-types",
+        status=status,
+        locale=None,
+        form=form,
+        focus=focus,
+        base=f"{work.runtime.settings.public_url}/{user.username}/",
+        questions=list_typed(form.values),
+        most_questions=MOST_QUESTIONS,
+        schedules={str(each.id): each.name for each in own},
+        locations=forms.LOCATIONS,
+        windows=forms.WINDOWS,
+        units=forms.UNIT_NAMES,
+        kinds=forms.KINDS,
+        currencies=_list_currencies(form["currency"]),
+        open_sections=[name for name, fields in forms.SECTIONS.items() if _is_open(fields, form, focus)],
+        **values,
+    )
+    return replace(shown, headers={**shown.headers, "content-security-policy": WITH_FRAMES})
+
+
+def _list_currencies(current: str) -> dict[str, object]:
+    """List the currencies to choose from, and the current one whatever it is."""
+    known: dict[str, object] = dict(forms.CURRENCY_NAMES)
+    return known if current in known or not current else {current: current, **known}
+
+
+def _is_open(fields: tuple[str, ...], form: Form[EventTypeForm], focus: str) -> bool:
+    return any(name.partition(".")[0] in fields for name in (*form.faults, focus))
+
+
+class ChangedField(Struct, frozen=True, kw_only=True):
+    """A field that was changed elsewhere while a form was open."""
+
+    name: Text
+    is_ours: bool
+    """Whether the form has changed it too, so that saving replaces the other change."""
+    saved: str
+    """What is saved now, where a line says it."""
+
+
+@get("/event-types/{event_type_id}")
+async def show_event_type_form(request: Request, work: Work, user: User, event_type_id: UUID) -> Response:
+    """Show the form of an event type."""
+    found = await overview.get_overview(work, user, event_type_id)
+    return await edit_page(work, user, found, Form(values=begin_values(found.event_type)), request=request)
+
+
+@post("/event-types/{event_type_id}")
+async def save_event_type(
+    request: Request, work: Work, user: User, event_type_id: UUID, form: Form[EventTypeForm]
+) -> Response:
+    """Save an event type, or change the questions of the form without saving it."""
+    found = await overview.get_overview(work, user, event_type_id)
+    if form["act"]:
+        values, focus = change_questions(form.values, form["act"])
+        return await edit_page(work, user, found, Form(values=values), request=request, focus=focus)
+    if not form.faults:
+        edited, faults = read_event_type(form.get(), found.event_type)
+        faults |= {} if form.get().slug.strip() else {"slug": NO_SLUG}
+        form = form.with_faults(faults)
+        if not faults:
+            return await _save(request, work, user, edited, form)
+    return await edit_page(work, user, found, form, request=request)
+
+
+async def _save(request: Request, work: Work, user: User, edited: EventType, form: Form[EventTypeForm]) -> Response:
+    try:
+        async with work.attempt():
+            await event_types.edit_event_type(work, user, edited, edition=form["edition"])
+    except EventTypeChanged:
+        return await _show_changed(request, work, user, edited, form)
+    except (EventTypeSlugTaken, Invalid) as refusal:
+        form = form.with_faults(name_faults(refusal.faults))
+    except ScheduleNotFound:
+        form = form.with_faults({"schedule": NO_SCHEDULE})
+    if form.faults:
+        found = await overview.get_overview(work, user, edited.id)
+        return await edit_page(work, user, found, form, request=request)
+    return redirect(f"/event-types/{edited.id}?done=saved")
+
+
+async def _show_changed(
+    request: Request, work: Work, user: User, edited: EventType, form: Form[EventTypeForm]
+) -> Response:
+    """Show the form with what was typed; fields that were only changed elsewhere take that change over."""
+    found = await overview.get_overview(work, user, edited.id)
+    elsewhere = find_changed(found.event_type, since=form["edition"])
+    ours = set(find_changed(edited, since=form["edition"]))
+    saved, values = write_values(found.event_type), dict(form.values)
+    for field in elsewhere:
+        if field not in ours:
+            values = _take(values, saved, EDITED_FIELDS[field].fields)
+    values["edition"] = edition_of(found.event_type)
+    changed = list(_list_changed(elsewhere, ours=ours, edited=edited, current=found.event_type, saved=saved))
+    return await edit_page(work, user, found, Form(values=values), request=request, changed=changed)
+
+
+def _list_changed(
+    elsewhere: tuple[str, ...], *, ours: set[str], edited: EventType, current: EventType, saved: Mapping[str, str]
+) -> Iterator[ChangedField]:
+    for field in elsewhere:
+        if getattr(edited, field) == getattr(current, field):
+            continue
+        fields = EDITED_FIELDS[field].fields
+        line = saved.get(fields[0], "") if len(fields) == 1 and field != "schedule_id" else ""
+        yield ChangedField(name=EDITED_FIELDS[field].name, is_ours=field in ours, saved=line[:100])
+
+
+def _take(values: Mapping[str, str], saved: Mapping[str, str], fields: tuple[str, ...]) -> dict[str, str]:
+    def belongs(name: str) -> bool:
+        return name in fields or (fields == ("questions",) and name.startswith("questions."))
+
+    kept = {name: text for name, text in values.items() if not belongs(name)}
+    return kept | {name: text for name, text in saved.items() if belongs(name)}
+
+
+async def edit_page(
+    work: Work,
+    user: User,
+    found: EventTypeOverview,
+    form: Form[EventTypeForm],
+    *,
+    request: Request,
+    focus: str = "",
+    changed: list[ChangedField] | None = None,
+) -> Response:
+    """Show the form of an event type beside its preview, and what else can be done with it."""
+    event_type, (state, tone) = found.event_type, state_of(found.event_type)
+    path = f"/event-types/{event_type.id}"
+    embed = read_embed(request)
+    return await form_page(
+        work,
+        user,
+        "dashboard/event_types/edit.html",
+        form,
+        status=409 if changed is not None else 400 if form.faults else 200,
+        focus=focus,
+        changed=changed,
+        event_type=event_type,
+        upcoming=found.upcoming,
+        was_booked=found.was_booked,
+        state=state,
+        tone=tone,
+        links=links_of(work, user, found),
+        embed=embed,
+        snippets=list_snippets(work, user, found, embed),
+        embed_choices=EMBED_CHOICES,
+        notice=NOTICES.get(request.query.get("done", "")) if request.method == "GET" else None,
+        path=path,
+        is_new=False,
+        preview=f"{path}/preview",
+        first_preview=f"{path}/preview",
+        curl=curl(work, user, path),
+    )
+
+
+class StartingPoint(Struct, frozen=True, kw_only=True):
+    """What a new event type can begin with."""
+
+    key: str
+    title: Text
+    about: Text
+    name: Text
+    changes: dict[str, object]
+
+
+STARTING_POINTS = (
+    StartingPoint(
+        key="one-to-one",
+        title=Text("One-to-one"),
+        about=Text("One person books a time with you, such as an intro call or an interview."),
+        name=Text("30 minute meeting"),
+        changes={"duration_minutes": 30},
+    ),
+    StartingPoint(
+        key="phone",
+        title=Text("Phone call"),
+        about=Text("You call the person who books. The form asks for their number."),
+        name=Text("Phone call"),
+        changes={"duration_minutes": 15, "location": Location(LocationKind.PHONE)},
+    ),
+    StartingPoint(
+        key="group",
+        title=Text("Group"),
+        about=Text("Several people book the same time, such as a workshop or a class."),
+        name=Text("Group session"),
+        changes={"duration_minutes": 60, "seats": 10},
+    ),
+    StartingPoint(
+        key="long",
+        title=Text("Long session"),
+        about=Text("Two hours, booked at least a day ahead, with free time before and after."),
+        name=Text("Long session"),
+        changes={"duration_minutes": 120, "buffer_before": 15, "buffer_after": 15, "min_notice_minutes": 1440},
+    ),
+)
+
+
+@get("/event-types/new")
+async def show_new_event_type(request: Request, work: Work, user: User) -> Response:
+    """Show the starting points, or the form that one of them or another event type begins."""
+    base = await find_beginning(request, work, user)
+    if base is None:
+        own = await schedules.list_schedules(work, user)
+        return page(
+            "dashboard/event_types/start.html",
+            user,
+            here="/event-types",
+            starting_points=STARTING_POINTS,
+            has_schedule=bool(own),
+        )
+    return await _show(request, work, user, Form(values={**write_values(base), "slug": ""}))
+
+
+@post("/event-types")
+async def create_event_type(request: Request, work: Work, user: User, form: Form[EventTypeForm]) -> Response:
+    """Create an event type, or change the questions of the form without creating one."""
+    if form["act"]:
+        values, focus = change_questions(form.values, form["act"])
+        return await _show(request, work, user, Form(values=values), focus=focus)
+    if form.faults:
+        return await _show(request, work, user, form)
+    sent = form.get()
+    try:
+        schedule = await schedules.get_schedule(work, user, sent.schedule)
+    except ScheduleNotFound:
+        return await _show(request, work, user, form.with_faults({"schedule": NO_SCHEDULE}))
+    free = await event_types.find_free_slug(work, user, suggest_slug(sent.name) or FALLBACK)
+    blank = event_types.draft(work, schedule, name=sent.name, slug=free, duration_minutes=sent.duration)
+    wanted, faults = read_event_type(sent, blank)
+    if faults:
+        return await _show(request, work, user, form.with_faults(faults))
+    try:
+        async with work.attempt():
+            made = await event_types.add_event_type(work, schedule, replace(wanted, is_private=sent.private))
+    except (EventTypeSlugTaken, Invalid) as refusal:
+        return await _show(request, work, user, form.with_faults(name_faults(refusal.faults)))
+    return redirect(f"/event-types/{made.id}?done=made")
+
+
+async def find_beginning(request: Request, work: Work, user: User) -> EventType | None:
+    """Find what the address says that a new event type begins with, or None."""
+    original = request.query.get("from", "")
+    if original:
+        if not SHAPE.fullmatch(original):
+            raise EventTypeNotFound
+        found = await event_types.get_event_type(work, user, UUID(original))
+        name = Text("%(name)s (copy)", name=found.name)
+        return replace(found, name=str(localize(name, locale_of(request)))[:LONGEST_NAME])
+    point = next((each for each in STARTING_POINTS if each.key == request.query.get("start")), None)
+    return await _begin(request, work, user, point) if point else None
+
+
+async def _begin(request: Request, work: Work, user: User, point: StartingPoint) -> EventType | None:
+    own = await schedules.list_schedules(work, user)
+    if not own:
+        return None
+    locale = locale_of(request)
+    name = str(localize(point.name, locale))
+    blank = event_types.draft(work, own[0], name=name, slug=suggest_slug(name) or FALLBACK, duration_minutes=30)
+    begun = replace(blank, **point.changes)
+    if begun.location.kind is not LocationKind.PHONE:
+        return begun
+    label = str(localize(PHONE_NUMBER, locale))
+    return replace(begun, questions=(Question("phone", label, QuestionKind.PHONE, required=True),))
+
+
+async def _show(request: Request, work: Work, user: User, form: Form[EventTypeForm], *, focus: str = "") -> Response:
+    query = urlencode([(name, request.query[name]) for name in BEGINNINGS if name in request.query])
+    return await form_page(
+        work,
+        user,
+        "dashboard/event_types/new.html",
+        form,
+        status=400 if form.faults else 200,
+        focus=focus,
+        is_new=True,
+        path=f"/event-types?{query}" if query else "/event-types",
+        preview="/event-types/new/preview",
+        first_preview=f"/event-types/new/preview?{query}",
+    )

@@ -1,0 +1,246 @@
+"""Pages: the list of event types and their order; archive one, give it a private link or none, and delete it."""
+
+from typing import Annotated
+from urllib.parse import quote, urlencode
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.ids import SHAPE
+from openslot.core.work import Work
+from openslot.event_types import operations as event_types
+from openslot.event_types import overview
+from openslot.event_types.errors import EventTypeInUse
+from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, get, post
+from openslot.web.booking_page.for_assistants import say_duration
+from openslot.web.dashboard.curl import curl
+from openslot.web.dashboard.event_types.forms import LOCATIONS
+from openslot.web.list_addresses import make_pager, read_page
+from openslot.web.pages import page, redirect
+
+ROWS = 100
+NOTICES = {
+    "archived": Text("It was archived and can't be booked any more. Upcoming bookings stay as they are."),
+    "deleted": Text("The event type was deleted."),
+    "gone": Text("The list has changed in the meantime. This is the current list."),
+}
+
+
+class OfferLinks(Struct, frozen=True, kw_only=True):
+    """Where an event type can be booked; None for a private one whose link can't be shown any more."""
+
+    url: str | None
+    qr: str | None
+
+
+def links_of(work: Work, user: User, overview: EventTypeOverview) -> OfferLinks:
+    """Write the links of an event type; a private one's contain its token."""
+    event_type = overview.event_type
+    if event_type.is_private and overview.token is None:
+        return OfferLinks(url=None, qr=None)
+    path = f"/{quote(user.username)}/{event_type.slug}"
+    query = f"?{urlencode({'token': overview.token})}" if overview.token else ""
+    return OfferLinks(url=f"{work.runtime.settings.public_url}{path}{query}", qr=f"{path}/qr{query}")
+
+
+def state_of(event_type: EventType) -> tuple[Text, str]:
+    """Say whether an event type can be booked, and by whom."""
+    if not event_type.active:
+        return Text("Archived"), ""
+    if event_type.is_private:
+        return Text("Private"), "warn"
+    return Text("Public"), "good"
+
+
+class EventTypeRow(Struct, frozen=True, kw_only=True):
+    """One event type in the list."""
+
+    id: UUID
+    name: str
+    colour: str
+    details: tuple[object, ...]
+    state: Text
+    tone: str
+    upcoming: int
+    slug: str
+    links: OfferLinks
+    is_first: bool
+    is_last: bool
+    before_up: UUID | None
+    """Which one it is put before to move it up; None for the first."""
+    before_down: UUID | None
+    """Which one it is put before to move it down; None is the end."""
+
+
+class MoveForm(Struct, frozen=True, kw_only=True):
+    """Where an event type is moved to."""
+
+    before: Annotated[str, Meta(max_length=100)] = ""
+    """Which one comes next; empty is the end."""
+    by: Annotated[str, Meta(max_length=10)] = ""
+
+
+@get("/event-types")
+async def show_event_types(request: Request, work: Work, user: User) -> Response:
+    """Show what a host offers, or what is archived."""
+    archived, number = request.query.get("view") == "archived", read_page(request)
+    found = await overview.list_overview(work, user, active=not archived, page=number, limit=ROWS)
+    total = found.archived if archived else found.offered
+    view = "?view=archived&" if archived else "?"
+    undo = request.query.get("id", "") if request.query.get("done") == "archived" else ""
+    return page(
+        "dashboard/event_types/list.html",
+        user,
+        here="/event-types",
+        archived=archived,
+        counts=(found.offered, found.archived),
+        rows=_list_rows(work, user, found.entries),
+        host_link=f"{work.runtime.settings.public_url}/{user.username}",
+        notice=NOTICES.get(request.query.get("done", "")),
+        undo=undo if SHAPE.fullmatch(undo) else "",
+        moved=(request.query.get("moved", ""), request.query.get("by", "")),
+        pager=make_pager(number, total, ROWS, lambda page: f"/event-types{view}page={page}"),
+        curl=curl(work, user, "/event-types") if not archived else None,
+    )
+
+
+@post("/event-types/{event_type_id}/move")
+async def move_event_type(work: Work, user: User, event_type_id: UUID, form: Form[MoveForm]) -> Response:
+    """Show an event type before another one, or at the end."""
+    wanted = form["before"]
+    try:
+        before = UUID(wanted) if SHAPE.fullmatch(wanted) else event_type_id if wanted else None
+        await event_types.move_event_type(work, user, event_type_id, before=before)
+    except Invalid:
+        return redirect("/event-types?done=gone")
+    by = form["by"] if form["by"] in {"up", "down"} else ""
+    return redirect(f"/event-types?moved={event_type_id}&by={by}")
+
+
+def _list_rows(work: Work, user: User, entries: tuple[EventTypeOverview, ...]) -> list[EventTypeRow]:
+    ids = [each.event_type.id for each in entries]
+    rows = []
+    for place, each in enumerate(entries):
+        state, tone = state_of(each.event_type)
+        rows.append(
+            EventTypeRow(
+                id=each.event_type.id,
+                name=each.event_type.name,
+                colour=each.event_type.colour,
+                details=(
+                    say_duration(each.event_type.duration_minutes),
+                    *_say_place(each.event_type.location),
+                    *_say_seats(each.event_type.seats),
+                ),
+                state=state,
+                tone=tone,
+                upcoming=each.upcoming,
+                slug=each.event_type.slug,
+                links=links_of(work, user, each),
+                is_first=place == 0,
+                is_last=place == len(ids) - 1,
+                before_up=ids[place - 1] if place else None,
+                before_down=ids[place + 2] if place + 2 < len(ids) else None,
+            )
+        )
+    return rows
+
+
+def _say_seats(seats: int) -> tuple[Text, ...]:
+    return (Text("Up to %(count)s people", count=seats),) if seats > 1 else ()
+
+
+def _say_place(location: Location) -> tuple[Text, ...]:
+    is_said = location.kind is not LocationKind.TEXT or location.value
+    return (LOCATIONS[location.kind],) if is_said else ()
+
+
+@post("/event-types/{event_type_id}/archive")
+async def archive_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Close an event type for booking; what is booked stays."""
+    current = await event_types.get_for_change(work, user, event_type_id)
+    await event_types.set_active(work, current, active=False)
+    return redirect(f"/event-types?done=archived&id={event_type_id}")
+
+
+@post("/event-types/{event_type_id}/restore")
+async def restore_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Offer an archived event type again."""
+    current = await event_types.get_for_change(work, user, event_type_id)
+    await event_types.set_active(work, current, active=True)
+    return redirect(f"/event-types/{event_type_id}?done=restored")
+
+
+@get("/event-types/{event_type_id}/private")
+async def ask_for_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Say what a new private link changes, before it is made."""
+    found = await overview.get_overview(work, user, event_type_id)
+    return page(
+        "dashboard/event_types/private.html",
+        user,
+        here="/event-types",
+        event_type=found.event_type,
+        path=f"/event-types/{event_type_id}",
+    )
+
+
+@post("/event-types/{event_type_id}/private")
+async def create_private_link(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Take an event type off the host's page, and give it a new private link."""
+    current = await event_types.get_for_change(work, user, event_type_id)
+    await event_types.make_private(work, current)
+    return redirect(f"/event-types/{event_type_id}?done=private")
+
+
+@get("/event-types/{event_type_id}/public")
+async def ask_to_make_public(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Say what changes if an event type is on the host's page, before it is."""
+    found = await overview.get_overview(work, user, event_type_id)
+    if not found.event_type.is_private:
+        return redirect(f"/event-types/{event_type_id}")
+    return page(
+        "dashboard/event_types/public.html",
+        user,
+        here="/event-types",
+        event_type=found.event_type,
+        path=f"/event-types/{event_type_id}",
+    )
+
+
+@post("/event-types/{event_type_id}/public")
+async def make_public(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Put an event type on the host's page; its private link stops working."""
+    current = await event_types.get_for_change(work, user, event_type_id)
+    await event_types.make_public(work, current)
+    return redirect(f"/event-types/{event_type_id}?done=public")
+
+
+@get("/event-types/{event_type_id}/delete")
+async def ask_to_delete(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Show what is lost with an event type, or that it was booked and can only be archived."""
+    found = await overview.get_overview(work, user, event_type_id)
+    return page(
+        "dashboard/event_types/delete.html",
+        user,
+        here="/event-types",
+        event_type=found.event_type,
+        was_booked=found.was_booked,
+        links=links_of(work, user, found),
+        path=f"/event-types/{event_type_id}",
+    )
+
+
+@post("/event-types/{event_type_id}/delete")
+async def delete_event_type(work: Work, user: User, event_type_id: UUID) -> Response:
+    """Delete an event type that was never booked."""
+    current = await event_types.get_for_change(work, user, event_type_id)
+    try:
+        async with work.attempt():
+            await event_types.delete_event_type(work, current)
+    except EventTypeInUse:
+        return redirect(f"/event-types/{event_type_id}?done=archive-only")
+    return redirect("/event-types?done=deleted")
