@@ -11,11 +11,10 @@ from openslot.core.config import Settings
 from openslot.core.events import Wiring
 from openslot.core.profiles import request_profile
 from openslot.core.work import Runtime
-from openslot.http.describing import Operation, list_operations
 from openslot.http.doors import JSON, Door, Exchange, Headers, enter_freely, refuse_with_json
 from openslot.http.edge import App
 from openslot.http.health import HEALTH
-from openslot.http.openapi import describe, serve_description
+from openslot.http.openapi import Operation, describe, list_operations, serve_description
 from openslot.http.router import read_mounts
 from openslot.http.security import api_headers
 from openslot.routes import AGENTS, API, PAGES, SCIM

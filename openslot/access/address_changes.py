@@ -3,9 +3,9 @@
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.access import address_change_store as store
 from openslot.access import operations as access
 from openslot.access import reset_store
+from openslot.access import reset_store as store
 from openslot.access import store as session_store
 from openslot.access.errors import AddressLinkInvalid, NoPasswordYet, PasswordChanged, TooManyAddressChanges
 from openslot.access.events import AddressChangeRequested

@@ -7,11 +7,13 @@ from uuid import UUID
 
 from openslot.access import limits, store
 from openslot.access.entry_store import CredentialLookup, look_up
-from openslot.access.keys import CredentialKind, is_wellformed
-from openslot.access.models import Entry
+from openslot.access.errors import PlanWithoutScim
+from openslot.access.keys import CredentialKind, agent_of, is_wellformed
+from openslot.access.models import AgentEntry, Entry
 from openslot.access.sessions import notice_use
+from openslot.access.store import BUCKETS
 from openslot.accounts.member_store import to_own_memberships
-from openslot.accounts.plans import PLANS_WITH_API
+from openslot.accounts.plans import PLANS_WITH_API, PLANS_WITH_SCIM, Plan, running
 from openslot.accounts.store import to_user
 from openslot.core.actor import PUBLIC, Actor, ActorKind
 from openslot.core.db import Row
@@ -96,3 +98,58 @@ def bearer(authorization: str) -> str:
     """Take the credential out of an Authorization header; empty where there is none."""
     scheme, _, credential = authorization.partition(" ")
     return credential.strip() if scheme.lower() == "bearer" else ""
+
+
+async def enter_with_agent_key(runtime: Runtime, authorization: str, address: str) -> AgentEntry:
+    """Authenticate the bearer of an active agent key; the caller refuses it if it is over its limit."""
+    key, settings = bearer(authorization), runtime.settings
+    if not is_wellformed(key, CredentialKind.AGENT_KEY):
+        await refuse_failed(runtime, address)
+    match = await runtime.batcher(_look_at_agent_keys).ask(CredentialLookup(fingerprint(key), gate_of(address)))
+    row = match.row
+    if row["failed"] >= settings.limit_failed_auth:
+        raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
+    if row["credential_id"] is None or row["slug"] != agent_of(key):
+        await refuse_failed(runtime, address)
+    verdict = limits.read_verdict(row, settings.limit_agent, turn=match.turn)
+    return AgentEntry(
+        actor=Actor(kind=ActorKind.AGENT, agent=row["slug"], credential_id=row["credential_id"]),
+        agent=row["slug"],
+        key_id=row["credential_id"],
+        autonomy_level=row["autonomy_level"],
+        email_level=row["email_level"],
+        scopes=tuple(row["scopes"]),
+        limit=verdict,
+    )
+
+
+async def take_place(runtime: Runtime, key_id: UUID) -> limits.LimitVerdict:
+    """Count one more request of a key that is inside already, as part of a batch."""
+    return await limits.take(runtime.pool, f"{BUCKETS[CredentialKind.AGENT_KEY]}{key_id}", runtime.settings.limit_agent)
+
+
+async def _look_at_agent_keys(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:
+    return await look_at(runtime, CredentialKind.AGENT_KEY, lookups, limit=runtime.settings.limit_agent)
+
+
+async def enter_with_token(runtime: Runtime, authorization: str, address: str) -> Entry:
+    """Authenticate the bearer of an active SCIM token of an organization whose plan includes SCIM."""
+    token, settings = bearer(authorization), runtime.settings
+    if not is_wellformed(token, CredentialKind.SCIM_TOKEN):
+        await refuse_failed(runtime, address)
+    match = await runtime.batcher(_look_at_tokens).ask(CredentialLookup(fingerprint(token), gate_of(address)))
+    row = match.row
+    if row["failed"] >= settings.limit_failed_auth:
+        raise TooMany(BLOCKED, retry_after=limits.seconds_until(row["gate_free_at"], row["now"]))
+    if row["credential_id"] is None:
+        await refuse_failed(runtime, address)
+    verdict = limits.read_verdict(row, settings.limit_scim, turn=match.turn)
+    verdict.check()
+    if running(Plan(row["plan"]), row["plan_until"], now=runtime.clock()) not in PLANS_WITH_SCIM:
+        raise PlanWithoutScim
+    actor = Actor(kind=ActorKind.SCIM, organization_id=row["organization_id"], credential_id=row["credential_id"])
+    return Entry(actor=actor, limit=verdict)
+
+
+async def _look_at_tokens(runtime: Runtime, lookups: Sequence[CredentialLookup]) -> list[CredentialMatch]:
+    return await look_at(runtime, CredentialKind.SCIM_TOKEN, lookups, limit=runtime.settings.limit_scim)

@@ -3,12 +3,10 @@
 from datetime import timedelta
 from functools import partial
 
-from openslot.access.address_change_store import delete_old_changes
 from openslot.access.idempotency import delete_old_responses
 from openslot.access.keys import CredentialKind
-from openslot.access.limit_store import forget_old_logs
-from openslot.access.password_store import delete_old_failures
-from openslot.access.reset_store import delete_old_resets
+from openslot.access.limit_store import delete_old_failures, forget_old_logs
+from openslot.access.reset_store import delete_old_changes, delete_old_resets
 from openslot.access.store import delete_expired_sessions, delete_expired_setup_links, keep_uses
 from openslot.access.two_factor_store import delete_expired_pending
 from openslot.accounts.sign_up_store import delete_expired_sign_ups

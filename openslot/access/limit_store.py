@@ -1,8 +1,9 @@
-"""All SQL of the sliding logs."""
+"""All SQL of the sliding logs and of wrong passwords: how many there were, and how long the next try has to wait."""
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
-from openslot.core.db import Db, Row
+from openslot.core.db import Db, Row, count_of
 
 WINDOW = 60_000_000
 # As a float, which holds microseconds exactly for another two centuries and costs a fraction of a decimal number.
@@ -83,3 +84,83 @@ async def forget_old_logs(db: Db, *, behind: str, limit: int) -> tuple[int, str 
     row = await db.fetchrow(FORGET, behind, limit)
     assert row is not None  # noqa: S101 - an aggregate
     return row["deleted"], row["last"] if row["looked_at"] == limit else None
+
+
+FREE_TRIES = 5
+FIRST_PAUSE_SECONDS = 30
+LONGEST_PAUSE_SECONDS = 900
+FORGOTTEN_AFTER = timedelta(days=1)
+
+# Folded as in PostgreSQL's look-up of the user, so that two spellings of one address are one subject.
+SUBJECT = "sha256(convert_to(lower($1), 'UTF8'))"
+PAUSE = f"""make_interval(secs => case when p.failures < {FREE_TRIES} then 0
+    else least({FIRST_PAUSE_SECONDS} * 2 ^ least(p.failures - {FREE_TRIES}, 20), {LONGEST_PAUSE_SECONDS}) end)"""
+# The clock is read after the row is locked, as in `limit_store.decide`. A try that has to wait changes nothing. A pause
+# that seems longer than the longest began before the clock was set back, and is over.
+COUNT = f"""
+(failures, taken, free_at, failed_at) = (
+    select p.failures, p.is_free,
+           case when p.is_free then p.now + {PAUSE} else x.free_at end,
+           case when p.is_free then p.now else x.failed_at end
+    from (select t.now, t.is_free,
+                 case when t.now >= x.failed_at + interval '{FORGOTTEN_AFTER.days} day' then 0 else x.failures end
+                     + t.is_free::int as failures
+          from (select c.now, x.free_at not between c.now and c.now + interval '{LONGEST_PAUSE_SECONDS} seconds'
+                       or x.free_at = c.now as is_free
+                from (select clock_timestamp() as now offset 0) c offset 0) t offset 0) p)"""
+# Every statement locks the address first, so that two rows are always locked in the same order.
+COUNT_TRY = f"""
+with address as (
+    insert into rate_log as x (bucket, stamps, taken) select $2, array[{NOW}], 1 where $2::text is not null
+    on conflict (bucket) do update set {decide("$3::int")}
+    returning {verdict_columns("$3::int")}
+), subject as (
+    insert into wrong_passwords as x (subject, failures, taken, free_at, failed_at)
+    select {SUBJECT}, 1, true, clock_timestamp(), clock_timestamp()
+    where not exists (select from address where taken = 0)
+    on conflict (subject) do update set {COUNT}
+    returning taken, (date_part('epoch', free_at) * 1000000)::bigint as free_at
+)
+select taken = 1 as taken, free_at, {NOW} as now from address where taken = 0
+union all select taken, free_at, {NOW} from subject"""
+GIVE_BACK = """
+with address as (
+    update rate_log set stamps = stamps[:cardinality(stamps) - 1] where bucket = $2::text returning bucket
+)"""
+FORGIVE_TRIES = f"""{GIVE_BACK}
+delete from wrong_passwords where subject = {SUBJECT} and (select count(*) from address) >= 0"""
+# The try was accepted, so no pause was running before it. A try that was never checked leaves no row behind.
+TAKE_TRY_BACK = f"""{GIVE_BACK}, first as (
+    delete from wrong_passwords
+    where subject = {SUBJECT} and failures <= 1 and (select count(*) from address) >= 0
+)
+update wrong_passwords set failures = failures - 1, free_at = clock_timestamp()
+where subject = {SUBJECT} and failures > 1 and (select count(*) from address) >= 0"""
+
+
+async def count_try(db: Db, *, subject: str, log: str | None, limit: int) -> Row:
+    """Count a try for a subject and for an address's log, unless either has to wait: which, and until when."""
+    row = await db.fetchrow(COUNT_TRY, subject, log, limit)
+    assert row is not None  # noqa: S101 - the address refuses, or the subject is written
+    return row
+
+
+async def forgive_tries(db: Db, *, subject: str, log: str | None) -> None:
+    """Forget all that was counted for a subject, and one try of an address."""
+    await db.execute(FORGIVE_TRIES, subject, log)
+
+
+async def take_try_back(db: Db, *, subject: str, log: str | None) -> None:
+    """Take back one try that was counted but whose password was not checked."""
+    await db.execute(TAKE_TRY_BACK, subject, log)
+
+
+async def delete_old_failures(db: Db, *, now: datetime, limit: int) -> int:
+    """Remove what does not count any more."""
+    tag = await db.execute(
+        """delete from wrong_passwords where subject = any(array(
+            select subject from wrong_passwords where failed_at < $1 order by failed_at limit $2))""",
+        now - FORGOTTEN_AFTER,
+        limit,
+    )
+    return count_of(tag)

@@ -1,32 +1,32 @@
-"""The verbs of access: make, list and revoke credentials; sign in and out; passwords."""
+"""The verbs of access: make, list and revoke credentials; sign in, in one step or two, and out; passwords."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from openslot.access import store
-from openslot.access.devices import find_device, new_device
+from openslot.access import store, two_factor_store
 from openslot.access.errors import (
     CredentialNotFound,
     CredentialRotated,
     PasswordChanged,
     PlanWithoutApi,
     SetupLinkInvalid,
+    SignInExpired,
     WrongPassword,
     WrongSignIn,
 )
 from openslot.access.keys import AGENTS, CredentialKind, KeyName, new_key
+from openslot.access.limits import by_code, by_device, by_session, by_stranger, counted, forgive_strangers
 from openslot.access.models import Credential, SecondFactorNeeded, SignedIn
 from openslot.access.passwords import KNOWN, STRANGERS, check_password, hash_password, is_password
-from openslot.access.pending import hold_sign_in
-from openslot.access.tries import by_device, by_session, by_stranger, counted, forgive_strangers
-from openslot.access.two_factor import confirm_code
+from openslot.access.sessions import find_device, new_device
+from openslot.access.two_factor import confirm_code, hold_sign_in, use_code
 from openslot.access.two_factor_store import is_on
 from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged
 from openslot.accounts.models import Organization, User
 from openslot.accounts.plans import PLANS_WITH_API
-from openslot.accounts.store import find_password_hash, find_sign_in, has_users
+from openslot.accounts.store import find_password_hash, find_sign_in, has_users, to_user
 from openslot.core.errors import Invalid, Unauthorized
 from openslot.core.ids import new_id
 from openslot.core.secrets import fingerprint, new_token
@@ -271,3 +271,20 @@ async def _create(
     )
     await store.insert_credential(work.db, kind, owner, credential, key_hash=fingerprint(key))
     return key, credential
+
+
+async def finish_sign_in(
+    work: Work, *, token: str, code: str, device: str = "", address: str, user_agent: str
+) -> SignedIn:
+    """Begin the session of a pending sign-in if the code is right; wrong codes are limited as passwords are."""
+    row = await two_factor_store.find_pending(work.db, fingerprint(token), now=work.now)
+    if row is None:
+        raise SignInExpired
+    user, stored = to_user(row, now=work.now), row["password_hash"]
+    known = find_device(work.runtime.signer, device, user.id, password_hash=stored or "", now=work.now)
+    async with counted(work, by_code(user.id, address, device=known)), work.transaction():
+        await two_factor_store.lock_user(work.db, user.id)
+        if not await two_factor_store.use_pending(work.db, fingerprint(token), now=work.now):
+            raise SignInExpired
+        await use_code(work, user, code)
+        return await let_in_verified(work, user, password_hash=stored, user_agent=user_agent)

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from openslot.access import reset_store, store
 from openslot.access.errors import ResetLinkInvalid
+from openslot.access.limits import forgive_strangers
 from openslot.access.passwords import STRANGERS, check_password, hash_password
-from openslot.access.tries import forgive_strangers
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.events import UserPasswordChanged

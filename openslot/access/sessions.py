@@ -1,16 +1,20 @@
-"""The verbs of a user's own sessions: see where one is signed in, and sign out there."""
+"""The verbs of a user's own sessions, the browsers they are in, and devices that are known from an earlier sign-in."""
 
+import base64
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from secrets import token_bytes
 from uuid import UUID
 
 import asyncpg
 import structlog
 
-from openslot.access import session_store as store
+from openslot.access import store
 from openslot.access.errors import SessionNotFound
 from openslot.access.models import Session
 from openslot.accounts.models import User
+from openslot.core.signing import Signer
 from openslot.core.work import Runtime, Work
 
 MOST_LISTED = 200
@@ -51,3 +55,74 @@ async def _note_seen(runtime: Runtime, session_ids: Sequence[UUID]) -> Sequence[
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as fault:
         log.warning("uses of sessions were not written", sessions=len(session_ids), error=str(fault))
     return [None] * len(session_ids)
+
+
+DEVICE_LASTS = timedelta(days=365)
+PURPOSE = "known device"
+# Random bytes that name the device, the user, when it was made, and the signature.
+NAME, USER, TIME, SIGNATURE = 16, 16, 8, 32
+LENGTH = (NAME + USER + TIME + SIGNATURE) * 4 // 3
+
+
+def new_device(signer: Signer, user_id: UUID, *, password_hash: str, now: datetime) -> str:
+    """Make a token for a device; it becomes invalid when the user's password changes."""
+    told = token_bytes(NAME) + user_id.bytes + int(now.timestamp()).to_bytes(TIME, "big")
+    return base64.urlsafe_b64encode(told + signer.sign(PURPOSE, told + password_hash.encode())).decode()
+
+
+def find_device(signer: Signer, token: str, user_id: UUID, *, password_hash: str, now: datetime) -> str | None:
+    """Name the device whose token this is; None where it is not this user's, too old, or of an earlier password."""
+    if len(token) != LENGTH:
+        return None
+    try:
+        whole = base64.b64decode(token, altchars=b"-_", validate=True)
+    except ValueError:
+        return None
+    # The decoder also accepts `+` for `-` and `/` for `_`, but a token must have only one spelling.
+    if base64.urlsafe_b64encode(whole).decode() != token:
+        return None
+    told, signature = whole[:-SIGNATURE], whole[-SIGNATURE:]
+    if not signer.is_signed(PURPOSE, told + password_hash.encode(), signature):
+        return None
+    name, user, made_at = told[:NAME], told[NAME : NAME + USER], int.from_bytes(told[NAME + USER :], "big")
+    is_fresh = now.timestamp() < made_at + DEVICE_LASTS.total_seconds()
+    return name.hex() if user == user_id.bytes and is_fresh else None
+
+
+# In this order: most browsers name those that they descend from too.
+BROWSERS = (
+    ("Edge", r"\bEdg(e|A|iOS)?/"),
+    ("Opera", r"\bOPR/|\bOPT/|\bOpera\b"),
+    ("Samsung Internet", r"\bSamsungBrowser/"),
+    ("Vivaldi", r"\bVivaldi/"),
+    ("Yandex", r"\bYaBrowser/"),
+    ("DuckDuckGo", r"\bDuckDuckGo/|\bDdg/"),
+    ("Firefox", r"\b(Firefox|FxiOS)/"),
+    ("Chrome", r"\b(Chrome|CriOS|Chromium|HeadlessChrome)/"),
+    ("Safari", r"\bVersion/[\d.]+ .*Safari/"),
+    ("Internet Explorer", r"\bMSIE |\bTrident/"),
+    ("curl", r"^curl/"),
+)
+SYSTEMS = (
+    ("iPhone", r"\biPhone\b|\biPod\b"),
+    ("iPad", r"\biPad\b"),
+    ("Android", r"\bAndroid\b"),
+    ("Windows", r"\bWindows\b"),
+    ("ChromeOS", r"\bCrOS\b"),
+    ("Mac", r"\bMacintosh\b|\bMac OS X\b"),
+    ("Linux", r"\bLinux\b|\bX11\b"),
+)
+
+
+def find_browser(user_agent: str) -> str | None:
+    """Name the browser, if it is a known one."""
+    return _find(BROWSERS, user_agent)
+
+
+def find_system(user_agent: str) -> str | None:
+    """Name the system that a browser runs on, if it is a known one."""
+    return _find(SYSTEMS, user_agent)
+
+
+def _find(names: tuple[tuple[str, str], ...], user_agent: str) -> str | None:
+    return next((name for name, pattern in names if re.search(pattern, user_agent)), None)

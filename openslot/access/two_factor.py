@@ -1,8 +1,15 @@
-"""The verbs of the second factor: set up, confirm, check, renew the recovery codes, turn off."""
+"""The verbs of the second factor: set up, confirm, check, renew the recovery codes, turn off; and its codes."""
 
-from datetime import timedelta
+import base64
+import hashlib
+import hmac
+import secrets
+from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from openslot.access import two_factor_store as store
 from openslot.access.errors import (
@@ -12,21 +19,101 @@ from openslot.access.errors import (
     TwoFactorIsOn,
     WrongCode,
     WrongPassword,
+    WrongSignIn,
 )
 from openslot.access.events import RecoveryCodesRenewed, RecoveryCodeUsed, TwoFactorTurnedOff, TwoFactorTurnedOn
-from openslot.access.models import TwoFactorState
+from openslot.access.limits import by_own_code, by_session, counted
+from openslot.access.models import SecondFactorNeeded, TwoFactorState
 from openslot.access.passwords import is_password
-from openslot.access.recovery import bare_code, hash_recovery_code, is_recovery_code, new_recovery_codes
-from openslot.access.totp import find_step, new_secret
-from openslot.access.tries import by_own_code, by_session, counted
 from openslot.accounts.models import User
 from openslot.accounts.store import find_password_hash
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.sealing import seal
-from openslot.core.secrets import SealBroken
+from openslot.core.secrets import SealBroken, fingerprint, new_token
 from openslot.core.work import Work
 from openslot.i18n import Text
+
+HOW_MANY = 10
+# Digits alone, because the field shows phones a keyboard for digits. 20 of them have 66 bits: a plain hash is enough.
+LENGTH, GROUP = 20, 5
+
+
+def new_recovery_codes() -> tuple[str, ...]:
+    """Make a set of codes as they are shown: four groups of five digits."""
+    return tuple(_grouped(f"{secrets.randbelow(10**LENGTH):0{LENGTH}}") for _ in range(HOW_MANY))
+
+
+def is_recovery_code(text: str) -> bool:
+    """Return whether this looks like a recovery code, however it was typed."""
+    bare = bare_code(text)
+    return len(bare) == LENGTH and bare.isascii() and bare.isdigit()
+
+
+def bare_code(text: str) -> str:
+    """Return what was typed without spaces and hyphens; the digits of every script become ASCII."""
+    kept = (sign for sign in text if not sign.isspace() and sign != "-")
+    return "".join(str(int(sign)) if sign.isdecimal() else sign for sign in kept)
+
+
+def hash_recovery_code(user_id: UUID, code: str) -> bytes:
+    """Hash a code for keeping, together with whose it is."""
+    return hashlib.sha256(user_id.bytes + bare_code(code).encode()).digest()
+
+
+def _grouped(code: str) -> str:
+    return "-".join(code[start : start + GROUP] for start in range(0, LENGTH, GROUP))
+
+
+ISSUER = "Openslot"
+STEP_SECONDS = 30
+DIGITS = 6
+SECRET_BYTES = 20
+# Clocks differ and people type slowly: the code before and the code after the current one are accepted too.
+WINDOW = 1
+
+
+def new_secret() -> str:
+    """Make a secret as apps read it, in base32."""
+    return base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def code_at(secret: str, step: int) -> str:
+    """Return the code of one step."""
+    return _totp(secret).generate(step * STEP_SECONDS).decode()
+
+
+def step_of(now: datetime) -> int:
+    """Return the number of the step that a time is in."""
+    return int(now.timestamp()) // STEP_SECONDS
+
+
+def find_step(secret: str, code: str, *, now: datetime) -> int | None:
+    """Return the newest step within the window whose code this is; None if there is none."""
+    present = step_of(now)
+    # Every code is compared, whichever fits: the time tells nothing.
+    fits = [
+        step
+        for step in range(present - WINDOW, present + WINDOW + 1)
+        if hmac.compare_digest(code_at(secret, step).encode(), code.encode(errors="replace"))
+    ]
+    return max(fits, default=None)
+
+
+def setup_url(secret: str, account: str) -> str:
+    """Write the link that an app reads from a QR code."""
+    return _totp(secret).get_provisioning_uri(account, ISSUER)
+
+
+def grouped(secret: str) -> str:
+    """Write a secret in groups of four, for typing."""
+    return " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
+
+
+def _totp(secret: str) -> TOTP:
+    # SHA-1 is what every app supports; as an HMAC it is sound.
+    return TOTP(base64.b32decode(secret), DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303
+
 
 SETUP_LASTS = timedelta(minutes=30)
 NO_CODE = Text("Enter a code")
@@ -170,3 +257,27 @@ async def _replace_recovery_codes(work: Work, user: User) -> tuple[str, ...]:
     hashes = [hash_recovery_code(user.id, code) for code in codes]
     await store.replace_recovery_codes(work.db, user.id, hashes, now=work.now)
     return codes
+
+
+PENDING_LASTS = timedelta(minutes=10)
+
+
+async def hold_sign_in(work: Work, user: User, *, password_hash: str | None) -> SecondFactorNeeded:
+    """Remember for ten minutes that the first factor was right; a new password ends it."""
+    token = new_token()
+    if not await store.insert_pending(
+        work.db,
+        new_id(),
+        user.id,
+        token_hash=fingerprint(token),
+        password_hash=password_hash,
+        now=work.now,
+        expires_at=work.now + PENDING_LASTS,
+    ):
+        raise WrongSignIn
+    return SecondFactorNeeded(user=user, token=token)
+
+
+async def has_pending(work: Work, token: str) -> bool:
+    """Return whether a sign-in waits for its code."""
+    return await store.find_pending(work.db, fingerprint(token), now=work.now) is not None

@@ -1,4 +1,4 @@
-"""Decisions of an organization's administrators: made one after the other, and only by those who may make them."""
+"""Decisions of an organization's administrators: made one after the other, and only by roles that may make them."""
 
 from uuid import UUID
 
@@ -10,9 +10,27 @@ from openslot.accounts.members import set_role
 from openslot.accounts.models import Member, Organization, Role
 from openslot.accounts.organization_store import lock_organization
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.accounts.roles import is_administrator, list_grantable, may_decide_about
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
+
+ADMINISTRATORS = frozenset({Role.OWNER, Role.ADMIN})
+
+
+def is_administrator(role: Role) -> bool:
+    """Return whether someone looks after the organization."""
+    return role in ADMINISTRATORS
+
+
+def may_decide_about(role: Role, member: Role) -> bool:
+    """Return whether someone may change, suspend or remove a member: owners are the concern of owners."""
+    return role is Role.OWNER or (role is Role.ADMIN and member is not Role.OWNER)
+
+
+def list_grantable(role: Role) -> tuple[Role, ...]:
+    """List the roles that someone may give."""
+    if role is Role.OWNER:
+        return (Role.MEMBER, Role.ADMIN, Role.OWNER)
+    return (Role.MEMBER, Role.ADMIN) if role is Role.ADMIN else ()
 
 
 class Administration(Struct, frozen=True, kw_only=True):

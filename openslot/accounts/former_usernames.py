@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from openslot.accounts import former_username_store as store
+from openslot.accounts import profile_store as store
 from openslot.accounts.errors import TooManyUsernames, UsernameNotReserved
 from openslot.accounts.models import FormerUsername, User
 from openslot.accounts.usernames import SHAPE

@@ -7,13 +7,24 @@ import asyncpg
 
 from openslot.accounts import member_store as store
 from openslot.accounts import store as user_store
-from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.deletion_store import is_leaving
-from openslot.accounts.errors import AccountIsBeingDeleted, AlreadyMember, MemberNotFound, OrganizationNotFound
+from openslot.accounts.errors import (
+    AccountIsBeingDeleted,
+    AlreadyMember,
+    LastAdministrator,
+    MemberNotFound,
+    OrganizationNotFound,
+)
 from openslot.accounts.events import MemberAdded, MemberReinstated, MemberRemoved, MemberSuspended
 from openslot.accounts.models import ListedMember, Member, MemberFilter, Membership, Organization, Role, User
 from openslot.core.ids import new_id
 from openslot.core.work import Work
+
+
+async def check_another_admin(work: Work, user: User) -> None:
+    """Refuse to lose the last administrator who can sign in."""
+    if await user_store.lock_administrators(work.db) == {user.id}:
+        raise LastAdministrator
 
 
 async def add_member(

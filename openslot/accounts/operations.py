@@ -1,4 +1,4 @@
-"""The verbs of users; those of organizations and members have files of their own."""
+"""The verbs of users and their settings; those of organizations and members have files of their own."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -7,22 +7,75 @@ from uuid import UUID
 
 import asyncpg
 import msgspec
+from msgspec.structs import replace
 
 from openslot.accounts import activity_store, store
-from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.deletion_store import is_leaving
-from openslot.accounts.errors import AccountIsBeingDeleted, EmailTaken, UsernameTaken, UserNotFound
-from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled
-from openslot.accounts.former_username_store import RESERVED
-from openslot.accounts.members import add_member, remove_member
-from openslot.accounts.models import Activity, User, UserStatus, UserWanted
+from openslot.accounts.errors import (
+    AccountIsBeingDeleted,
+    AdministratorProtected,
+    EmailTaken,
+    UsernameTaken,
+    UserNotFound,
+)
+from openslot.accounts.events import PlanChanged, UserAdded, UserChanged, UserDisabled, UserEnabled, UserSettingsChanged
+from openslot.accounts.former_usernames import check_may_reserve
+from openslot.accounts.members import add_member, check_another_admin, remove_member
+from openslot.accounts.models import Activity, User, UserSettings, UserStatus, UserWanted
 from openslot.accounts.organizations import add_domain, add_organization, get_organization
 from openslot.accounts.plans import Plan, PlanGrant
-from openslot.accounts.rules import check_user
-from openslot.accounts.settings import change_settings, finish_welcome, set_welcome_step
+from openslot.accounts.profile_store import RESERVED
+from openslot.accounts.rules import check_settings, check_user
+from openslot.core.actor import ActorKind
 from openslot.core.db import Db
 from openslot.core.moments import Span
 from openslot.core.work import Work
+
+
+async def change_settings(work: Work, user: User, wanted: UserSettings) -> User:
+    """Change what is given and leave the rest."""
+    given = check_settings(wanted)
+    changed = replace(user, **given)
+    names = tuple(name for name in given if getattr(user, name) != getattr(changed, name))
+    if not names:
+        return user
+    try:
+        async with work.attempt():
+            is_admin = await store.update_settings(work.db, user.id, given, now=work.now)
+            if "username" in names:
+                await _check_renaming(work, user, is_admin=is_admin)
+    except asyncpg.UniqueViolationError:
+        raise UsernameTaken from None
+    await work.record(
+        UserSettingsChanged(
+            user_id=user.id,
+            email=user.email,
+            changed=names,
+            name=changed.name,
+            username=changed.username,
+            zone=changed.zone,
+            locale=changed.locale,
+        )
+    )
+    return replace(changed, updated_at=work.now)
+
+
+async def _check_renaming(work: Work, user: User, *, is_admin: bool) -> None:
+    """Refuse a new username after it is written: from then on nobody else changes the user before the commit."""
+    if is_admin and work.actor.kind is ActorKind.AGENT:
+        raise AdministratorProtected
+    await check_may_reserve(work, user)
+
+
+async def set_welcome_step(work: Work, user: User, step: int) -> None:
+    """Keep which of the first steps comes next; once they are finished or skipped, nothing changes."""
+    await store.update_welcome_step(work.db, user.id, step)
+
+
+async def finish_welcome(work: Work, user: User) -> None:
+    """Keep that a user has finished or skipped the first steps."""
+    await store.update_welcome_step(work.db, user.id, None)
+
 
 __all__ = [
     "add_domain",

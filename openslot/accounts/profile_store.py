@@ -1,9 +1,11 @@
-"""All SQL of profiles."""
+"""All SQL of profiles, brands and former usernames."""
 
 from datetime import datetime
 from uuid import UUID
 
-from openslot.core.db import Db
+from openslot.accounts.models import ChosenBrand, FormerUsername
+from openslot.core.db import Db, count_of
+from openslot.core.ids import new_id
 
 # While a picture is being prepared, its account may be closed or erased.
 SAVE_PHOTO = """
@@ -50,3 +52,110 @@ async def find_photo(db: Db, photo_hash: str) -> bytes | None:
         photo_hash,
     )
     return found
+
+
+SAVE = """
+insert into brands (id, {owner}, name, colour, logo_url, updated_at) values ($1, $2, $3, $4, $5, $6)
+on conflict ({owner}) do update set name = excluded.name, colour = excluded.colour, logo_url = excluded.logo_url,
+    updated_at = excluded.updated_at"""
+
+BRAND = """
+    select 0 as place, own.name, own.colour, own.logo_url from brands own where own.user_id = u.id
+    union all
+    select 1, coalesce(their.name, o.name), their.colour, their.logo_url
+    from memberships m join organizations o on o.id = m.organization_id
+    join brands their on their.organization_id = o.id
+    where m.user_id = u.id and m.active
+    order by place limit 1"""
+"""The brand of the user `u`, to be joined: their own, or else their organization's."""
+
+
+async def find_brand(db: Db, *, owner: str, owner_id: UUID) -> ChosenBrand | None:
+    """Look up the brand of a user (`user_id`) or an organization (`organization_id`)."""
+    row = await db.fetchrow(f"select name, colour, logo_url from brands where {owner} = $1", owner_id)
+    return ChosenBrand(**row) if row else None
+
+
+async def delete_brand(db: Db, *, owner: str, owner_id: UUID) -> None:
+    """Delete the brand of a user or an organization."""
+    await db.execute(f"delete from brands where {owner} = $1", owner_id)
+
+
+async def save_brand(db: Db, brand: ChosenBrand, *, owner: str, owner_id: UUID, now: datetime) -> None:
+    """Write a brand, replacing the previous one."""
+    sql = SAVE.format(owner=owner)
+    await db.execute(sql, new_id(), owner_id, brand.name, brand.colour, brand.logo_url, now)
+
+
+RESERVED = "users_username_reserved"
+"""The constraint of a username that is reserved for somebody else."""
+
+
+async def find_current(db: Db, former: str, *, now: datetime) -> str | None:
+    """Look up the username of an open account to which links with a former one lead."""
+    found: str | None = await db.fetchval(
+        """select u.username from former_usernames f join users u on u.id = f.user_id
+        where f.name_hash = hash_username($1) and f.leads and f.reserved_until > $2 and u.disabled_at is null""",
+        former,
+        now,
+    )
+    return found
+
+
+async def is_reserved(db: Db, name: str, *, now: datetime) -> bool:
+    """Return whether a name is reserved for anyone, or was the name of a deleted account."""
+    return bool(
+        await db.fetchval(
+            "select exists (select from former_usernames where name_hash = hash_username($1) and reserved_until > $2)",
+            name,
+            now,
+        )
+    )
+
+
+async def list_of_user(db: Db, user_id: UUID, *, now: datetime) -> list[FormerUsername]:
+    """List what is reserved for a user, the latest first."""
+    rows = await db.fetch(
+        """select name, leads, left_at, reserved_until from former_usernames
+        where user_id = $1 and reserved_until > $2 order by left_at desc, name""",
+        user_id,
+        now,
+    )
+    return [FormerUsername(**row) for row in rows]
+
+
+async def count_of_user(db: Db, user_id: UUID, *, now: datetime) -> int:
+    """Count what is reserved for a user."""
+    count: int = await db.fetchval(
+        "select count(*) from former_usernames where user_id = $1 and reserved_until > $2", user_id, now
+    )
+    return count
+
+
+async def update_leads(db: Db, user_id: UUID, name: str, *, leads: bool, now: datetime) -> bool:
+    """Write whether links lead to the owner's page; False if the name is not reserved for this user."""
+    changed = await db.fetchval(
+        """update former_usernames set leads = $3
+        where name_hash = hash_username($2) and user_id = $1 and reserved_until > $4 returning true""",
+        user_id,
+        name,
+        leads,
+        now,
+    )
+    return changed is not None
+
+
+async def release(db: Db, name: str) -> None:
+    """Free the name of an account that was deleted without ever having been used."""
+    await db.execute("delete from former_usernames where name_hash = hash_username($1) and user_id is null", name)
+
+
+async def delete_expired(db: Db, *, now: datetime, limit: int) -> int:
+    """Delete reservations that have ended."""
+    tag = await db.execute(
+        """delete from former_usernames where name_hash = any(array(
+            select name_hash from former_usernames where reserved_until <= $1 order by reserved_until limit $2))""",
+        now,
+        limit,
+    )
+    return count_of(tag)

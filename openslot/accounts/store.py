@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
-from openslot.accounts.former_username_store import release
 from openslot.accounts.models import User, UserStatus, UserWanted
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin, effective_plan
+from openslot.accounts.profile_store import release
 from openslot.core.db import Db, Row
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans

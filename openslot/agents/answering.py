@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from openslot.access.agent_door import take_place
+from openslot.access.door import take_place
 from openslot.access.models import AgentEntry
 from openslot.agents import audit
 from openslot.agents.calling import caller_of
@@ -27,8 +27,7 @@ from openslot.core.errors import TooMany
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON
-from openslot.http.faults import translate
-from openslot.http.refusals import headers_of, status_of
+from openslot.http.errors import headers_of, status_of, translate
 from openslot.routing import Response
 
 LARGEST_BATCH = 20

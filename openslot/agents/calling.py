@@ -21,7 +21,7 @@ from openslot.core.db import BUSY, DOWN, transaction
 from openslot.core.errors import Internal, Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime, Work
-from openslot.http.faults import translate
+from openslot.http.errors import translate
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

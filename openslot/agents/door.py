@@ -1,15 +1,15 @@
 """The agents' door: an agent's key, requests that are meant for us, and errors as JSON-RPC writes them."""
 
-from openslot.access.agent_door import enter_with_agent_key
+from openslot.access.door import enter_with_agent_key
 from openslot.access.models import Entry
 from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_REQUEST, RATE_LIMITED, UNAUTHORIZED, write_error
 from openslot.agents.origins import check_origin
 from openslot.core.config import Settings
 from openslot.core.errors import Refusal, RefusalKind, TooMany
 from openslot.core.work import Runtime
+from openslot.http.asgi import check_declared_size
 from openslot.http.doors import JSON, Door, Exchange, Headers
-from openslot.http.receiving import check_declared_size
-from openslot.http.refusals import headers_of, status_of
+from openslot.http.errors import headers_of, status_of
 from openslot.http.security import api_headers
 from openslot.routing import Response
 

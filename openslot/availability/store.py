@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.brand_store import BRAND
+from openslot.accounts.profile_store import BRAND
 from openslot.availability.models import (
     Busy,
     ByBooking,

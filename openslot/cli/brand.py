@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from openslot.accounts import brands
 from openslot.accounts import operations as accounts
+from openslot.accounts import profiles
 from openslot.accounts.models import ChosenBrand, Organization, User
 from openslot.cli.output import AsJson, print_json, print_table
 from openslot.cli.running import with_work
@@ -32,7 +32,7 @@ def show_brand(user: OfUser = None, organization: OfOrganization = None, as_json
     """Show a brand."""
 
     async def do(work: Work) -> ChosenBrand:
-        return await brands.get_brand(work, await _get_owner(work, user, organization))
+        return await profiles.get_brand(work, await _get_owner(work, user, organization))
 
     _show(with_work(do), as_json=as_json)
 
@@ -51,13 +51,13 @@ def set_brand(
 
     async def do(work: Work) -> ChosenBrand:
         owner = await _get_owner(work, user, organization)
-        before = await brands.get_brand(work, owner)
+        before = await profiles.get_brand(work, owner)
         changed = ChosenBrand(
             name=before.name if name is None else name,
             colour=before.colour if colour is None else colour,
             logo_url=before.logo_url if logo is None else logo,
         )
-        return await brands.set_brand(work, owner, changed)
+        return await profiles.set_brand(work, owner, changed)
 
     _show(with_work(do), as_json=as_json)
 

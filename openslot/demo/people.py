@@ -10,11 +10,11 @@ from openslot.access.passwords import hash_password, is_password
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import OrganizationNotFound
-from openslot.accounts.former_username_store import is_reserved
 from openslot.accounts.member_store import find_membership
 from openslot.accounts.models import Organization, Role, User, UserWanted
 from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
+from openslot.accounts.profile_store import is_reserved
 from openslot.accounts.store import find_password_hash
 from openslot.core.work import Work
 from openslot.people import operations as people

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.accounts.brand_store import BRAND
+from openslot.accounts.profile_store import BRAND
 from openslot.core.db import Db, Row
 from openslot.event_types.models import BookingWindow, EventType, Limits, Location, Money, Question, SealedToken
 

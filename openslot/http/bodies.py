@@ -12,8 +12,7 @@ from msgspec import NODEFAULT, Struct
 
 from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
-from openslot.http.values import Fault, find_unfit, join, shown
-from openslot.http.words import REQUIRED, UNKNOWN, in_words
+from openslot.http.values import REQUIRED, UNKNOWN, Fault, find_unfit, in_words, join, shown
 
 DEEPEST = 64
 MOST_FAULTS = 100

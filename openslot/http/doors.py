@@ -11,7 +11,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Refusal, Unauthorized
 from openslot.core.work import Runtime, Work
-from openslot.http.refusals import headers_of, status_of
+from openslot.http.errors import headers_of, status_of
 from openslot.routing import RateLimit, Request, Response
 
 if TYPE_CHECKING:

@@ -3,30 +3,47 @@
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import structlog
 
 from openslot.core.errors import NotFound
 from openslot.core.ids import new_id_text
 from openslot.core.work import Runtime
-from openslot.http import metrics
-from openslot.http.doors import AsgiScope, Exchange, get_user
-from openslot.http.faults import translate
-from openslot.http.lifespan import live
-from openslot.http.limits import SAFE, count
-from openslot.http.receiving import (
+from openslot.http import health
+from openslot.http.asgi import (
     ClientGone,
     Receive,
+    Send,
     address_of,
     check_host,
     check_media_type,
     check_target,
     read_body,
+    send_response,
 )
+from openslot.http.doors import AsgiScope, Exchange, get_user
+from openslot.http.errors import translate
+from openslot.http.limits import SAFE, count
 from openslot.http.router import Router, find_handler, normalize
 from openslot.http.running import run
-from openslot.http.sending import Send, send_response
 from openslot.routing import Response
+
+
+async def live(lifetime: AbstractAsyncContextManager[Any], receive: Receive, send: Send) -> None:
+    """Keep a context open from the server's startup to its shutdown, and report to the server if either fails."""
+    await receive()
+    stage = "startup"
+    try:
+        async with lifetime:
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            stage = "shutdown"
+    except BaseException as fault:
+        await send({"type": f"lifespan.{stage}.failed", "message": str(fault)})
+        raise
+    await send({"type": "lifespan.shutdown.complete"})
+
 
 CLIENT_GONE = 499
 PREFLIGHT = {
@@ -77,7 +94,7 @@ class App:
                 await exchange.door.answered(exchange, response)
             await send_response(send, exchange, response)
         seconds = time.perf_counter() - began
-        metrics.observe(exchange.door.name, exchange.template, exchange.method, status, seconds=seconds)
+        health.observe(exchange.door.name, exchange.template, exchange.method, status, seconds=seconds)
         log.debug("request", method=exchange.method, route=exchange.template, status=status)
 
     def _begin(self, scope: AsgiScope) -> Exchange:

@@ -1,8 +1,14 @@
-"""Refusals that only HTTP knows: they say their own status and headers."""
+"""Refusals as HTTP says them: status and headers of each kind, those that only HTTP knows, and faults as refusals."""
 
 from typing import ClassVar
 
-from openslot.core.errors import Refusal, RefusalKind
+import structlog
+
+from openslot.access.errors import LimitReached
+from openslot.core.db import BUSY, DOWN
+from openslot.core.disk import REFUSED
+from openslot.core.errors import Internal, Refusal, RefusalKind, Unavailable
+from openslot.core.outages import OUTAGE, is_lost, reason
 
 
 class HttpRefusal(Refusal):
@@ -49,3 +55,59 @@ class HeadTooLarge(HttpRefusal):
 
     code = "head_too_large"
     status = 431
+
+
+STATUSES = {
+    RefusalKind.INVALID: 400,
+    RefusalKind.UNAUTHENTICATED: 401,
+    RefusalKind.FORBIDDEN: 403,
+    RefusalKind.NOT_FOUND: 404,
+    RefusalKind.CONFLICT: 409,
+    RefusalKind.OUTDATED: 412,
+    RefusalKind.RATE_LIMITED: 429,
+    RefusalKind.INTERNAL: 500,
+    RefusalKind.UNSUPPORTED: 501,
+    RefusalKind.UNAVAILABLE: 503,
+}
+
+
+def status_of(refusal: Refusal) -> int:
+    """Return the status of a refusal."""
+    return refusal.status if isinstance(refusal, HttpRefusal) else STATUSES[refusal.kind]
+
+
+def headers_of(refusal: Refusal) -> dict[str, str]:
+    """Write the headers that tell a client what to do about a refusal."""
+    if isinstance(refusal, HttpRefusal):
+        return refusal.headers
+    headers = {}
+    if refusal.kind is RefusalKind.UNAUTHENTICATED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if refusal.retry_after is not None:
+        headers["Retry-After"] = str(refusal.retry_after)
+    if isinstance(refusal, LimitReached):
+        headers |= limit_headers(refusal.limit, 0, refusal.retry_after)
+    return headers
+
+
+def limit_headers(limit: int, left: int, reset: int) -> dict[str, str]:
+    """Write the headers that tell a client how much of its limit is left, and in how many seconds there is more."""
+    return {"RateLimit-Limit": str(limit), "RateLimit-Remaining": str(left), "RateLimit-Reset": str(reset)}
+
+
+log = structlog.get_logger()
+
+
+def translate(exception: Exception) -> Refusal:
+    """Return the refusal that tells the caller what an exception means; unexpected exceptions are logged."""
+    if isinstance(exception, Refusal):
+        return exception
+    if isinstance(exception, (*DOWN, *BUSY)):
+        REFUSED.note(exception)
+        if is_lost(exception):
+            OUTAGE.mention(exception)
+        else:
+            log.warning("database unavailable", error=reason(exception))
+        return Unavailable()
+    log.error("request failed", exc_info=exception)
+    return Internal()

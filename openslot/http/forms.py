@@ -10,11 +10,10 @@ from msgspec import Struct
 
 from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
+from openslot.http.asgi import media_type_of
 from openslot.http.bodies import find_faults
 from openslot.http.doors import Exchange
-from openslot.http.receiving import media_type_of
-from openslot.http.values import find_unfit
-from openslot.http.words import REQUIRED
+from openslot.http.values import REQUIRED, find_unfit
 from openslot.i18n import Text
 from openslot.routing import File, Form, WhenEmpty
 

@@ -1,21 +1,133 @@
-"""Health for machines: alive, ready, and measured."""
+"""Health, readiness and metrics of a process, and who may read the metrics."""
 
 import asyncio
+import hmac
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
 
 import structlog
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import REGISTRY, Collector
 
-from openslot.core.db import BUSY, DOWN
-from openslot.core.disk import read_disk
-from openslot.core.errors import StartupError, Unavailable
+from openslot.access.addresses import is_loopback, is_trusted
+from openslot.access.door import bearer
+from openslot.core.config import Settings
+from openslot.core.db import BUSY, DOWN, Db
+from openslot.core.disk import DiskState, read_disk
+from openslot.core.errors import StartupError, Unauthorized, Unavailable
 from openslot.core.migrate import missing_migrations
 from openslot.core.outages import reason
 from openslot.core.work import Work
-from openslot.http.measuring import check_may_measure
-from openslot.http.metrics import write_metrics
-from openslot.http.refusals import headers_of
-from openslot.jobs.health import count_workers
+from openslot.http.errors import headers_of
+from openslot.jobs.health import count_effects, count_workers
 from openslot.routing import Mount, Request, Response, get
+
+REQUESTS = Histogram(
+    "openslot_request_seconds",
+    "Time from a request's arrival to its answer.",
+    ("door", "route", "method", "status"),
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+REFUSED = Counter(
+    "openslot_refused", "Requests and connections that were refused before any door, by error code.", ("code",)
+)
+# Other methods are not used as labels: callers could create any number of series.
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+def observe(door: str, route: str | None, method: str, status: int, *, seconds: float) -> None:
+    """Count one request."""
+    _series(door, route or "none", method if method in METHODS else "other", status).observe(seconds)
+
+
+def count_refused(code: str) -> None:
+    """Count a request or connection that was refused before it reached a door."""
+    REFUSED.labels(code).inc()
+
+
+@lru_cache(maxsize=4096)
+def _series(door: str, route: str, method: str, status: int) -> Histogram:
+    # Looking up a series by its labels costs more than incrementing it.
+    return REQUESTS.labels(door, route, method, status)
+
+
+async def write_metrics(db: Db, now: datetime, disk: DiskState) -> bytes:
+    """Write all metrics: those of the processes, and those of the database that apply to all of them."""
+    return generate_latest(_requests()) + generate_latest(await _from_database(db, now, disk))
+
+
+def _requests() -> CollectorRegistry:
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return REGISTRY
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return registry
+
+
+async def _from_database(db: Db, now: datetime, disk: DiskState) -> CollectorRegistry:
+    counts = await count_effects(db, now=now)
+    effects = GaugeMetricFamily("openslot_effects", "Effects that are not done, by state.", labels=("state",))
+    for state in ("waiting", "queued", "running", "dead"):
+        effects.add_metric((state,), getattr(counts, state))
+    late = GaugeMetricFamily(
+        "openslot_effects_late_seconds", "Age of the oldest due effect, in seconds.", value=counts.late_seconds
+    )
+    workers = GaugeMetricFamily("openslot_workers", "Live workers.", value=await count_workers(db, now=now))
+    full = GaugeMetricFamily(
+        "openslot_disk_full", "1 while the database has no space to write, otherwise 0.", value=int(disk.is_full)
+    )
+    free = GaugeMetricFamily("openslot_disk_free_bytes", "Free space on the disk of the embedded database.")
+    if disk.free is not None:
+        free.add_metric((), disk.free)
+    registry = CollectorRegistry()
+    registry.register(_Read(effects, late, workers, full, free))
+    return registry
+
+
+class _Read(Collector):
+    """Values that were just read; a `Gauge` would keep them for each process and show them again as its own."""
+
+    def __init__(self, *families: GaugeMetricFamily) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        return self._families
+
+
+# A request that came through a proxy is not local, even if the proxy runs on this machine.
+FORWARDED = frozenset({"forwarded", "via", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip"})
+NOT_MEASURED = "Metrics can be read on the machine itself, or with the token of OPENSLOT_METRICS_TOKEN"
+
+
+def check_may_measure(request: Request, settings: Settings) -> None:
+    """Refuse a request that is neither from this machine nor has the token."""
+    if not (has_token(request, settings.metrics_token) or is_local(request, settings)):
+        raise Unauthorized(NOT_MEASURED)
+
+
+def has_token(request: Request, token: str | None) -> bool:
+    """Return whether a request carries the token; never if the settings have none."""
+    given = bearer(request.headers.get("authorization", ""))
+    return token is not None and hmac.compare_digest(given.encode(), token.encode())
+
+
+def is_local(request: Request, settings: Settings) -> bool:
+    """Return whether a request was made on this machine, to this machine, and without a proxy in between.
+
+    A browser on this machine can be sent to a foreign name that resolves to this machine; the `Host` header reveals
+    that.
+    """
+    peer = request.peer or ""
+    if not is_loopback(peer) or is_trusted(peer, settings.trusted_proxies):
+        return False
+    if any(name in FORWARDED or name.startswith("x-forwarded-") for name in request.headers):
+        return False
+    return is_loopback(request.headers.get("host", ""))
+
 
 ANSWER_WITHIN = 1.5
 

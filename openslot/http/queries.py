@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from openslot.core.checked import read_checked
 from openslot.core.text import NOT_ALLOWED, is_line
-from openslot.http.values import find_unfit
-from openslot.http.words import REQUIRED, in_words
+from openslot.http.values import REQUIRED, find_unfit, in_words
 from openslot.routing.declarations import find_query, without_null
 
 

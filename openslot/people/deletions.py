@@ -13,10 +13,10 @@ from openslot.access import operations as access
 from openslot.accounts import deletion_store as store
 from openslot.accounts import members
 from openslot.accounts import operations as accounts
-from openslot.accounts.administrators import check_another_admin
 from openslot.accounts.errors import AccountIsBeingDeleted, ManagedByOrganization, OwnsOrganization, UserNotFound
 from openslot.accounts.events import UserDeleted, UserDeletionBegun, UserDeletionEnding
 from openslot.accounts.host_lock_store import lock_host
+from openslot.accounts.members import check_another_admin
 from openslot.accounts.models import AccountDeletion, DeletionState, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
 from openslot.availability.leftover_store import delete_of_host

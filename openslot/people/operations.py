@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from openslot.access import operations as access
 from openslot.access.errors import WrongPassword
+from openslot.access.limits import by_stranger, counted
 from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.access.passwords import STRANGERS, check_password, hash_password, is_password
-from openslot.access.tries import by_stranger, counted
 from openslot.accounts import invitations, members, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts.administration import Administration, check_may_grant

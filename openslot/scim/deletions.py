@@ -2,12 +2,12 @@
 
 from msgspec import Struct
 
-from openslot.accounts import members, organization_deletions
+from openslot.accounts import members, organizations
 from openslot.accounts.errors import OwnerRequired
 from openslot.accounts.events import OrganizationDeleted
 from openslot.accounts.member_store import find_role
 from openslot.accounts.models import Organization, Role, User
-from openslot.accounts.organization_deletion_store import Belongings
+from openslot.accounts.organization_store import Belongings
 from openslot.accounts.plans import Plan
 from openslot.change_log.models import ChangeAction, ChangeAuthor, NewChange
 from openslot.change_log.operations import log_change
@@ -31,7 +31,7 @@ async def preview_deletion(work: Work, organization: Organization) -> Organizati
     """Return what the deletion of an organization would end, delete and cancel."""
     held = await departures.list_held(work, organization)
     return OrganizationDeletionPreview(
-        belongings=await organization_deletions.count_belongings(work, organization),
+        belongings=await organizations.count_belongings(work, organization),
         waiting=len(held),
         to_cancel=sum(each.upcoming for each in held),
     )
@@ -78,16 +78,16 @@ async def log_deletion(work: Work, author: ChangeAuthor, deleted: OrganizationDe
 async def _lock(work: Work, organization: Organization) -> None:
     """Take the locks in the order of everyone else: hosts first, then the organization."""
     await store.lock_held_hosts(work.db, organization.id)
-    await organization_deletions.lock_for_deletion(work, organization.id)
+    await organizations.lock_for_deletion(work, organization.id)
 
 
 async def _delete(work: Work, organization: Organization, *, by: str | None) -> OrganizationDeleted:
     told = await members.list_administrators(work, organization)
-    had = await organization_deletions.count_belongings(work, organization)
+    had = await organizations.count_belongings(work, organization)
     # Nobody could decide about them later, and the provider has said that these members have left.
     cancelled = await departures.approve_all(work, organization)
-    await organization_deletions.end_memberships(work, organization)
-    await organization_deletions.delete_emptied_organization(work, organization)
+    await organizations.end_memberships(work, organization)
+    await organizations.delete_emptied_organization(work, organization)
     deleted = OrganizationDeleted(
         organization_id=organization.id,
         name=organization.name,

@@ -7,8 +7,8 @@ import msgspec
 import structlog
 from msgspec import Struct
 
+from openslot.access.door import enter_with_token
 from openslot.access.models import Entry
-from openslot.access.token_door import enter_with_token
 from openslot.core.actor import ActorKind
 from openslot.core.config import Settings
 from openslot.core.db import DOWN
@@ -17,7 +17,7 @@ from openslot.core.ids import SHAPE
 from openslot.core.outages import reason
 from openslot.core.work import Runtime
 from openslot.http.doors import JSON, Door, Exchange, Headers
-from openslot.http.refusals import headers_of, status_of
+from openslot.http.errors import headers_of, status_of
 from openslot.http.security import api_headers
 from openslot.http.values import shown
 from openslot.routing import Response

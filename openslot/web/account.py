@@ -14,7 +14,7 @@ from openslot.accounts.plans import PLANS_WITH_API
 from openslot.core.errors import Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words

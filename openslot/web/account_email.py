@@ -13,7 +13,7 @@ from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import browser_of, cookies_for

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from openslot.access.devices import DEVICE_LASTS
 from openslot.access.models import SignedIn
 from openslot.access.operations import SESSION_LASTS
+from openslot.access.sessions import DEVICE_LASTS
 from openslot.accounts.sign_ups import LASTS as SIGN_UP_LASTS
 from openslot.core.config import Settings
 from openslot.core.work import Work

@@ -10,8 +10,8 @@ from openslot.core.config import Settings
 from openslot.core.errors import Forbidden, NotFound, Refusal, Unauthorized
 from openslot.core.work import Runtime
 from openslot.http.doors import Door, Exchange, Headers, enter_freely
+from openslot.http.errors import headers_of, status_of
 from openslot.http.forms import FORMS
-from openslot.http.refusals import headers_of, status_of
 from openslot.http.security import page_headers
 from openslot.i18n import Text
 from openslot.routing import Request, Response

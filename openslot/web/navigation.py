@@ -5,9 +5,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from openslot.access.models import Entry
+from openslot.accounts.administration import is_administrator
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_ORGANIZATIONS
-from openslot.accounts.roles import is_administrator
 from openslot.i18n import Text
 
 

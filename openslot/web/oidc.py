@@ -4,7 +4,7 @@ from openslot.access import limits
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unavailable
 from openslot.core.work import Work
-from openslot.http.refusals import headers_of, status_of
+from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.attempts import ATTEMPT_LASTS

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from openslot.access.pending import PENDING_LASTS
+from openslot.access.two_factor import PENDING_LASTS
 from openslot.core.work import Work
 from openslot.routing import Cookie, Request
 from openslot.web.cookies import cookie_name, write_cookie

@@ -5,8 +5,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from openslot.access.errors import SignInExpired, WrongCode
-from openslot.access.pending import has_pending
-from openslot.access.second_step import finish_sign_in
+from openslot.access.operations import finish_sign_in
+from openslot.access.two_factor import has_pending
 from openslot.accounts.models import User
 from openslot.core.text import LINE
 from openslot.core.work import Work

@@ -6,8 +6,19 @@ from uuid import UUID
 
 import pytest
 
-from openslot.access.recovery import HOW_MANY, bare_code, hash_recovery_code, is_recovery_code, new_recovery_codes
-from openslot.access.totp import code_at, find_step, grouped, new_secret, setup_url, step_of
+from openslot.access.two_factor import (
+    HOW_MANY,
+    bare_code,
+    code_at,
+    find_step,
+    grouped,
+    hash_recovery_code,
+    is_recovery_code,
+    new_recovery_codes,
+    new_secret,
+    setup_url,
+    step_of,
+)
 
 # The RFC's secret, and the last six of its eight digits.
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"

@@ -5,7 +5,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import two_factor
-from openslot.access.totp import code_at, step_of
+from openslot.access.two_factor import code_at, step_of
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.core.actor import OPERATOR, Actor, ActorKind

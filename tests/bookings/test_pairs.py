@@ -31,7 +31,7 @@ from openslot.core.instants import iso
 from openslot.core.work import Runtime, Work
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
 from openslot.people import operations as people
 from openslot.schedules import operations as schedules
 from tests.clocks import real_clock as clock

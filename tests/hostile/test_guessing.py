@@ -9,11 +9,11 @@ import httpx2
 import msgspec
 import pytest
 
+from openslot.access import limit_store as store
 from openslot.access import operations as access
-from openslot.access import password_store as store
-from openslot.access.devices import DEVICE_LASTS, find_device, new_device
 from openslot.access.errors import WrongSignIn
 from openslot.access.jobs import ACCESS_JOBS
+from openslot.access.sessions import DEVICE_LASTS, find_device, new_device
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR

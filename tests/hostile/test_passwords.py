@@ -9,8 +9,8 @@ import httpx2
 import pytest
 from typer.testing import CliRunner
 
+from openslot.access import limit_store as store
 from openslot.access import operations as access
-from openslot.access import password_store as store
 from openslot.access import passwords
 from openslot.access.errors import WeakPassword, WrongSignIn
 from openslot.access.models import SignedIn

@@ -8,9 +8,15 @@ import pytest
 from openslot.access.addresses import client_address
 from openslot.core.config import Networks, Settings
 from openslot.core.errors import Refusal
-from openslot.http.protocol.connections import UNCOUNTED, Connections, counted_address
-from openslot.http.protocol.limits import ConnectionLimits, connections_within, limits_of
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
+from openslot.http.protocol.limits import (
+    UNCOUNTED,
+    ConnectionLimits,
+    Connections,
+    connections_within,
+    counted_address,
+    limits_of,
+)
 
 NOBODY = Networks()
 PROXIES = Networks.parse("10.0.0.0/8, fd00::/8")

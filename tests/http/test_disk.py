@@ -18,7 +18,7 @@ from openslot.core.work import Runtime
 from openslot.doctor import machine
 from openslot.doctor.finding import FindingState
 from openslot.doctor.machine import look_at_space
-from openslot.http.faults import translate
+from openslot.http.errors import translate
 
 NO_SPACE = asyncpg.DiskFullError("could not extend file: No space left on device")
 

@@ -10,7 +10,7 @@ from openslot.access.addresses import is_loopback
 from openslot.app import create_app
 from openslot.core.config import Networks, Settings, load_settings
 from openslot.core.errors import StartupError, Unauthorized
-from openslot.http.measuring import check_may_measure
+from openslot.http.health import check_may_measure
 from openslot.routing import Request
 from tests.live import connect, serving
 

@@ -7,9 +7,8 @@ import pytest
 
 from openslot.app import list_api
 from openslot.core.config import load_settings
-from openslot.http.describing import list_operations
 from openslot.http.doors import Door, enter_freely, refuse_with_json
-from openslot.http.openapi import describe
+from openslot.http.openapi import describe, list_operations
 from openslot.http.router import read_mounts
 from openslot.routing import Mount, get, post
 from openslot.webhooks.describing import WEBHOOKS

@@ -12,8 +12,7 @@ from openslot.access.errors import LimitReached, WrongSignIn
 from openslot.agents.errors import GateRefusal
 from openslot.availability.errors import TooManyHolds
 from openslot.core.errors import Internal, Invalid, Refusal, RefusalKind, Unauthorized, Unavailable, all_refusals
-from openslot.http.errors import HttpRefusal, MethodNotAllowed
-from openslot.http.refusals import STATUSES, headers_of
+from openslot.http.errors import STATUSES, HttpRefusal, MethodNotAllowed, headers_of
 
 PACKAGE = Path(openslot.app.__file__).parent
 CORE = sorted((PACKAGE / "core").rglob("*.py"))

@@ -15,8 +15,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Networks, Settings
 from openslot.core.work import Runtime
 from openslot.demo.seed import seed
-from openslot.http.protocol.limits import ConnectionLimits
-from openslot.http.protocol.shares import MOST_ALONE, MOST_BESIDE_OTHERS, SHARE_SECONDS
+from openslot.http.protocol.limits import MOST_ALONE, MOST_BESIDE_OTHERS, SHARE_SECONDS, ConnectionLimits
 from openslot.routing import Response, get
 from tests.http.talking import Receive, Scope, Send, answer, read_body
 from tests.live import serving

@@ -6,9 +6,7 @@ from typing import cast
 
 from openslot.core.config import Settings
 from openslot.http.protocol.connection import Connection
-from openslot.http.protocol.connections import Connections
-from openslot.http.protocol.limits import ConnectionLimits, limits_of
-from openslot.http.protocol.shares import Shares
+from openslot.http.protocol.limits import ConnectionLimits, Connections, Shares, limits_of
 from openslot.http.security import api_headers
 
 

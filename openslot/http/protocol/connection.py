@@ -12,15 +12,20 @@ from uvicorn.server import ServerState
 
 from openslot.access.addresses import find_forwarded_client
 from openslot.core.errors import Internal, Refusal
-from openslot.http import metrics
+from openslot.http import health
 from openslot.http.errors import RequestTimeout
-from openslot.http.protocol.answers import Header, write_refusal
-from openslot.http.protocol.connections import UNCOUNTED, Connections, counted_address
-from openslot.http.protocol.cycle import AsgiApp, Cycle
-from openslot.http.protocol.heads import read_target
-from openslot.http.protocol.limits import ConnectionLimits
-from openslot.http.protocol.reading import RequestReader
-from openslot.http.protocol.shares import ClientShare, ClientWait, Shares, Start
+from openslot.http.protocol.cycle import AsgiApp, Cycle, Header, write_refusal
+from openslot.http.protocol.limits import (
+    UNCOUNTED,
+    ClientShare,
+    ClientWait,
+    ConnectionLimits,
+    Connections,
+    Shares,
+    Start,
+    counted_address,
+)
+from openslot.http.protocol.parser import RequestReader, read_target
 
 # Reading pauses while this much of a body is waiting for the app.
 MOST_WAITING = 64 * 1024
@@ -291,7 +296,7 @@ class Connection(asyncio.Protocol):
         self._linger()
 
     def _write_refusal(self, refusal: Refusal) -> None:
-        metrics.count_refused(refusal.code)
+        health.count_refused(refusal.code)
         log.debug("refused", code=refusal.code, reason=refusal.message)
         self._transport.write(write_refusal(refusal, (*self.default_headers, *self._refusal_headers)))
 

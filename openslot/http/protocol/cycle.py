@@ -2,12 +2,49 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
 from typing import Any, Protocol
 
+import msgspec
 import structlog
 
-from openslot.http.protocol.answers import CLOSE, CONTINUE, Header, write_head
-from openslot.http.protocol.shares import ClientWait
+from openslot.core.errors import Refusal
+from openslot.core.ids import new_id_text
+from openslot.http.errors import headers_of, status_of
+from openslot.http.protocol.limits import ClientWait
+
+Header = tuple[bytes, bytes]
+
+STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}".encode() for status in HTTPStatus}
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+CLOSE: Header = (b"connection", b"close")
+
+
+def write_head(status: int, headers: list[Header]) -> bytes:
+    """Write a response's head; a header that contains a line break is never sent."""
+    lines = [b"%b: %b" % header for header in headers]
+    text = b"".join(lines)
+    if b"\r" in text or b"\n" in text or b"\0" in text:
+        raise ValueError("a header of the response has a line break or a NUL in it")
+    line = STATUS_LINES.get(status) or b"HTTP/1.1 %d " % status
+    return b"\r\n".join((line, *lines, b"", b""))
+
+
+def write_refusal(refusal: Refusal, headers: Iterable[Header]) -> bytes:
+    """Write a refusal in the API's form, as the last response on its connection."""
+    body = msgspec.json.encode({"error": refusal.message})
+    own = [(name.lower().encode(), value.encode()) for name, value in headers_of(refusal).items()]
+    all_headers = [
+        *headers,
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"x-request-id", new_id_text().encode()),
+        (b"x-error-code", refusal.code.encode()),
+        *own,
+        CLOSE,
+    ]
+    return write_head(status_of(refusal), all_headers) + body
+
 
 AsgiMessage = MutableMapping[str, Any]
 AsgiScope = dict[str, Any]

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from openslot.access import resets
 from openslot.access.resets import NoReset, Reset, ResetRequested
-from openslot.accounts import brand_store, invitations, sign_ups
+from openslot.accounts import invitations, profile_store, sign_ups
 from openslot.accounts import operations as accounts
 from openslot.accounts.errors import InvitationInvalid, UserNotFound
 from openslot.accounts.events import InvitationCreated, SignUpRequested, UserPasswordChanged
@@ -250,7 +250,7 @@ def write_invitation(event: InvitationCreated, url: str) -> Letter:
 
 
 async def _find_brand(work: Work, event: InvitationCreated) -> Brand:
-    chosen = await brand_store.find_brand(work.db, owner="organization_id", owner_id=event.organization_id)
+    chosen = await profile_store.find_brand(work.db, owner="organization_id", owner_id=event.organization_id)
     return Brand(
         name=(chosen.name if chosen else None) or one_line(event.organization_name),
         colour=(chosen.colour if chosen else None) or DEFAULT_COLOUR,

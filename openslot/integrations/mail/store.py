@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from openslot.accounts.brand_store import BRAND
+from openslot.accounts.profile_store import BRAND
 from openslot.core.db import Db, Row, count_of
 from openslot.core.ids import new_id
 from openslot.core.query_plans import custom_plans

@@ -15,9 +15,8 @@ from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
-from openslot.http.describing import Operation, Shapes, kinds_of, schema_of
 from openslot.http.doors import JSON
-from openslot.http.openapi import DESCRIPTION, TITLE
+from openslot.http.openapi import DESCRIPTION, TITLE, Operation, Shapes, kinds_of, schema_of
 from openslot.i18n.languages import Language, Locale
 from openslot.routing import Mount, Request, Response, get
 from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside

@@ -26,7 +26,7 @@ from openslot.event_types.operations import get_host_page
 from openslot.event_types.rules import is_told_when_booked
 from openslot.event_types.schemas import OfferedEventType, ShownHost, show_host, show_offered
 from openslot.http.doors import JSON, encode
-from openslot.http.refusals import headers_of, status_of
+from openslot.http.errors import headers_of, status_of
 from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import DEFAULT, Locale
 from openslot.integrations.mail.meetings import say_place

@@ -18,8 +18,8 @@ from openslot.core.instants import iso
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.event_types.models import LocationKind
+from openslot.http.errors import headers_of, status_of
 from openslot.http.limits import take
-from openslot.http.refusals import headers_of, status_of
 from openslot.http.running import run_in_turn
 from openslot.i18n import Text
 from openslot.integrations.mail.calendar_entry import google_url, outlook_url

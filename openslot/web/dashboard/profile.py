@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 
-from openslot.accounts import brands, former_usernames, profiles
+from openslot.accounts import former_usernames, profiles
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import ChosenBrand, User, UserSettings
 from openslot.accounts.pictures import EMPTY, MOST_BYTES, prepare_picture
@@ -180,7 +180,7 @@ async def change_look(work: Work, user: User, form: Form[LookForm]) -> Response:
     sent = form.get()
     brand = ChosenBrand(name=sent.brand_name, colour=sent.colour if sent.which == "own" else None, logo_url=sent.logo)
     try:
-        await brands.set_brand(work, user, brand)
+        await profiles.set_brand(work, user, brand)
     except Invalid as refusal:
         named = {"brand-name" if field == "name" else field: fault for field, fault in refusal.faults.items()}
         return await profile_page(work, user, look=form.with_faults(named))
@@ -198,7 +198,7 @@ async def profile_page(
     photo: Form[Any] | None = None,
 ) -> Response:
     """Show the profile, with the faults of one of its forms."""
-    brand, welcome = await brands.get_brand(work, user), await profiles.find_welcome(work, user)
+    brand, welcome = await profiles.get_brand(work, user), await profiles.find_welcome(work, user)
     former = await former_usernames.list_former_usernames(work, user)
     given = [form for form in (about, link, look, photo) if form is not None]
     look = look or begin_look(brand)

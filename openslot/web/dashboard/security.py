@@ -7,12 +7,12 @@ from msgspec import Meta, Struct
 
 from openslot.access import two_factor
 from openslot.access.errors import SetupExpired, TwoFactorIsOff, TwoFactorIsOn, WrongCode
-from openslot.access.totp import grouped, setup_url
+from openslot.access.two_factor import grouped, setup_url
 from openslot.accounts.models import User
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE
 from openslot.core.work import Work
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
 from openslot.integrations.oidc.errors import OidcOff

@@ -4,9 +4,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from openslot.accounts.administration import Administration, begin_administration
+from openslot.accounts.administration import Administration, begin_administration, is_administrator
 from openslot.accounts.models import MemberState, Organization, OwnMembership, Role, User
-from openslot.accounts.roles import is_administrator
 from openslot.change_log.models import ChangeAction, ChangeAuthor, Fields, NewChange
 from openslot.change_log.operations import log_change
 from openslot.core.errors import NotFound

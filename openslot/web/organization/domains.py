@@ -15,7 +15,7 @@ from openslot.core.errors import Invalid, Refusal, Unavailable
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Response, WhenEmpty, get, post
 from openslot.web import words

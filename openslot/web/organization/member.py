@@ -7,17 +7,16 @@ from msgspec import Struct
 
 from openslot.accounts import administration as deciding
 from openslot.accounts import invitations, members
-from openslot.accounts.administration import Administration
+from openslot.accounts.administration import Administration, list_grantable, may_decide_about
 from openslot.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.accounts.roles import list_grantable, may_decide_about
 from openslot.bookings import agenda
 from openslot.bookings.models import AgendaFilter
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
-from openslot.http.refusals import status_of
+from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.routing import Form, Response, get, post
 from openslot.scim import departures

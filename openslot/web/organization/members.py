@@ -6,9 +6,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts import members
+from openslot.accounts.administration import list_grantable
 from openslot.accounts.errors import AlreadyMember, EmailTaken, OwnerRequired, TooManyInvitations
 from openslot.accounts.models import ListedMember, MemberFilter, MemberState, Role, User
-from openslot.accounts.roles import list_grantable
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Refusal
 from openslot.core.text import EmailAddress, ShortLine, is_line

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from openslot.accounts import brands, members, organizations
+from openslot.accounts import members, organizations, profiles
 from openslot.accounts.errors import OrganizationPlanNeeded, SlugTaken
 from openslot.accounts.models import ChosenBrand, MemberFilter, Organization, OwnMembership, Role, User
 from openslot.accounts.plans import Plan, running
@@ -86,10 +86,10 @@ async def change_brand(request: Exchange, work: Work, user: User, form: Form[Bra
     organization = (await begin_change(request, work, user)).organization
     if form.faults:
         return await _show(request, work, user, organization, brand=form)
-    sent, was = form.get(), await brands.get_brand(work, organization)
+    sent, was = form.get(), await profiles.get_brand(work, organization)
     wanted = ChosenBrand(name=sent.brand, colour=sent.colour.strip(), logo_url=sent.logo)
     try:
-        chosen = await brands.set_brand(work, organization, wanted)
+        chosen = await profiles.set_brand(work, organization, wanted)
     except Invalid as refusal:
         faults = {"brand" if name == "name" else name: fault for name, fault in refusal.faults.items()}
         return await _show(request, work, user, organization, brand=form.with_faults(faults))
@@ -137,7 +137,7 @@ async def _show(
 ) -> Response:
     """Show the settings as they are, or a form as it was sent with its faults."""
     own = get_administered(request)
-    chosen = await brands.get_brand(work, organization)
+    chosen = await profiles.get_brand(work, organization)
     faulty: Form[Any] | None = names or brand or leaving
     until = organization.plan_until
     brand_values = {"brand": chosen.name or "", "colour": chosen.colour or "", "logo": chosen.logo_url or ""}

@@ -6,8 +6,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.access import sessions
-from openslot.access.browsers import find_browser, find_system
 from openslot.access.models import Session
+from openslot.access.sessions import find_browser, find_system
 from openslot.accounts.models import User
 from openslot.core.work import Work
 from openslot.i18n import Text

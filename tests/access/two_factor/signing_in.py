@@ -2,7 +2,7 @@
 
 from openslot.access import operations as access
 from openslot.access.models import SecondFactorNeeded, SignedIn
-from openslot.access.second_step import finish_sign_in
+from openslot.access.operations import finish_sign_in
 from openslot.accounts.models import User
 from openslot.core.actor import PUBLIC
 from openslot.core.work import Runtime

@@ -10,7 +10,7 @@ from openslot.access.errors import (
     WrongPassword,
 )
 from openslot.access.models import SignedIn
-from openslot.access.pending import has_pending
+from openslot.access.two_factor import has_pending
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Invalid, TooMany

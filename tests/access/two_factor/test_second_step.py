@@ -14,7 +14,7 @@ from openslot.access.errors import (
 )
 from openslot.access.jobs import tidy_access
 from openslot.access.models import SignedIn
-from openslot.access.pending import PENDING_LASTS, has_pending
+from openslot.access.two_factor import PENDING_LASTS, has_pending
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR, PUBLIC, SYSTEM
 from openslot.core.errors import TooMany

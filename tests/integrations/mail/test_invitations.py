@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from openslot.accounts import brands, invitations, members
+from openslot.accounts import invitations, members, profiles
 from openslot.accounts import organizations as accounts
 from openslot.accounts.models import ChosenBrand, User
 from openslot.core.actor import OPERATOR
@@ -21,7 +21,7 @@ async def invite(runtime: Runtime, user: User) -> str:
     async with runtime.transaction(OPERATOR) as work:
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor")
         await members.add_member(work, organization, user)
-        await brands.set_brand(work, organization, ChosenBrand(colour="#0f766e"))
+        await profiles.set_brand(work, organization, ChosenBrand(colour="#0f766e"))
         return invitations.invitation_url(work.runtime, await invitations.invite(work, organization, user))
 
 

@@ -5,7 +5,7 @@ from datetime import date
 
 import httpx2
 
-from openslot.accounts import brands
+from openslot.accounts import profiles
 from openslot.accounts.models import ChosenBrand, User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
@@ -208,7 +208,7 @@ async def test_the_hosts_colour_is_that_of_the_brand(
     client: httpx2.AsyncClient, runtime: Runtime, host: User, intro: EventType
 ) -> None:
     async with runtime.transaction(OPERATOR) as work:
-        await brands.set_brand(work, host, ChosenBrand(colour="#15803d"))
+        await profiles.set_brand(work, host, ChosenBrand(colour="#15803d"))
 
     for path in ("/mara", PAGE):
         assert "/static/accent/15803d.css" in (await client.get(path)).text

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from openslot.access.totp import code_at, step_of
+from openslot.access.two_factor import code_at, step_of
 from openslot.accounts.models import User
 from openslot.core.config import Settings
 from openslot.core.work import Runtime

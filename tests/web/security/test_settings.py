@@ -8,7 +8,7 @@ from contextlib import nullcontext
 import httpx2
 import pytest
 
-from openslot.access.totp import code_at, step_of
+from openslot.access.two_factor import code_at, step_of
 from openslot.accounts.models import User
 from openslot.app import create_app
 from openslot.core.config import Settings
