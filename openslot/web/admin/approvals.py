@@ -28,7 +28,7 @@ from openslot.routing import Form, Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.queries import log_platform
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.entries import DayOfRows, by_day
+from openslot.web.dashboard.rows import DayOfRows, by_day
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 

@@ -1,21 +1,39 @@
-"""Pages: the list of bookings, by view, filter and search."""
+"""Pages: the list of bookings, also as a CSV file, and one booking with everything that happened to it."""
 
-from datetime import timedelta
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings import agenda
-from openslot.bookings.models import AgendaView
+from openslot.bookings import agenda, rules
+from openslot.bookings import operations as bookings
+from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
+from openslot.bookings.models import AgendaEntry, AgendaView, Booking, BookingChange, BookingDetails, BookingRef, Status
+from openslot.bookings.reasons import show_reason
+from openslot.bookings.rules import CALENDAR
+from openslot.core.actor import Actor, ActorKind
 from openslot.core.instants import iso
 from openslot.core.work import Work
+from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types
 from openslot.i18n import Text
+from openslot.i18n.languages import Locale
+from openslot.i18n.localization import localize
 from openslot.integrations.timeline import operations as timeline
-from openslot.routing import Request, Response, get
+from openslot.integrations.timeline.models import EffectState, TimelineEffect
+from openslot.routing import Request, Response, get, post
+from openslot.web import words
+from openslot.web.csv_files import send_csv, write_csv
+from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import Curl, curl
-from openslot.web.dashboard.entries import by_day
-from openslot.web.dashboard.queries import BookingsQuery, read_bookings_query
+from openslot.web.dashboard.home import find_retry_notice
+from openslot.web.dashboard.list_queries import BookingsQuery, read_bookings_query
+from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
 from openslot.web.list_addresses import make_pager
-from openslot.web.pages import page
+from openslot.web.pages import locale_of, page, redirect
 
 ROWS = 25
 VIEWS = {
@@ -28,6 +46,38 @@ EMPTY = {
     AgendaView.UPCOMING: Text("Nothing is booked. Share your link, or book on someone's behalf."),
     AgendaView.PAST: Text("No meeting has taken place yet."),
     AgendaView.CANCELLED: Text("No booking was cancelled."),
+}
+MOST_ROWS = 10_000
+COLUMNS = (
+    Text("Start"),
+    Text("End"),
+    Text("Time zone"),
+    Text("Status"),
+    Text("Event type"),
+    Text("Name"),
+    Text("Email address"),
+    Text("Time zone of the invitee"),
+    Text("Where"),
+    Text("Guests"),
+    Text("Notes"),
+    Text("Reason for cancelling"),
+)
+STATUSES = {Status.CONFIRMED: Text("Confirmed"), Status.CANCELLED: Text("Cancelled")}
+ACTORS: dict[ActorKind, str] = {
+    ActorKind.SCIM: Text("Your organization"),
+    ActorKind.AGENT: Text("An agent"),
+    ActorKind.OPERATOR: Text("The administrator"),
+    ActorKind.SYSTEM: "Openslot",
+}
+YOURS = {
+    BookingCreated.type: Text("You created this booking"),
+    BookingRescheduled.type: Text("You rescheduled this booking"),
+    BookingCancelled.type: Text("You cancelled this booking"),
+}
+NOTICES = {
+    "booked": Text("The booking was created. The invitee will be notified by email."),
+    "moved": Text("The booking was rescheduled. Everyone will be notified by email."),
+    "cancelled": Text("The booking was cancelled. Everyone will be notified by email."),
 }
 
 
@@ -69,3 +119,144 @@ def _write_curl(work: Work, user: User, query: BookingsQuery) -> Curl | None:
     if ends_before is not None:
         given["to"] = iso(ends_before - timedelta(seconds=1))
     return curl(work, user, "/bookings", query={**given, "page": str(query.page), "limit": str(ROWS)})
+
+
+@get("/bookings/export.csv")
+async def export_bookings(request: Request, work: Work, user: User) -> Response:
+    """Send the bookings that the address asks for, 10,000 at most."""
+    query = read_bookings_query(request, user)
+    found = await agenda.list_agenda(work, user, query.filter, limit=MOST_ROWS)
+    # Thousands of lines take a while, and other requests must not wait for them.
+    body = await asyncio.to_thread(_write, found.entries, user, locale_of(request))
+    return send_csv(f"bookings-{query.filter.view}-{words.day(work.now, user.zone)}.csv", body)
+
+
+def _write(entries: list[AgendaEntry], user: User, locale: Locale) -> bytes:
+    columns = (str(localize(column, locale)) for column in COLUMNS)
+    return write_csv(columns, (_cells(entry, user, locale) for entry in entries))
+
+
+def _cells(entry: AgendaEntry, user: User, locale: Locale) -> Iterator[str]:
+    zone = get_zone(user.zone)
+    for instant in (entry.starts_at, entry.ends_at):
+        yield f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
+    yield user.zone
+    yield str(localize(STATUSES[entry.status], locale))
+    yield entry.event_type_name
+    yield entry.invitee_name
+    yield entry.invitee_email
+    yield entry.invitee_zone
+    yield entry.location.value
+    yield ", ".join(entry.guests)
+    yield entry.notes or ""
+    yield str(localize(show_reason(entry.cancel_reason or ""), locale))
+
+
+class HistoryRow(Struct, frozen=True, kw_only=True):
+    """One change of a booking, and the steps that followed from it."""
+
+    title: Text
+    at: Text | None
+    was: Text | None
+    """When the meeting was before."""
+    reason: str | None
+    steps: tuple[Step, ...]
+
+
+def tell_history(
+    booking: Booking, changes: Sequence[BookingChange], effects: Sequence[TimelineEffect], user: User, *, now: datetime
+) -> list[HistoryRow]:
+    """List every change with its steps, followed by what is planned."""
+    told = [_tell(booking, change, effects, user, now=now) for change in changes if change.type in YOURS]
+    known = {change.event_id for change in changes if change.type in YOURS}
+    others = tuple(describe_step(each, user, now=now) for each in effects if each.event_id not in known - {None})
+    if others:
+        told.append(HistoryRow(title=Text("Reminders and other steps"), at=None, was=None, reason=None, steps=others))
+    return told
+
+
+def _tell(
+    booking: Booking, change: BookingChange, effects: Sequence[TimelineEffect], user: User, *, now: datetime
+) -> HistoryRow:
+    own = change.event_id is not None
+    steps = [describe_step(each, user, now=now) for each in effects if own and each.event_id == change.event_id]
+    before = change.previous_starts_at
+    return HistoryRow(
+        title=_say_who(booking, change, user),
+        at=phrases.at(change.at, user.zone, now=now),
+        was=Text("It was %(when)s", when=phrases.at(before, user.zone, now=now)) if before else None,
+        reason=show_reason(change.reason) if change.reason and change.type != BookingCreated.type else None,
+        steps=tuple(steps),
+    )
+
+
+def _say_who(booking: Booking, change: BookingChange, user: User) -> Text:
+    if _is_own(change.actor, user):
+        return YOURS[change.type]
+    who = ACTORS.get(change.actor.kind, booking.invitee_name)
+    if change.actor.organization_id is not None:
+        who = ACTORS[ActorKind.SCIM]
+    if change.type == BookingCreated.type:
+        return Text("%(who)s created this booking", who=who)
+    if change.type == BookingRescheduled.type:
+        return Text("%(who)s rescheduled this booking", who=who)
+    return Text("%(who)s cancelled this booking", who=who)
+
+
+def _is_own(actor: Actor, user: User) -> bool:
+    return actor.agent == CALENDAR or (actor.kind in {ActorKind.SESSION, ActorKind.KEY} and actor.user_id == user.id)
+
+
+@get("/bookings/{booking_id}")
+async def show_booking(request: Request, work: Work, user: User, booking_id: UUID) -> Response:
+    """Show a booking and its timeline."""
+    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+    changes = await agenda.list_changes(work, user, booking_id)
+    effects = await timeline.list_timeline(work, user, booking_id)
+    booking = details.booking
+    failed = sum(effect.state is EffectState.DEAD for effect in effects)
+    badge, tone = status_badge(booking.status, is_over=rules.is_over(booking, now=work.now), failed=failed)
+    return page(
+        "dashboard/booking.html",
+        user,
+        here="/bookings",
+        booking=booking,
+        badge=badge,
+        tone=tone,
+        zone=phrases.elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at),
+        event_type=details.event_type,
+        facts=list(_list_facts(details, user, now=work.now)),
+        chapters=tell_history(booking, changes, effects, user, now=work.now),
+        can_change=rules.can_change(booking, now=work.now),
+        notice=NOTICES.get(request.query.get("done", "")) or find_retry_notice(request),
+        curl=curl(work, user, f"/bookings/{booking_id}"),
+    )
+
+
+@post("/bookings/{booking_id}/retry/{effect_id}", transaction="none")
+async def retry_step(work: Work, user: User, booking_id: UUID, effect_id: UUID) -> Response:
+    """Try a failed step of a booking again."""
+    revival = await timeline.retry_effect(work, user, effect_id, booking_id=booking_id)
+    return redirect(f"/bookings/{booking_id}?done={revival.verdict}")
+
+
+def _list_facts(details: BookingDetails, user: User, *, now: datetime) -> Iterator[tuple[str, object]]:
+    """List what is known about a meeting, each under its label; what nobody has said is left out."""
+    booking = details.booking
+    yield Text("When"), phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=now)
+    if phrases.is_elsewhere(booking.invitee_zone, user.zone, at_time=booking.starts_at):
+        theirs = phrases.day_and_hours(booking.starts_at, booking.ends_at, booking.invitee_zone, now=now)
+        yield Text("When, for the invitee"), theirs
+    if where := place(booking.location):
+        yield Text("Where"), booking.location.value or where
+    if booking.guests:
+        yield Text("Guests"), ", ".join(booking.guests)
+    if details.contact and details.contact.phone:
+        yield Text("Phone"), details.contact.phone
+    if details.contact and details.contact.company:
+        yield Text("Company"), details.contact.company
+    if booking.notes:
+        yield Text("Notes"), booking.notes
+    labels = {question.key: question.label for question in details.event_type.questions}
+    for key, answer in booking.answers.items():
+        yield labels.get(key, key), (Text("Yes") if answer else Text("No")) if isinstance(answer, bool) else answer

@@ -1,4 +1,4 @@
-"""Pages: the first screen, with today, what needs attention, the next days and the links to share."""
+"""Pages: the first screen, with today, what needs attention, the next days and links to share; and the help."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,8 +20,7 @@ from openslot.integrations.timeline.models import Attention, EffectKind, FailedE
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.dashboard import phrases
-from openslot.web.dashboard.entries import by_day
-from openslot.web.dashboard.steps import Step, describe_step
+from openslot.web.dashboard.rows import Step, by_day, describe_step
 from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
 from openslot.webhooks.reasons import show_switch_off
@@ -170,3 +169,9 @@ def _trouble(trouble: Trouble, user: User, *, now: datetime) -> TroubleRow:
         reason=show_switch_off(trouble.reason) if trouble.reason else None,
         path="/settings/webhooks",
     )
+
+
+@get("/help")
+async def show_help(user: User) -> Response:
+    """List pages, actions and keyboard shortcuts."""
+    return page("dashboard/help.html", user, here="/help")

@@ -1,4 +1,4 @@
-"""What a list is filtered by, as its address says it: a search, choices, days, and the page."""
+"""What lists are filtered by, as their addresses say it: a view, a search, choices, days, and the page."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -6,6 +6,7 @@ from datetime import timedelta
 from msgspec import Struct
 
 from openslot.accounts.models import User
+from openslot.bookings.models import AgendaFilter, AgendaView
 from openslot.core.instants import iso
 from openslot.core.moments import Span
 from openslot.core.text import NOT_ALLOWED, is_line
@@ -15,6 +16,7 @@ from openslot.web import list_addresses
 from openslot.web.list_addresses import Pager, make_pager, read_days, read_page, read_typed
 
 NO_CHOICES: Mapping[str, frozenset[str]] = {}
+FIELDS = ("view", "q", "type", "from", "to")
 
 
 class ListQuery(Struct, frozen=True, kw_only=True):
@@ -69,3 +71,38 @@ def read_list_query(
         values[name] = values[name] if values[name] in allowed else ""
     span = read_days(values, faults, user)
     return ListQuery(path=path, form=Form(values=values, faults=faults), page=read_page(request), span=span)
+
+
+class BookingsQuery(Struct, frozen=True, kw_only=True):
+    """The filter and the page of a list of bookings, and what of the address could not be used."""
+
+    filter: AgendaFilter
+    page: int
+    form: Form[AgendaFilter]
+
+    def link(self, path: str = "/bookings", **changes: object) -> str:
+        """Write the address of this list with some of it changed; an empty value is left out."""
+        values = {name: self.form[name] for name in FIELDS} | changes
+        return list_addresses.link(path, values)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether something beside the view is chosen."""
+        return any(self.form[name] for name in FIELDS[1:])
+
+
+def read_bookings_query(request: Request, user: User) -> BookingsQuery:
+    """Read an address; what can't be understood is left out of the filter, and is a fault of its field."""
+    values = read_typed(request, FIELDS)
+    if values["view"] not in set(AgendaView):
+        values["view"] = ""
+    faults = {name: NOT_ALLOWED for name in ("q", "type") if not is_line(values[name])}
+    span = read_days(values, faults, user)
+    wanted = AgendaFilter(
+        view=AgendaView(values["view"] or AgendaView.UPCOMING),
+        search="" if "q" in faults else values["q"],
+        slug="" if "type" in faults else values["type"],
+        span=span,
+    )
+    shown = {name: "" if name in faults and faults[name] is NOT_ALLOWED else value for name, value in values.items()}
+    return BookingsQuery(filter=wanted, page=read_page(request), form=Form(values=shown, faults=faults))

@@ -37,8 +37,8 @@ from openslot.web.dashboard import phrases
 from openslot.web.dashboard.calls import call_row
 from openslot.web.dashboard.conversations import thread_row
 from openslot.web.dashboard.curl import curl
-from openslot.web.dashboard.entries import BookingRow, DayOfRows, status_badge
 from openslot.web.dashboard.list_queries import ListQuery, read_list_query
+from openslot.web.dashboard.rows import BookingRow, DayOfRows, status_badge
 from openslot.web.list_addresses import read_page
 from openslot.web.pages import locale_of, page, redirect
 

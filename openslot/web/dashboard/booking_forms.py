@@ -1,0 +1,283 @@
+"""Pages: book for someone, cancel a booking, and move it to another open slot."""
+
+from datetime import date, datetime, timedelta
+from itertools import groupby
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Meta, Struct
+
+from openslot.accounts.models import User
+from openslot.availability import operations as availability
+from openslot.availability.models import ByBooking, BySlug, EventTypeRef
+from openslot.bookings import operations as bookings
+from openslot.bookings import rules
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, BookingWanted, Invitee
+from openslot.contacts import operations as contacts
+from openslot.contacts.models import Contact
+from openslot.core.errors import Conflict, Invalid, NotFound
+from openslot.core.instants import iso
+from openslot.core.text import LINE, EmailAddress, Name, Prose, ReasonText
+from openslot.core.work import Work
+from openslot.core.zones import Zone, at_second, get_zone
+from openslot.event_types import operations as event_types
+from openslot.event_types.models import EventType
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.dashboard import phrases
+from openslot.web.dashboard.curl import curl
+from openslot.web.dates import Weekday
+from openslot.web.list_addresses import read_day
+from openslot.web.pages import page, redirect
+
+DAYS = 7
+# The fields of the verb, by those of the form.
+FIELDS = {"startTime": "start", "inviteeName": "name", "inviteeEmail": "email", "inviteeTimezone": "timezone"}
+
+
+class SlotChoice(Struct, frozen=True, kw_only=True):
+    """A start that can be chosen."""
+
+    value: str
+    time: object
+
+
+class DayOfSlots(Struct, frozen=True, kw_only=True):
+    """The starts of one day."""
+
+    heading: Text | Weekday
+    slots: tuple[SlotChoice, ...]
+
+
+class SlotPage(Struct, frozen=True, kw_only=True):
+    """A week of open slots, and where the weeks around it are."""
+
+    first: date
+    last: date
+    earlier: date | None
+    later: date
+    days: tuple[DayOfSlots, ...]
+
+
+async def list_choices(
+    work: Work, user: User, which: EventTypeRef, *, first: date | None, moved: Booking | None = None
+) -> SlotPage:
+    """List the open slots of a week from a day on, in the host's zone, among them those that a moved booking leaves.
+
+    Days that are over are not asked for.
+    """
+    without = (moved.seat_id or moved.claim_id) if moved else None
+    today = words.day(work.now, user.zone)
+    begin = max(first or today, today)
+    last = begin + timedelta(days=DAYS - 1)
+    _, slots, _ = await availability.list_open(work, which, timezone=user.zone, first=begin, last=last, without=without)
+    own = moved.starts_at if moved else None
+    starts = [start for each in slots.starts if (start := at_second(each)) != own]
+    return SlotPage(
+        first=begin,
+        last=last,
+        earlier=max(begin - timedelta(days=DAYS), today) if begin > today else None,
+        later=last + timedelta(days=1),
+        days=tuple(
+            DayOfSlots(heading=phrases.day_heading(on, today=today), slots=tuple(_choice(each, user) for each in group))
+            for on, group in groupby(starts, key=lambda start: words.day(start, user.zone))
+        ),
+    )
+
+
+def _choice(start: datetime, user: User) -> SlotChoice:
+    return SlotChoice(value=iso(start), time=start.astimezone(get_zone(user.zone)).time())
+
+
+class NewBookingForm(Struct, frozen=True, kw_only=True):
+    """What is booked, when, and for whom."""
+
+    type: Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Choose an event type"))]
+    start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
+    name: Annotated[Name, WhenEmpty(Text("Enter the invitee's name"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter the invitee's email address"))]
+    timezone: Annotated[Zone, WhenEmpty(Text("Choose a time zone"))]
+    notes: Prose = ""
+    day: str = ""
+    """The first day that was shown."""
+    contact: str = ""
+    """The contact whose name and address the form was filled with."""
+
+
+@get("/bookings/new")
+async def show_new_booking(request: Request, work: Work, user: User) -> Response:
+    """Show what can be booked, and the open slots of what was chosen."""
+    contact = await _find_contact(work, user, request.query.get("contact", ""))
+    invitee = {"contact": str(contact.id), "name": contact.name, "email": contact.email} if contact else {}
+    values = {"type": request.query.get("type", ""), "timezone": user.zone, **invitee}
+    return await _show(work, user, Form(values=values), first=read_day(request.query.get("day", "")))
+
+
+@post("/bookings")
+async def book_for_someone(work: Work, user: User, form: Form[NewBookingForm]) -> Response:
+    """Make a booking for someone."""
+    if form.faults:
+        return await _show(work, user, form, first=read_day(form["day"]))
+    sent = form.get()
+    wanted = BookingWanted(
+        which=BySlug(user.id, sent.type),
+        starts_at=sent.start,
+        invitee=Invitee(name=sent.name, email=sent.email, zone=sent.timezone),
+        notes=sent.notes.strip() or None,
+    )
+    try:
+        booking = await bookings.create_booking(work, wanted)
+    except Invalid as refusal:
+        faults = {FIELDS.get(field, "start"): fault for field, fault in refusal.faults.items()}
+        return await _show(work, user, form.with_faults(faults), first=read_day(form["day"]))
+    except Conflict as refusal:
+        taken = form.with_faults({"start": refusal.sentence})
+        return await _show(work, user, taken, first=read_day(form["day"]))
+    except NotFound as refusal:
+        return await _show(work, user, form.with_faults({"type": refusal.sentence}), first=None)
+    return redirect(f"/bookings/{booking.id}?done=booked")
+
+
+async def _show(work: Work, user: User, form: Form[NewBookingForm], *, first: date | None) -> Response:
+    offered, _ = await event_types.list_event_types(work, user, only_active=True)
+    chosen = _find_chosen(offered, form["type"])
+    slots = await list_choices(work, user, BySlug(user.id, chosen.slug), first=first) if chosen else None
+    return page(
+        "dashboard/new_booking.html",
+        user,
+        here="/bookings",
+        status=400 if form.faults else 200,
+        form=form,
+        offered=offered,
+        chosen=chosen,
+        slots=slots,
+        path=f"/bookings/new?type={chosen.slug}" if chosen else "/bookings/new",
+        kept={"contact": form["contact"]} if form["contact"] else {},
+        curl=_write_curl(work, user, chosen, slots),
+    )
+
+
+async def _find_contact(work: Work, user: User, text: str) -> Contact | None:
+    """Find the contact that an address names; a wrong one is no contact."""
+    try:
+        return await contacts.get_contact(work, user, UUID(text)) if text else None
+    except (ValueError, NotFound):
+        return None
+
+
+def _find_chosen(offered: list[EventType], slug: str) -> EventType | None:
+    if len(offered) == 1 and not slug:
+        return offered[0]
+    return next((each for each in offered if each.slug == slug), None)
+
+
+def _write_curl(work: Work, user: User, chosen: EventType | None, slots: SlotPage | None) -> object:
+    if chosen is None or slots is None or not slots.days:
+        return None
+    body = {
+        "eventTypeSlug": chosen.slug,
+        "startTime": slots.days[0].slots[0].value,
+        "inviteeName": "NAME",
+        "inviteeEmail": "EMAIL",
+        "inviteeTimezone": user.zone,
+    }
+    return curl(work, user, "/bookings", method="POST", body=body)
+
+
+class HostCancelForm(Struct, frozen=True, kw_only=True):
+    """Why a booking is cancelled."""
+
+    reason: ReasonText = ""
+
+
+class HostRescheduleForm(Struct, frozen=True, kw_only=True):
+    """Where a booking is moved to, and why."""
+
+    start: Annotated[datetime, Meta(tz=True), WhenEmpty(Text("Choose a time"))]
+    reason: ReasonText = ""
+    day: str = ""
+    """The first day that was shown."""
+
+
+@get("/bookings/{booking_id}/cancel")
+async def show_cancel(work: Work, user: User, booking_id: UUID) -> Response:
+    """Ask for the reason, and whether it is meant."""
+    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+    if not rules.can_change(details.booking, now=work.now):
+        return redirect(f"/bookings/{booking_id}")
+    return _cancel_page(work, user, details, Form())
+
+
+@post("/bookings/{booking_id}/cancel")
+async def cancel_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostCancelForm]) -> Response:
+    """Cancel a booking."""
+    ref = BookingRef(booking_id, user.id)
+    if form.faults:
+        return _cancel_page(work, user, await bookings.get_booking(work, ref), form)
+    try:
+        await bookings.cancel_booking(work, ref, reason=form.get().reason.strip())
+    except Conflict as refusal:
+        details = await bookings.get_booking(work, ref)
+        return _cancel_page(work, user, details, form.with_faults({"form": refusal.sentence}))
+    return redirect(f"/bookings/{booking_id}?done=cancelled")
+
+
+@get("/bookings/{booking_id}/reschedule")
+async def show_reschedule_form(request: Request, work: Work, user: User, booking_id: UUID) -> Response:
+    """Show the open slots of a week."""
+    details = await bookings.get_booking(work, BookingRef(booking_id, user.id))
+    if not rules.can_change(details.booking, now=work.now):
+        return redirect(f"/bookings/{booking_id}")
+    return await _reschedule_page(work, user, details, Form(), first=read_day(request.query.get("day", "")))
+
+
+@post("/bookings/{booking_id}/reschedule")
+async def reschedule_as_host(work: Work, user: User, booking_id: UUID, form: Form[HostRescheduleForm]) -> Response:
+    """Move a booking to the slot that was chosen."""
+    ref = BookingRef(booking_id, user.id)
+    if not form.faults:
+        try:
+            await bookings.reschedule_booking(work, ref, form.get().start, reason=form.get().reason.strip())
+        except (Conflict, Invalid) as refusal:
+            form = form.with_faults({"start": refusal.faults.get("newStartTime", refusal.sentence)})
+    if form.faults:
+        details = await bookings.get_booking(work, ref)
+        return await _reschedule_page(work, user, details, form, first=read_day(form["day"]))
+    return redirect(f"/bookings/{booking_id}?done=moved")
+
+
+def _cancel_page(work: Work, user: User, details: BookingDetails, form: Form[HostCancelForm]) -> Response:
+    booking = details.booking
+    return page(
+        "dashboard/cancel.html",
+        user,
+        here="/bookings",
+        status=400 if form.faults else 200,
+        booking=booking,
+        event_type=details.event_type,
+        when=phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
+        form=form,
+        curl=curl(work, user, f"/bookings/{booking.id}/cancel", method="POST", body={"reason": form["reason"]}),
+    )
+
+
+async def _reschedule_page(
+    work: Work, user: User, details: BookingDetails, form: Form[HostRescheduleForm], *, first: date | None
+) -> Response:
+    booking = details.booking
+    slots = await list_choices(work, user, ByBooking(booking.event_type_id), first=first, moved=booking)
+    start = slots.days[0].slots[0].value if slots.days else "2026-03-16T09:00:00Z"
+    return page(
+        "dashboard/reschedule.html",
+        user,
+        here="/bookings",
+        status=400 if form.faults else 200,
+        booking=booking,
+        event_type=details.event_type,
+        when=phrases.day_and_hours(booking.starts_at, booking.ends_at, user.zone, now=work.now),
+        form=form,
+        slots=slots,
+        path=f"/bookings/{booking.id}/reschedule",
+        curl=curl(work, user, f"/bookings/{booking.id}/reschedule", method="PATCH", body={"newStartTime": start}),
+    )
