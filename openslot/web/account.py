@@ -1,34 +1,105 @@
-"""Pages: the user's own account and its password."""
+"""Pages: the user's own account: its password, its email address, its API keys, and the mail it no longer wants."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from openslot.access import address_changes, two_factor
 from openslot.access import operations as access
-from openslot.access import two_factor
-from openslot.access.errors import PasswordChanged
-from openslot.access.keys import CredentialKind
+from openslot.access.address_changes import PATH
+from openslot.access.errors import AddressLinkInvalid, CredentialNotFound, PasswordChanged, PlanWithoutApi
+from openslot.access.keys import CredentialKind, KeyName
+from openslot.access.models import Credential
 from openslot.accounts import operations as accounts
+from openslot.accounts.addresses import check_own_address
+from openslot.accounts.errors import AddressManaged, EmailTaken
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
-from openslot.core.errors import Invalid
-from openslot.core.text import LINE
+from openslot.agents import unsubscribing
+from openslot.core.config import Settings
+from openslot.core.errors import Conflict, Invalid
+from openslot.core.text import LINE, EmailAddress
 from openslot.core.work import Work
 from openslot.http.errors import status_of
+from openslot.http.limits import take
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.routing import Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.cookies import browser_of, cookies_for
 from openslot.web.dashboard.curl import curl
-from openslot.web.key_rows import EXPIRIES, key_row
+from openslot.web.dashboard.security import CurrentPassword
 from openslot.web.pages import page, redirect
 
+# The choices of the form, by the value that is sent.
+EXPIRIES = {
+    "never": Text("Never"),
+    "30": Text("After 30 days"),
+    "90": Text("After 90 days"),
+    "365": Text("After 365 days"),
+}
 NOTICES = {
     "password": Text("Your password was changed. All other devices were signed out."),
     "email": Text("Your email address was changed. All other devices were signed out."),
     "revoked": Text("The key was revoked. Requests that use it are refused."),
 }
 NewPassword = Annotated[str, Meta(pattern=LINE, min_length=10, max_length=200)]
+# A field that people do not see; whatever fills in every field fills in this one too.
+TRAP = "website"
+TRAPPED: Mapping[str, str] = {TRAP: Text("must be empty")}
+HERE = "/account"
+ADDRESS_NOTICES = {"withdrawn": Text("The link no longer works. Your email address stays as it is.")}
+
+
+class KeyRow(Struct, frozen=True, kw_only=True):
+    """One line of the table of keys."""
+
+    id: UUID
+    name: str
+    last_four: str
+    made: Text | date
+    last_used: Text | date
+    expires: Text | date | None
+    state: Text
+    tone: str
+    is_active: bool
+    since: Text | None = None
+
+
+def key_row(key: Credential, user: User, *, now: datetime) -> KeyRow:
+    """Describe a key as a row."""
+    state, tone = _state(key, user, now=now)
+    expires = words.day(key.expires_at, user.zone) if key.expires_at else Text("Never")
+    return KeyRow(
+        id=key.id,
+        name=key.name,
+        last_four=key.last_four,
+        made=words.day(key.created_at, user.zone),
+        last_used=words.moment(key.last_used_at, user.zone, now=now) if key.last_used_at else Text("Not yet"),
+        expires=expires if key.revoked_at is None else None,
+        state=state,
+        since=Text("on %(day)s", day=words.day(key.revoked_at, user.zone)) if key.revoked_at else None,
+        tone=tone,
+        is_active=key.is_active(now=now),
+    )
+
+
+def expiry_of(choice: str, *, now: datetime) -> datetime | None:
+    """Convert the form's choice to an instant."""
+    return None if choice == "never" else now + timedelta(days=int(choice))
+
+
+def _state(key: Credential, user: User, *, now: datetime) -> tuple[Text, str]:
+    if key.revoked_at is not None:
+        return Text("Revoked"), ""
+    if not key.is_active(now=now):
+        return Text("Expired"), ""
+    if user.effective_plan not in PLANS_WITH_API:
+        return Text("Not included in your plan"), "warn"
+    return Text("Active"), "good"
 
 
 class PasswordForm(Struct, frozen=True, kw_only=True):
@@ -89,3 +160,172 @@ async def account_page(
         new_key=new_key,
         first_request=curl(work, user, "/me", key=new_key[1]) if new_key else None,
     )
+
+
+def account_limit(settings: Settings) -> RateLimit:
+    """Limit the mails about accounts that one address causes, and its uses of their links."""
+    return RateLimit("account", settings.limit_failed_auth)
+
+
+async def count_form(work: Work, request: Request) -> None:
+    """Count a form of an address, or refuse it."""
+    await take(work.runtime, account_limit(work.runtime.settings), request.address)
+
+
+def keep_address_private(shown: Response) -> Response:
+    """Keep the address of a page, which contains a link's token, from other sites."""
+    return replace(shown, headers={**shown.headers, "referrer-policy": "same-origin"})
+
+
+class ChangeAddressForm(Struct, frozen=True, kw_only=True):
+    """The new address, and what proves that it is the user who wants it."""
+
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter the new email address"))]
+    current: CurrentPassword
+    code: Annotated[str, Meta(pattern=LINE, max_length=100)] = ""
+
+
+@get("/account/email")
+async def show_change_of_address(request: Request, work: Work, user: User) -> Response:
+    """Ask for the new address, or say who manages it."""
+    return await _show_address(work, user, Form(), notice=ADDRESS_NOTICES.get(request.query.get("done", "")))
+
+
+@post("/account/email", transaction="none")
+async def ask_for_new_address(work: Work, user: User, form: Form[ChangeAddressForm]) -> Response:
+    """Send a link to the new address; the response is the same for every address."""
+    if form.faults:
+        return await _show_address(work, user, form)
+    sent = form.get()
+    try:
+        await address_changes.request_change(work, user, sent.email, password=sent.current, code=sent.code)
+    except Invalid as refusal:
+        return await _show_address(work, user, form.with_faults(refusal.faults))
+    except Conflict as refusal:
+        faults = refusal.faults or {"form": refusal.sentence}
+        return await _show_address(work, user, form.with_faults(faults), status=status_of(refusal))
+    return redirect(PATH)
+
+
+@post("/account/email/withdraw")
+async def withdraw_new_address(work: Work, user: User) -> Response:
+    """Make the link invalid."""
+    await address_changes.withdraw_change(work, user)
+    return redirect(f"{PATH}?done=withdrawn")
+
+
+@get("/account/email/{token}")
+async def show_new_address(work: Work, user: User, token: str) -> Response:
+    """Ask whether the address is to be changed; opening the link changes nothing, because programs follow links too."""
+    try:
+        return _ask(user, (await address_changes.get_change(work, user, token)).email, token=token)
+    except AddressLinkInvalid:
+        return _explain(user)
+
+
+@post("/account/email/{token}", transaction="none")
+async def confirm_new_address(request: Request, work: Work, user: User, token: str) -> Response:
+    """Change the address; every other device is signed out."""
+    try:
+        signed_in = await address_changes.confirm_change(work, user, token, user_agent=browser_of(request))
+    except AddressLinkInvalid:
+        return _explain(user)
+    except (EmailTaken, AddressManaged) as refusal:
+        return _explain(user, refusal.sentence, status=status_of(refusal))
+    return redirect(f"{HERE}?done=email", *cookies_for(work, signed_in))
+
+
+async def _show_address(
+    work: Work, user: User, form: Form[ChangeAddressForm], *, status: int = 400, notice: Text | None = None
+) -> Response:
+    try:
+        await check_own_address(work, user)
+    except AddressManaged as refusal:
+        return page("account_email_managed.html", user, here=HERE, obstacle=refusal.sentence)
+    state = await two_factor.get_state(work, user)
+    waiting = await address_changes.find_own_change(work, user)
+    return page(
+        "account_email.html",
+        user,
+        status=status if form.faults else 200,
+        here=HERE,
+        notice=notice,
+        form=form,
+        state=state,
+        waiting=waiting.email if waiting else None,
+    )
+
+
+def _ask(user: User, email: str, *, token: str) -> Response:
+    return keep_address_private(page("account_email_confirm.html", user, here=HERE, email=email, token=token))
+
+
+def _explain(user: User, reason: str | None = None, *, status: int = 403) -> Response:
+    return keep_address_private(page("account_email_invalid.html", user, status=status, here=HERE, reason=reason))
+
+
+class KeyForm(Struct, frozen=True, kw_only=True):
+    """A key to create."""
+
+    name: Annotated[
+        KeyName,
+        WhenEmpty(Text("Give the key a name, such as the program that will use it")),
+    ]
+    expires: Annotated[Literal["never", "30", "90", "365"], WhenEmpty(Text("Choose one of these"))]
+
+
+@get("/account/keys")
+async def show_keys(user: User) -> Response:
+    """Redirect to the page that lists the keys; the form that creates one posts to this path."""
+    return redirect("/account#keys")
+
+
+@post("/account/keys")
+async def create_key(work: Work, user: User, form: Form[KeyForm]) -> Response:
+    """Create a key and show it once, in this response."""
+    if user.effective_plan not in PLANS_WITH_API:
+        raise PlanWithoutApi
+    if form.faults:
+        return await account_page(work, user, key_form=form, status=400)
+    sent = form.get()
+    expires_at = expiry_of(sent.expires, now=work.now)
+    key, credential = await access.create_api_key(work, user, name=sent.name, expires_at=expires_at)
+    return await account_page(work, user, new_key=(credential.name, key))
+
+
+@get("/account/keys/{key_id}/revoke")
+async def ask_to_revoke(work: Work, user: User, key_id: UUID) -> Response:
+    """Ask for confirmation before a key is revoked."""
+    key = await _get_key(work, user, key_id)
+    if not key.is_active(now=work.now):
+        return redirect("/account#keys")
+    return page("revoke.html", user, here="/account", key=key_row(key, user, now=work.now))
+
+
+@post("/account/keys/{key_id}/revoke")
+async def revoke_key(work: Work, user: User, key_id: UUID) -> Response:
+    """Revoke a key."""
+    key = await _get_key(work, user, key_id)
+    await access.revoke_credential(work, CredentialKind.API_KEY, user.id, key.id)
+    return redirect("/account?done=revoked")
+
+
+async def _get_key(work: Work, user: User, key_id: UUID) -> Credential:
+    for key in await access.list_credentials(work, CredentialKind.API_KEY, user.id):
+        if key.id == key_id:
+            return key
+    raise CredentialNotFound
+
+
+@get("/unsubscribe/{token}")
+async def show_unsubscribe(work: Work, token: str) -> Response:
+    """Ask whether to unsubscribe; looking at the page changes nothing, because programs follow links too."""
+    _, is_done = await unsubscribing.get_recipient(work, token)
+    return page("unsubscribe.html", None, token=token, is_done=is_done)
+
+
+@post("/unsubscribe/{token}")
+async def unsubscribe(work: Work, token: str) -> Response:
+    """Unsubscribe at once, whatever the form says: RFC 8058 needs no cookie and no second step."""
+    await unsubscribing.unsubscribe(work, token)
+    return page("unsubscribe.html", None, token=token, is_done=True)

@@ -1,16 +1,28 @@
-"""Cookies: the browser's session, the mark of a device that the user has signed in with before, and a sign-up's."""
+"""Cookies and CSRF tokens: the browser's session, devices that are known, sign-ins and sign-ups that are under way."""
 
 from datetime import timedelta
+from uuid import UUID
 
 from openslot.access.models import SignedIn
 from openslot.access.operations import SESSION_LASTS
 from openslot.access.sessions import DEVICE_LASTS
+from openslot.access.two_factor import PENDING_LASTS
 from openslot.accounts.sign_ups import LASTS as SIGN_UP_LASTS
 from openslot.core.config import Settings
-from openslot.core.work import Work
+from openslot.core.errors import Forbidden
+from openslot.core.work import Runtime, Work
+from openslot.http.doors import Exchange, get_user
+from openslot.http.forms import is_form, parse_fields
+from openslot.i18n import Text
 from openslot.routing import Cookie, Request
 
 SESSION_COOKIE, DEVICE_COOKIE, SIGN_UP_COOKIE = "openslot_session", "openslot_device", "openslot_sign_up"
+PENDING_COOKIE = "openslot_sign_in"
+FIELD = "csrf"
+HEADER = "x-csrf-token"
+PURPOSE = "csrf"
+TOKEN_BYTES = 16
+STALE = Text("This form is out of date. Reload the page and send it again. Nothing was changed")
 
 
 def cookies_for(work: Work, signed_in: SignedIn) -> tuple[Cookie, Cookie]:
@@ -72,3 +84,66 @@ def write_cookie(work: Work, name: str, value: str, *, lasts: timedelta = timede
 
 def _is_secure(settings: Settings) -> bool:
     return settings.public_url.startswith("https://")
+
+
+def pending_cookie(work: Work, token: str) -> Cookie:
+    """Return the cookie of a sign-in that waits for its second factor."""
+    return short_cookie(work, PENDING_COOKIE, token, lasts=PENDING_LASTS)
+
+
+def pending_of(request: Request, work: Work) -> str:
+    """Return the token of a sign-in that waits for its second factor; empty if there is none."""
+    return short_cookie_of(request, work, PENDING_COOKIE)
+
+
+def short_cookie(work: Work, name: str, value: str, *, lasts: timedelta) -> Cookie:
+    """Return a cookie that the browser forgets soon."""
+    return write_cookie(work, name, value, lasts=lasts)
+
+
+def no_short_cookie(work: Work, name: str) -> Cookie:
+    """Return the cookie that deletes a short-lived one from the browser."""
+    return write_cookie(work, name, "")
+
+
+def short_cookie_of(request: Request, work: Work, name: str) -> str:
+    """Return a short-lived cookie's value; empty if there is none."""
+    return request.cookies.get(cookie_name(work.runtime.settings, name), "")
+
+
+def csrf_token(runtime: Runtime, session_id: UUID | None) -> str:
+    """Return the token of a session; empty if there is no session."""
+    if session_id is None:
+        return ""
+    return runtime.signer.sign(PURPOSE, session_id.bytes)[:TOKEN_BYTES].hex()
+
+
+def check_csrf_token(exchange: Exchange) -> None:
+    """Refuse a form of a signed-in user that does not carry the token of the session, in its field or as a header."""
+    session_id = exchange.entry.actor.credential_id
+    if session_id is None or not _needs_user(exchange):
+        return
+    token = exchange.headers.get(HEADER) or _sent_token(exchange)
+    if not _is_token(exchange.runtime, session_id, token):
+        raise Forbidden(STALE)
+
+
+def _needs_user(exchange: Exchange) -> bool:
+    """Return whether the handler acts for the signed-in user; pages that anyone may use do not."""
+    handler = exchange.found[0].handlers.get(exchange.method) if exchange.found else None
+    return handler is not None and ("user", get_user) in handler.given
+
+
+def _sent_token(exchange: Exchange) -> str:
+    if not is_form(exchange):
+        return ""
+    sent = parse_fields(exchange).get(FIELD, [""])[0]
+    return sent if isinstance(sent, str) else ""
+
+
+def _is_token(runtime: Runtime, session_id: UUID, token: str) -> bool:
+    try:
+        signature = bytes.fromhex(token)
+    except ValueError:
+        return False
+    return runtime.signer.is_signed(PURPOSE, session_id.bytes, signature, length=TOKEN_BYTES)

@@ -16,8 +16,7 @@ from openslot.http.security import page_headers
 from openslot.i18n import Text
 from openslot.routing import Request, Response
 from openslot.web import words
-from openslot.web.cookies import session_of
-from openslot.web.csrf import check_csrf_token
+from openslot.web.cookies import check_csrf_token, session_of
 from openslot.web.pages import page, redirect, write_page
 
 SAFE = frozenset({"GET", "HEAD"})

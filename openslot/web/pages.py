@@ -10,10 +10,10 @@ from openslot.http.doors import Exchange
 from openslot.i18n.languages import Locale
 from openslot.i18n.negotiation import negotiate
 from openslot.routing import Cookie, Request, Response
-from openslot.web.csrf import FIELD, csrf_token
+from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, list_places
 from openslot.web.templating import get_template, templates
-from openslot.web.zone_names import former_names, zone_name, zones_by_region
+from openslot.web.words import former_names, zone_name, zones_by_region
 
 HTML = "text/html; charset=utf-8"
 # Personal pages must not be cached, not even by the browser.

@@ -1,26 +1,71 @@
-"""Pages: sign in and sign out."""
+"""Pages: sign in with a password, a second factor or an identity provider, and sign out."""
 
 import re
 from typing import Annotated
+from urllib.parse import quote
 
 from msgspec import Meta, Struct
 
+from openslot.access import limits
 from openslot.access import operations as access
-from openslot.access.errors import WrongSignIn
+from openslot.access.errors import SignInExpired, WrongCode, WrongSignIn
+from openslot.access.models import SecondFactorNeeded, SignedIn
+from openslot.access.operations import finish_sign_in
+from openslot.access.two_factor import has_pending
 from openslot.accounts.models import User
 from openslot.accounts.sign_ups import is_open
+from openslot.core.errors import Conflict, Forbidden, Refusal, TooMany, Unavailable
 from openslot.core.text import LINE
 from openslot.core.work import Work
+from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
-from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.cookies import browser_of, device_of, no_session_cookie
-from openslot.web.pages import page, redirect
-from openslot.web.sign_in_response import respond_signed_in
+from openslot.integrations.oidc import operations as oidc
+from openslot.integrations.oidc.attempts import ATTEMPT_LASTS
+from openslot.integrations.oidc.errors import OidcMismatch
+from openslot.integrations.oidc.models import AuthorizationResponse
+from openslot.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
+from openslot.web.cookies import (
+    PENDING_COOKIE,
+    browser_of,
+    cookies_for,
+    device_of,
+    no_session_cookie,
+    no_short_cookie,
+    pending_cookie,
+    pending_of,
+    short_cookie,
+    short_cookie_of,
+)
+from openslot.web.pages import locale_of, page, redirect
 
 HOME = "/"
 NOTICES = {"password": Text("Your password was changed. Sign in with the new one.")}
 # A path of ours in visible ASCII: `//` and `/\` would lead a browser to another host.
 LOCAL_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]{0,1000}")
+TypedCode = Annotated[str, Meta(pattern=LINE, max_length=100), WhenEmpty(Text("Enter a code"))]
+ATTEMPT_COOKIE = "openslot_oidc"
+SECURITY_PAGE = "/settings/security"
+# Each begun or finished sign-in may cause requests to the provider.
+MOST_A_MINUTE = 30
+TOO_MANY = Text("Too many sign-ins from your network")
+ADVICE = {
+    "oidc_unreachable": Text("Try again in a moment, or sign in with your password."),
+    "oidc_declined": Text("Try again, or ask your administrator to give you access to Openslot there."),
+    "oidc_mismatch": Text("Start again from the sign-in page."),
+    "oidc_no_account": Text("Ask your administrator to create an account for you."),
+    "oidc_email_unverified": Text(
+        "If you have an account, sign in with your password and connect it in the settings, under Security."
+    ),
+    "oidc_account_closed": Text("Ask your administrator."),
+    "identity_taken": Text("Your account, or the one that you signed in with there, is connected to someone else's."),
+}
+
+
+def respond_signed_in(work: Work, result: SignedIn | SecondFactorNeeded, path: str, *cookies: Cookie) -> Response:
+    """Redirect to one of our pages with the session's cookies, or first to the page that asks for a code."""
+    if isinstance(result, SecondFactorNeeded):
+        return redirect(f"/login/two-factor?next={quote(path)}", pending_cookie(work, result.token), *cookies)
+    return redirect(path, *cookies_for(work, result), *cookies)
 
 
 class SignInForm(Struct, frozen=True, kw_only=True):
@@ -86,4 +131,114 @@ def _show(
         notice=notice,
         may_sign_up=is_open(settings),
         provider=settings.oidc_name if settings.oidc_issuer else None,
+    )
+
+
+class SecondStepForm(Struct, frozen=True, kw_only=True):
+    """A code of the app or a recovery code, and the page to open next."""
+
+    code: TypedCode
+    next: str = ""
+
+
+@get("/login/two-factor")
+async def show_second_step(request: Request, work: Work, user: User | None) -> Response:
+    """Ask for the code of a sign-in that waits for it."""
+    wanted = request.query.get("next", "")
+    if user is not None:
+        return redirect(local_path(wanted))
+    if not await has_pending(work, pending_of(request, work)):
+        return redirect("/login")
+    return _show_code(Form(), wanted=wanted)
+
+
+@post("/login/two-factor", transaction="none")
+async def send_code(request: Request, work: Work, user: User | None, form: Form[SecondStepForm]) -> Response:
+    """Start the session if the code is right."""
+    if user is not None:
+        return redirect(local_path(form["next"]))
+    if form.faults:
+        return _show_code(form, wanted=form["next"], status=400)
+    sent = form.get()
+    try:
+        signed_in = await finish_sign_in(
+            work,
+            token=pending_of(request, work),
+            code=sent.code,
+            device=device_of(request, work),
+            address=request.address,
+            user_agent=browser_of(request),
+        )
+    except SignInExpired:
+        return _show_code(Form(), wanted=sent.next, status=401, has_expired=True)
+    except WrongCode as refusal:
+        return _show_code(form.with_faults(refusal.faults), wanted=sent.next, status=401)
+    return respond_signed_in(work, signed_in, local_path(sent.next), no_short_cookie(work, PENDING_COOKIE))
+
+
+def _show_code(form: Form[SecondStepForm], *, wanted: str, status: int = 200, has_expired: bool = False) -> Response:
+    return page("two_factor.html", None, status=status, form=form, wanted=local_path(wanted), has_expired=has_expired)
+
+
+@get("/login/oidc")
+async def begin_oidc(request: Request, work: Work, user: User | None) -> Response:
+    """Send the browser to the provider."""
+    wanted = local_path(request.query.get("next", ""))
+    if user is not None:
+        return redirect(wanted)
+    await check_rate(work, request)
+    try:
+        url, kept = await oidc.begin(work, wanted=wanted)
+    except Unavailable as refusal:
+        return _refuse(work, refusal, user)
+    return redirect(url, attempt_cookie(work, kept))
+
+
+@get("/login/oidc/callback")
+async def finish_oidc(request: Request, work: Work, user: User | None) -> Response:
+    """Let the person in whom the provider has proved, or connect the account of the user who asked for it."""
+    await check_rate(work, request)
+    answer = AuthorizationResponse(**{name: request.query.get(name, "") for name in ("code", "state", "error")})
+    kept = short_cookie_of(request, work, ATTEMPT_COOKIE)
+    try:
+        attempt, identity = await oidc.prove(work, answer, cookie=kept)
+        if attempt.connects is not None:
+            await oidc.connect(work, attempt, identity, user)
+            return redirect(f"{SECURITY_PAGE}?done=connected", no_short_cookie(work, ATTEMPT_COOKIE))
+        result = await oidc.sign_in(
+            work, attempt, identity, locale=locale_of(request).language.tag, user_agent=browser_of(request)
+        )
+    except (Forbidden, Conflict, Unavailable) as refusal:
+        return _refuse(work, refusal, user)
+    return respond_signed_in(work, result, local_path(attempt.wanted), no_short_cookie(work, ATTEMPT_COOKIE))
+
+
+def attempt_cookie(work: Work, kept: str) -> Cookie:
+    """Return the cookie by which this browser, and no other, can finish a sign-in."""
+    return short_cookie(work, ATTEMPT_COOKIE, kept, lasts=ATTEMPT_LASTS)
+
+
+async def check_rate(work: Work, request: Request) -> None:
+    """Refuse an address that begins or finishes more sign-ins than people do."""
+    verdict = await limits.take(work.db, f"oidc:{request.address}", MOST_A_MINUTE)
+    if not verdict.taken:
+        raise TooMany(TOO_MANY, retry_after=verdict.retry_after)
+
+
+def _refuse(work: Work, refusal: Refusal, user: User | None) -> Response:
+    shown = page(
+        "oidc_refused.html",
+        user,
+        status=status_of(refusal),
+        message=refusal.sentence,
+        advice=ADVICE.get(refusal.code),
+        back=SECURITY_PAGE if user else "/login",
+    )
+    # An answer to an earlier sign-in, or a link of another site, does not end the one that is under way.
+    is_kept = isinstance(refusal, OidcMismatch) and refusal.is_of_another
+    return Response(
+        status=shown.status,
+        headers={**shown.headers, "x-error-code": refusal.code, **headers_of(refusal)},
+        cookies=() if is_kept else (no_short_cookie(work, ATTEMPT_COOKIE),),
+        body=shown.body,
     )

@@ -1,12 +1,92 @@
-"""Static files over HTTP."""
+"""Static files over HTTP: styles, scripts and images, held in memory, so that no path from outside reaches the disk."""
 
+import hashlib
+import re
+from functools import cache, lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from msgspec import Struct
+
+from openslot.accounts.profiles import find_photo
 from openslot.core.errors import NotFound
+from openslot.core.work import Work
+from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, ink_on, mix, readable_on
 from openslot.routing import Request, Response, get
-from openslot.web.assets import assets
-from openslot.web.booking_page.accents import find_accent
 
+MEDIA_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+}
+PATH = re.compile(r"accent/([0-9a-f]{6})\.css", re.ASCII)
 FOR_GOOD = "public, max-age=31536000, immutable"
 ASK_AGAIN = "public, no-cache"
+NAME = re.compile(r"([0-9a-f]{32})\.jpg")
+
+
+class Asset(Struct, frozen=True, kw_only=True):
+    """One static file as it is sent."""
+
+    body: bytes
+    media_type: str
+    version: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Read every static file once."""
+    return dict(_read(files("openslot.web") / "static", ""))
+
+
+def static_url(path: str) -> str:
+    """Return a static file's URL, which contains its hash, so that a browser may cache it forever."""
+    return f"/static/{path}?v={assets()[path].version}"
+
+
+def _read(folder: Traversable, beginning: str) -> list[tuple[str, Asset]]:
+    found: list[tuple[str, Asset]] = []
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found += _read(entry, f"{beginning}{entry.name}/")
+        elif (media_type := MEDIA_TYPES.get(entry.name.rpartition(".")[2])) is not None:
+            body = entry.read_bytes()
+            version = hashlib.sha256(body).hexdigest()[:16]
+            found.append((beginning + entry.name, Asset(body=body, media_type=media_type, version=version)))
+    return found
+
+
+def accent_url(colour: str) -> str:
+    """Return the URL of a colour's stylesheet, which never changes."""
+    name = f"accent/{colour.removeprefix('#')}.css"
+    return f"/static/{name}?v={_make(colour.removeprefix('#')).version}"
+
+
+def find_accent(path: str) -> Asset | None:
+    """Return the stylesheet of a colour, or None where a path is not one."""
+    match = PATH.fullmatch(path)
+    return _make(match[1]) if match else None
+
+
+@lru_cache(maxsize=512)
+def _make(colour: str) -> Asset:
+    light, dark = (shade(f"#{colour}", paper) for paper in (PAPER, DARK_PAPER))
+    rules = ";".join(f"--{name}:light-dark({light[name]},{dark[name]})" for name in light)
+    body = f":root{{{rules}}}\n".encode()
+    version = hashlib.sha256(body).hexdigest()[:16]
+    return Asset(body=body, media_type="text/css; charset=utf-8", version=version)
+
+
+def shade(accent: str, paper: str) -> dict[str, str]:
+    """Choose the shades of an accent: the colour is read on its own wash too, so the wash stays near the paper."""
+    accent = readable_on(accent, paper)
+    wash = mix(paper, accent, 0.1)
+    accent = readable_on(accent, wash)
+    ink = ink_on(accent)
+    deep = mix(accent, "#000000" if paper == PAPER else "#ffffff", 0.15)
+    return {"accent": accent, "accent-deep": deep, "accent-ink": ink, "accent-wash": wash}
 
 
 @get("/static/{path:path}")
@@ -44,3 +124,16 @@ def is_current(request: Request, etag: str) -> bool:
     """Return whether the browser's copy is still valid."""
     known = request.headers.get("if-none-match", "")
     return any(one.strip().removeprefix("W/") in {etag, "*"} for one in known.split(","))
+
+
+@get("/photos/{name}")
+async def send_photo(request: Request, work: Work, name: str) -> Response:
+    """Send a host's photo."""
+    match = NAME.fullmatch(name)
+    photo = await find_photo(work, match[1]) if match else None
+    if match is None or photo is None:
+        raise NotFound
+    headers = {"etag": f'"{match[1]}"', "cache-control": FOR_GOOD, "cross-origin-resource-policy": "cross-origin"}
+    if is_current(request, headers["etag"]):
+        return Response(status=304, headers=headers)
+    return Response(headers={**headers, "content-type": "image/jpeg"}, body=photo)

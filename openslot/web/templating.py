@@ -2,11 +2,15 @@
 
 import hashlib
 import re
+import sys
 from functools import cache
 from importlib.metadata import version
+from importlib.util import cache_from_source
 from pathlib import Path
+from pickle import UnpicklingError
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template, nodes, pass_context
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined, Template, nodes, pass_context
+from jinja2.bccache import Bucket
 from jinja2.runtime import Context
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
@@ -15,8 +19,7 @@ from openslot.core.text import defuse, without_turns
 from openslot.i18n.catalogs import get_catalog, read_source
 from openslot.i18n.languages import ENGLISH, Language
 from openslot.i18n.localization import localize
-from openslot.web.assets import assets, static_url
-from openslot.web.template_cache import TemplateCache
+from openslot.web.static_files import assets, static_url
 
 # How templates call what people choose for themselves and others read. Inside `<bdi>`, in a title and in a sentence it
 # becomes no link; descriptions, places and messages are texts, in which links are meant.
@@ -41,6 +44,38 @@ TRANSLATING = frozenset({"_", "gettext", "ngettext"})
 OPENED = re.compile(r'<(?:bdi[^>]*|span\sclass="unseen")>\s*$')
 # Most of what a page shows is one of these, which are the same to every reader.
 PLAIN = frozenset({str, Markup, int})
+
+
+class TemplateCache(FileSystemBytecodeCache):
+    """The templates of one language, kept where Python keeps its own bytecode, and under the same rules.
+
+    A file counts only for the source and the version that it was made from. Where files can't be read or written,
+    templates are compiled in memory.
+    """
+
+    def __init__(self, language: str, *, version: str) -> None:
+        super().__init__(str(Path(cache_from_source(__file__)).parent), f"{language}-%s.template")
+        self._version = version
+
+    def get_source_checksum(self, source: str) -> str:
+        """Return the checksum of everything that a compiled template is made from."""
+        return super().get_source_checksum(self._version + source)
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Read a compiled template, unless its file is missing or damaged."""
+        try:
+            super().load_bytecode(bucket)
+        except (OSError, EOFError, ValueError, UnpicklingError):
+            bucket.reset()
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Write a compiled template, unless Python is told to write none or the disk refuses."""
+        if sys.dont_write_bytecode:
+            return
+        try:
+            super().dump_bytecode(bucket)
+        except OSError:
+            return
 
 
 class LanguageTemplates(Environment):

@@ -16,10 +16,9 @@ from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES, Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Request, Response, get
-from openslot.web.assets import MEDIA_TYPES, Asset
 from openslot.web.booking_page.refusals import VIEWS
 from openslot.web.pages import page
-from openslot.web.static_files import FOR_GOOD, is_current
+from openslot.web.static_files import FOR_GOOD, MEDIA_TYPES, Asset, is_current
 
 BOOK, CLOSE = Text("Book a time"), Text("Close")
 # Sites name the script without its version, so an update reaches their visitors within the hour.

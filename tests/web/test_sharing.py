@@ -14,8 +14,8 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
-from openslot.web.assets import assets
 from openslot.web.booking_page.sharing import draw_qr
+from openslot.web.static_files import assets
 from tests.event_types.private_tokens import get_private_token
 from tests.web.looking import AXE, OVERFLOW, PHONE, bring_axe, run_axe
 

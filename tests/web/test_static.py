@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from openslot.core.work import Runtime
-from openslot.web.assets import assets, static_url
+from openslot.web.static_files import assets, static_url
 
 TYPES = {
     "css": "text/css; charset=utf-8",

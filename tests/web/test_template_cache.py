@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from openslot.i18n.languages import ENGLISH, LANGUAGES
 from openslot.web import templating
-from openslot.web.assets import assets
-from openslot.web.template_cache import TemplateCache
-from openslot.web.templating import LanguageTemplates, templates
+from openslot.web.static_files import assets
+from openslot.web.templating import LanguageTemplates, TemplateCache, templates
 from tests.web.test_templating import SOURCES
 
 

@@ -7,7 +7,7 @@ from jinja2 import Template
 
 from openslot.i18n import Text
 from openslot.i18n.languages import DEFAULT, ENGLISH, LANGUAGES, Locale
-from openslot.web.assets import static_url
+from openslot.web.static_files import static_url
 from openslot.web.templating import get_template, templates
 
 GERMAN = Locale(language=LANGUAGES["de"], formats="de")

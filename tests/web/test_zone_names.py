@@ -8,7 +8,7 @@ import pytest
 from openslot.core.work import Runtime
 from openslot.core.zones import find_zone
 from openslot.i18n.languages import LANGUAGES, Locale
-from openslot.web.zone_names import former_names, zones_by_region
+from openslot.web.words import former_names, zones_by_region
 from tests.web.dashboard.conftest import ZONE, clock, member, settings, user
 
 __all__ = ["clock", "member", "settings", "user"]

@@ -21,8 +21,8 @@ from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
+from openslot.web.account import EXPIRIES, KeyRow, expiry_of
 from openslot.web.admin.queries import log_platform
-from openslot.web.key_rows import EXPIRIES, KeyRow, expiry_of
 from openslot.web.organization.current import author_of
 from openslot.web.pages import page, redirect
 

@@ -20,8 +20,8 @@ from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
 from openslot.web.admin.queries import AdminQuery, read_admin_query
-from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
+from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_addresses import read_before
 from openslot.web.organization.log import PLATFORM_ACTIONS, describe_change, write_log
 from openslot.web.pages import locale_of, page

@@ -23,7 +23,7 @@ from openslot.routing import Request, Response, Stream, get, post
 from openslot.web import words
 from openslot.web.admin.agents import write_usd
 from openslot.web.admin.queries import log_platform
-from openslot.web.attachments import as_attachment
+from openslot.web.downloads import as_attachment
 from openslot.web.organization.current import author_of
 from openslot.web.pages import NOT_KEPT, page, redirect
 

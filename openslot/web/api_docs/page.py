@@ -21,9 +21,8 @@ from openslot.i18n.languages import Language, Locale
 from openslot.routing import Mount, Request, Response, get
 from openslot.web.api_docs.fields import FieldRow, kind_of, parameter_row, rows_inside
 from openslot.web.api_docs.shapes import ExampleParameter, Schema, Schemas, as_json, curl, example_of, read_schema
-from openslot.web.assets import Asset
 from openslot.web.pages import HTML, locale_of, render
-from openslot.web.static_files import is_current
+from openslot.web.static_files import Asset, is_current
 from openslot.web.templating import templates
 
 CODE = re.compile(r"`([^`\n]+)`")

@@ -13,10 +13,10 @@ from openslot.core.work import Work
 from openslot.event_types.models import EventType
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get
-from openslot.web.assets import static_url
 from openslot.web.booking_page.options import read_options
 from openslot.web.booking_page.refusals import follow_former, limit_views
 from openslot.web.pages import page
+from openslot.web.static_files import static_url
 
 LONGEST = 200
 SVG = "image/svg+xml"

@@ -14,12 +14,12 @@ from openslot.http.security import FRAMED_POLICY
 from openslot.i18n.languages import ENGLISH
 from openslot.integrations.mail.operations import find_host
 from openslot.routing import Response
-from openslot.web.booking_page.accents import accent_url
 from openslot.web.booking_page.calendar import Hours, say_city, say_now, usual_hours
 from openslot.web.booking_page.options import Options
 from openslot.web.pages import page
+from openslot.web.static_files import accent_url
 from openslot.web.templating import get_template, templates
-from openslot.web.zone_names import Region, former_names, zone_name, zones_by_region
+from openslot.web.words import Region, former_names, zone_name, zones_by_region
 
 DEFAULT_COLOUR = "#3155d9"
 FRAMED = FRAMED_POLICY.decode()

@@ -27,9 +27,9 @@ from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import curl
-from openslot.web.dates import Weekday
 from openslot.web.list_addresses import read_day
 from openslot.web.pages import page, redirect
+from openslot.web.words import Weekday
 
 DAYS = 7
 # The fields of the verb, by those of the form.

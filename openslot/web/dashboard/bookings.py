@@ -26,12 +26,12 @@ from openslot.integrations.timeline import operations as timeline
 from openslot.integrations.timeline.models import EffectState, TimelineEffect
 from openslot.routing import Request, Response, get, post
 from openslot.web import words
-from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.curl import Curl, curl
 from openslot.web.dashboard.home import find_retry_notice
 from openslot.web.dashboard.list_queries import BookingsQuery, read_bookings_query
 from openslot.web.dashboard.rows import Step, by_day, describe_step, place, status_badge
+from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_addresses import make_pager
 from openslot.web.pages import locale_of, page, redirect
 

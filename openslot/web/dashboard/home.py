@@ -21,8 +21,8 @@ from openslot.routing import Request, Response, get, post
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.rows import Step, by_day, describe_step
-from openslot.web.dates import Weekday
 from openslot.web.pages import page, redirect
+from openslot.web.words import Weekday
 from openslot.webhooks.reasons import show_switch_off
 
 DAYS, MOST_BOOKINGS, MOST_LINKS, MOST_HELD_DAYS = 8, 50, 20, 7

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 from openslot.core.zones import get_zone
 from openslot.i18n import PluralText, Text
-from openslot.web.dates import City, MonthDay, Weekday
+from openslot.web.words import City, MonthDay, Weekday
 
 SOON, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 

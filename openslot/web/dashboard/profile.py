@@ -17,10 +17,10 @@ from openslot.i18n.languages import LANGUAGES
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER
 from openslot.routing import File, Form, RateLimit, Request, Response, get, post
 from openslot.web import words
-from openslot.web.booking_page.accents import shade
 from openslot.web.booking_page.view import initials
 from openslot.web.dashboard.curl import curl
 from openslot.web.pages import page, redirect
+from openslot.web.static_files import shade
 
 # What a browser's colour field begins with.
 FIRST_COLOUR = "#3155d9"

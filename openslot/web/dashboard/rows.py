@@ -23,7 +23,7 @@ from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
 from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect
 from openslot.web import words
 from openslot.web.dashboard import phrases
-from openslot.web.dates import Weekday
+from openslot.web.words import Weekday
 
 PLACES = {
     LocationKind.VIDEO_LINK: Text("video"),

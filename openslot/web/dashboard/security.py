@@ -19,9 +19,8 @@ from openslot.integrations.oidc.errors import OidcOff
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.booking_page.sharing import draw_qr
-from openslot.web.oidc import attempt_cookie, check_rate
 from openslot.web.pages import page, redirect
-from openslot.web.two_factor import TypedCode
+from openslot.web.sign_in import TypedCode, attempt_cookie, check_rate
 
 CurrentPassword = Annotated[str, Meta(pattern=LINE, max_length=200), WhenEmpty(Text("Enter your current password"))]
 HERE = "/settings/security"

@@ -20,8 +20,8 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, get
 from openslot.web import list_addresses, words
-from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
+from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_addresses import read_before, read_days, read_typed
 from openslot.web.organization.current import ROLES, get_administered, organization_page
 from openslot.web.pages import locale_of

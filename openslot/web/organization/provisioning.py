@@ -24,8 +24,8 @@ from openslot.scim import departures
 from openslot.scim.door import PREFIX
 from openslot.scim.models import HeldDeparture, LoggedRequest, RequestFilter
 from openslot.scim.operations import KEPT, search_requests
+from openslot.web.account import EXPIRIES, KeyRow, expiry_of, key_row
 from openslot.web.dashboard import phrases
-from openslot.web.key_rows import EXPIRIES, KeyRow, expiry_of, key_row
 from openslot.web.organization.current import author_of, begin_change, get_administered, log, organization_page
 from openslot.web.organization.log import LogAddress, read_log_address
 from openslot.web.pages import redirect

@@ -28,7 +28,7 @@ from openslot.core.work import Work
 from openslot.demo.seed import seed
 from openslot.event_types import operations as event_types
 from openslot.runtime import open_runtime
-from openslot.web.csrf import csrf_token
+from openslot.web.cookies import csrf_token
 from tests.event_types.private_tokens import get_private_token
 from tests.http.golden.asgi import Sent, ask, running
 from tests.http.golden.cases import Case

@@ -15,7 +15,7 @@ from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import feeds
 from openslot.people import operations as people
-from openslot.web.bookings_feed import READS
+from openslot.web.downloads import READS
 from tests.integrations.calendars.conftest import HOUR, NINE, Book
 
 

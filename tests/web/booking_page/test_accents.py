@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from openslot.integrations.mail.rendering import DARK_PAPER, PAPER, contrast
-from openslot.web.booking_page.accents import find_accent
+from openslot.web.static_files import find_accent
 
 COLOURS = ("000000", "ffffff", "ffff00", "2563eb", "b45309", "15803d", "7f7f7f", "ff00ff", "00ffcc", "181a20", "f6f6f3")
 TOKEN = re.compile(r"--([a-z-]+):light-dark\((#[0-9a-f]{6}),(#[0-9a-f]{6})\)")

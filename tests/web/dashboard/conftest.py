@@ -17,7 +17,7 @@ from openslot.core.actor import OPERATOR, PUBLIC, Actor
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
 from openslot.people import operations as people
-from openslot.web.csrf import csrf_token
+from openslot.web.cookies import csrf_token
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.clocks import MONDAY, MovingClock, clock

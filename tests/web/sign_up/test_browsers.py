@@ -4,7 +4,7 @@ import pytest
 
 from openslot.i18n.languages import DEFAULT
 from openslot.i18n.localization import localize
-from openslot.web.sign_up.sessions import name_browser
+from openslot.web.sessions import name_browser
 
 MOZILLA = "Mozilla/5.0"
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"

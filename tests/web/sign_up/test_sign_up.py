@@ -14,7 +14,7 @@ from openslot.core.config import Settings, load_settings
 from openslot.core.errors import StartupError
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Runtime
-from openslot.web.sign_up.sign_up import FIRST_PAGE
+from openslot.web.sign_up import FIRST_PAGE
 from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import mails, part
 from tests.web.conftest import sign_in

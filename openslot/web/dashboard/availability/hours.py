@@ -28,9 +28,9 @@ from openslot.web.dashboard.availability.range_fields import (
     write_hours,
 )
 from openslot.web.dashboard.availability.schedules import schedule_page
-from openslot.web.dates import Weekday
 from openslot.web.list_addresses import NOT_A_DATE, read_day
 from openslot.web.pages import page, redirect
+from openslot.web.words import Weekday
 
 DAYS = range(7)
 NOT_SAVED = Text("Not saved yet. Save the hours when they are right.")

@@ -34,9 +34,9 @@ from openslot.schedules.rules import (
 from openslot.web import words
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.availability.range_fields import DayFields, fill_week, write_hours
-from openslot.web.dates import Weekday
 from openslot.web.list_addresses import read_day
 from openslot.web.pages import locale_of, page, redirect
+from openslot.web.words import Weekday
 
 LIST_NOTICES = {"deleted": Text("The schedule was deleted.")}
 ENTER_NAME, CHOOSE_ZONE = Text("Enter a name"), Text("Choose a time zone")

@@ -32,13 +32,13 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.csv_files import send_csv, write_csv
 from openslot.web.dashboard import phrases
 from openslot.web.dashboard.calls import call_row
 from openslot.web.dashboard.conversations import thread_row
 from openslot.web.dashboard.curl import curl
 from openslot.web.dashboard.list_queries import ListQuery, read_list_query
 from openslot.web.dashboard.rows import BookingRow, DayOfRows, status_badge
+from openslot.web.downloads import send_csv, write_csv
 from openslot.web.list_addresses import read_page
 from openslot.web.pages import locale_of, page, redirect
 

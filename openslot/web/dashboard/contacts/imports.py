@@ -23,8 +23,8 @@ from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import File, Form, RateLimit, Request, Response, WhenEmpty, get, post
 from openslot.web import words
-from openslot.web.csv_files import send_csv
 from openslot.web.dashboard.contacts.contacts import write_file
+from openslot.web.downloads import send_csv
 from openslot.web.list_addresses import make_pager, read_page
 from openslot.web.pages import locale_of, page, redirect
 

@@ -1,13 +1,16 @@
-"""Pages: sign up, and open the account by the link in the mail."""
+"""Pages on which people get an account: sign up, set up the service, accept an invitation."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from openslot.access import operations as access
 from openslot.access.errors import WrongPassword
+from openslot.access.passwords import STRANGERS, check_password, hash_password
 from openslot.accounts import sign_ups
 from openslot.accounts.errors import EmailTaken, SignUpLinkInvalid
-from openslot.accounts.models import SignUp, User, UserWanted
+from openslot.accounts.invitations import get_invitation
+from openslot.accounts.models import Invitation, SignUp, User, UserWanted
 from openslot.analytics.funnel import count_visit
 from openslot.core.errors import Invalid
 from openslot.core.secrets import new_token
@@ -16,20 +19,19 @@ from openslot.core.work import Work
 from openslot.core.zones import Zone
 from openslot.i18n import Text
 from openslot.i18n.languages import LANGUAGES
-from openslot.people import operations
+from openslot.people import operations as people
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.web.account import NewPassword
+from openslot.web.account import TRAP, TRAPPED, NewPassword, count_form, keep_address_private
 from openslot.web.booking_page.options import is_visit, list_own_hosts
 from openslot.web.cookies import browser_of, sign_up_cookie, sign_up_of
 from openslot.web.pages import locale_of, page, redirect
-from openslot.web.sign_in import HOME
-from openslot.web.sign_in_response import respond_signed_in
-from openslot.web.sign_up.limiting import TRAP, TRAPPED, count_form, keep_address_private
+from openslot.web.sign_in import HOME, respond_signed_in
 
 FIRST_PAGE = "/welcome"
 """What a new user sees first."""
 
 OTHER_BROWSER = Text("Enter the password that you chose when you signed up")
+CHOOSE = Text("Choose a password")
 
 
 class SignUpForm(Struct, frozen=True, kw_only=True):
@@ -74,7 +76,7 @@ async def sign_up(request: Request, work: Work, user: User | None, form: Form[Si
     sent, browser = form.get(), new_token()
     wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=sent.language)
     try:
-        await operations.sign_up(work, wanted, password=sent.password, browser=browser)
+        await people.sign_up(work, wanted, password=sent.password, browser=browser)
     except Invalid as refusal:
         return _show(form.with_faults(refusal.faults), status=400)
     return redirect("/signup?done=sent", sign_up_cookie(work, browser))
@@ -97,7 +99,7 @@ async def verify(request: Request, work: Work, token: str, form: Form[VerifyForm
         found = await sign_ups.get_sign_up(work, token)
         if form.faults:
             return _show_verify(request, work, found, form, token=token)
-        result = await operations.verify(
+        result = await people.verify(
             work,
             token,
             browser=sign_up_of(request, work),
@@ -119,7 +121,7 @@ def _show(form: Form[SignUpForm], *, status: int = 200, is_sent: bool = False) -
 
 
 def _show_verify(request: Request, work: Work, found: SignUp, form: Form[VerifyForm], *, token: str) -> Response:
-    needs_password = not operations.is_same_browser(found, sign_up_of(request, work))
+    needs_password = not people.is_same_browser(found, sign_up_of(request, work))
     status = 400 if form.faults else 200
     shown = page(
         "sign_up/verify.html",
@@ -135,3 +137,79 @@ def _show_verify(request: Request, work: Work, found: SignUp, form: Form[VerifyF
 
 def _explain(*, is_taken: bool = False) -> Response:
     return keep_address_private(page("sign_up/verify_invalid.html", None, status=403, is_taken=is_taken))
+
+
+class SetupForm(Struct, frozen=True, kw_only=True):
+    """The owner of the first account."""
+
+    name: Annotated[Name, WhenEmpty(Text("Enter your name"))]
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
+    password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
+    timezone: Annotated[Zone, WhenEmpty(Text("Choose your time zone"))]
+
+
+@get("/setup")
+async def show_setup(request: Request, work: Work) -> Response:
+    """Show the form for the first account to a visitor with the link."""
+    token = request.query.get("token", "")
+    await access.check_setup_link(work, token)
+    return _show_setup(Form(), token=token)
+
+
+@post("/setup", transaction="none")
+async def set_up(request: Request, work: Work, form: Form[SetupForm]) -> Response:
+    """Create the first account and sign its owner in; no connection is held while the password is hashed."""
+    token = request.query.get("token", "")
+    await access.check_setup_link(work, token)
+    if form.faults:
+        return _show_setup(form, token=token, status=400)
+    sent = form.get()
+    wanted = UserWanted(email=sent.email, name=sent.name, zone=sent.timezone, locale=locale_of(request).language.tag)
+    try:
+        result = await people.set_up(work, token, wanted, password=sent.password, user_agent=browser_of(request))
+    except Invalid as refusal:
+        return _show_setup(form.with_faults(refusal.faults), token=token, status=400)
+    return respond_signed_in(work, result, HOME)
+
+
+def _show_setup(form: Form[SetupForm], *, token: str, status: int = 200) -> Response:
+    return page("setup.html", None, status=status, form=form, token=token)
+
+
+class InvitationForm(Struct, frozen=True, kw_only=True):
+    """The first password of an account that has none."""
+
+    password: Annotated[NewPassword | None, WhenEmpty(CHOOSE)] = None
+
+
+@get("/invite/{token}")
+async def show_invitation(work: Work, token: str) -> Response:
+    """Show who invites, and what there is to do."""
+    return _show_invitation(await get_invitation(work, token), Form(), token=token)
+
+
+@post("/invite/{token}", transaction="none")
+async def accept_invitation(request: Request, work: Work, token: str, form: Form[InvitationForm]) -> Response:
+    """Accept an invitation; users who set a first password are signed in, others sign in with their own."""
+    invitation = await get_invitation(work, token)
+    if invitation.has_password:
+        async with work.transaction():
+            await people.accept_invitation(work, invitation, password_hash=None)
+        return redirect("/login")
+    if form.faults or not form["password"]:
+        return _show_invitation(invitation, form.with_faults(form.faults or {"password": CHOOSE}), token=token)
+    password = form["password"]
+    try:
+        check_password(password)
+    except Invalid as refusal:
+        return _show_invitation(invitation, form.with_faults(refusal.faults), token=token)
+    password_hash = await hash_password(password, STRANGERS)
+    async with work.transaction():
+        await people.accept_invitation(work, invitation, password_hash=password_hash)
+        result = await access.let_in(work, invitation.user, password_hash=password_hash, user_agent=browser_of(request))
+    return respond_signed_in(work, result, HOME)
+
+
+def _show_invitation(invitation: Invitation, form: Form[InvitationForm], *, token: str) -> Response:
+    status = 400 if form.faults else 200
+    return page("invite.html", None, status=status, invitation=invitation, form=form, token=token)

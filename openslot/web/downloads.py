@@ -1,0 +1,68 @@
+"""Files to save or subscribe to: CSV, a booking for any calendar, and a user's bookings for calendar programs."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable
+from io import StringIO
+from urllib.parse import quote
+
+from openslot.bookings.links import read_manage_token
+from openslot.bookings.models import BookingRef
+from openslot.core.spreadsheets import make_safe
+from openslot.core.work import Work
+from openslot.http.limits import take_own
+from openslot.integrations.calendars.feeds import get_feed_owner, write_bookings
+from openslot.integrations.mail.letters import write_calendar_file
+from openslot.routing import RateLimit, Response, get
+from openslot.web.booking_page.refusals import VIEWS
+from openslot.web.pages import NOT_KEPT
+
+BOM = "\ufeff"
+PLAIN = re.compile(r"[A-Za-z0-9._-]+")
+READS = RateLimit("feed", 10)
+"""How often one feed is sent: programs look every few minutes, and a long feed takes long to write."""
+
+
+def write_csv(
+    columns: Iterable[str], rows: Iterable[Iterable[str]], *, write_cell: Callable[[str], str] = make_safe
+) -> bytes:
+    """Write lines below the names of their columns; no cell is a formula."""
+    text = StringIO()
+    writer = csv.writer(text)
+    writer.writerow([write_cell(column) for column in columns])
+    writer.writerows([write_cell(cell) for cell in row] for row in rows)
+    # Without the mark, spreadsheets read the file in another encoding.
+    return f"{BOM}{text.getvalue()}".encode()
+
+
+def send_csv(name: str, body: bytes) -> Response:
+    """Respond with a file to save."""
+    headers = {"content-type": "text/csv; charset=utf-8", "content-disposition": f"attachment; filename={name}"}
+    return Response(headers={**NOT_KEPT, **headers}, body=body)
+
+
+def as_attachment(name: str) -> str:
+    """Write the header of a file to save; any name can be sent, and none can add to the header."""
+    if PLAIN.fullmatch(name):
+        return f"attachment; filename={name}"
+    return f"attachment; filename*=UTF-8''{quote(name, safe='', errors='replace')}"
+
+
+@get("/feed/{token}")
+async def bookings_feed(work: Work, token: str) -> Response:
+    """Send the bookings of the user who created this link."""
+    owner = await get_feed_owner(work, token.removesuffix(".ics"))
+    await take_own(work.runtime, READS, owner.id)
+    content = await write_bookings(work, owner)
+    return Response(headers={**NOT_KEPT, "content-type": "text/calendar; charset=utf-8"}, body=content)
+
+
+@get("/manage/{token}/calendar.ics", limit=VIEWS)
+async def calendar_file(work: Work, token: str) -> Response:
+    """Send the calendar file of the booking that a manage link names."""
+    content = await write_calendar_file(work, BookingRef(read_manage_token(work.runtime, token), None))
+    headers = {
+        "content-type": "text/calendar; charset=utf-8",
+        "content-disposition": "attachment; filename=meeting.ics",
+    }
+    return Response(headers={**NOT_KEPT, **headers}, body=content)

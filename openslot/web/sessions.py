@@ -1,0 +1,158 @@
+"""Pages: where a user is signed in, and a new password for who has forgotten theirs."""
+
+from datetime import date, datetime, timedelta
+from typing import Annotated
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.access import resets, sessions
+from openslot.access.errors import ResetLinkInvalid
+from openslot.access.models import Session
+from openslot.access.sessions import find_browser, find_system
+from openslot.accounts.models import User
+from openslot.core.errors import Invalid
+from openslot.core.text import EmailAddress
+from openslot.core.work import Work
+from openslot.i18n import Text
+from openslot.routing import Form, Request, Response, WhenEmpty, get, post
+from openslot.web import words
+from openslot.web.account import TRAP, TRAPPED, NewPassword, count_form, keep_address_private
+from openslot.web.pages import page, redirect
+
+PATH = "/settings/sessions"
+NOTICES = {
+    "one": Text("The session was signed out."),
+    "others": Text("All other sessions were signed out."),
+}
+HOUR = timedelta(hours=1)
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    id: UUID
+    browser: Text | str
+    signed_in: Text | date
+    last_seen: Text | date
+    is_this: bool
+
+
+@get("/settings/sessions")
+async def show_sessions(request: Request, work: Work, user: User) -> Response:
+    """Show each browser in which the user is signed in, this one first."""
+    found = await sessions.list_sessions(work, user)
+    rows = [_row(each, user, this=work.actor.credential_id, now=work.now) for each in found]
+    notice = NOTICES.get(request.query.get("done", ""))
+    return page("sign_up/sessions.html", user, here=PATH, notice=notice, rows=rows)
+
+
+@post("/settings/sessions/end-others")
+async def end_other_sessions(work: Work, user: User) -> Response:
+    """Sign out everywhere else."""
+    await sessions.end_other_sessions(work, user)
+    return redirect(f"{PATH}?done=others")
+
+
+@post("/settings/sessions/{session_id}/end")
+async def end_session(work: Work, user: User, session_id: UUID) -> Response:
+    """Sign out in one browser; in this one, that leads to the sign-in."""
+    await sessions.end_session(work, user, session_id)
+    return redirect(f"{PATH}?done=one")
+
+
+def name_browser(user_agent: str) -> Text | str:
+    """Write `Firefox on Windows`, or what is known of it."""
+    browser, system = find_browser(user_agent), find_system(user_agent)
+    if browser and system:
+        return Text("%(browser)s on %(system)s", browser=browser, system=system)
+    if system:
+        return Text("Unknown browser on %(system)s", system=system)
+    return browser or Text("Unknown browser")
+
+
+def _row(session: Session, user: User, *, this: UUID | None, now: datetime) -> SessionRow:
+    is_this = session.id == this
+    return SessionRow(
+        id=session.id,
+        browser=name_browser(session.user_agent),
+        signed_in=words.moment(session.created_at, user.zone, now=now),
+        last_seen=_say_last_seen(session, user, is_this=is_this, now=now),
+        is_this=is_this,
+    )
+
+
+def _say_last_seen(session: Session, user: User, *, is_this: bool, now: datetime) -> Text | date:
+    """Say it to the hour: that is how exactly it is known."""
+    seen = session.last_seen_at or session.created_at
+    if is_this:
+        return Text("Now")
+    if now - seen < HOUR:
+        return Text("Within the last hour")
+    return words.moment(seen.replace(minute=0, second=0, microsecond=0), user.zone, now=now)
+
+
+class ForgotForm(Struct, frozen=True, kw_only=True):
+    """Whose password is forgotten."""
+
+    email: Annotated[EmailAddress, WhenEmpty(Text("Enter your email address"))]
+
+
+class ResetForm(Struct, frozen=True, kw_only=True):
+    """The new password."""
+
+    password: Annotated[NewPassword, WhenEmpty(Text("Choose a password"))]
+
+
+@get("/password/forgot")
+async def show_forgot(request: Request) -> Response:
+    """Ask for the email address, or say that a mail is on its way."""
+    return page("sign_up/forgot.html", None, form=Form(), is_sent=request.query.get("done") == "sent")
+
+
+@post("/password/forgot", transaction="none")
+async def ask_for_reset(request: Request, work: Work, form: Form[ForgotForm]) -> Response:
+    """Plan the mail; the answer and the steps are the same for every address."""
+    if form[TRAP]:
+        form = form.with_faults(TRAPPED)
+    if form.faults:
+        return page("sign_up/forgot.html", None, status=400, form=form, is_sent=False)
+    await count_form(work, request)
+    async with work.transaction():
+        await resets.request_reset(work, form.get().email)
+    return redirect("/password/forgot?done=sent")
+
+
+@get("/password/reset/{token}")
+async def show_reset(work: Work, token: str) -> Response:
+    """Ask for the new password; looking at the page changes nothing, because programs follow links too."""
+    try:
+        return _show(await resets.get_reset_user(work, token), Form(), token=token)
+    except ResetLinkInvalid:
+        return _explain()
+
+
+@post("/password/reset/{token}", transaction="none")
+async def reset_password(request: Request, work: Work, token: str, form: Form[ResetForm]) -> Response:
+    """Replace the password and sign out everywhere; the user signs in with the new one."""
+    await count_form(work, request)
+    try:
+        if form.faults:
+            return _show(await resets.get_reset_user(work, token), form, token=token)
+        await resets.reset_password(work, token, new=form.get().password)
+    except ResetLinkInvalid:
+        return _explain()
+    except Invalid as refusal:
+        return _show(await resets.get_reset_user(work, token), form.with_faults(refusal.faults), token=token)
+    return redirect("/login?done=password")
+
+
+def _show(user: User, form: Form[ResetForm], *, token: str) -> Response:
+    status = 400 if form.faults else 200
+    return keep_address_private(
+        page("sign_up/reset.html", None, status=status, form=form, email=user.email, token=token)
+    )
+
+
+def _explain() -> Response:
+    return keep_address_private(page("sign_up/reset_invalid.html", None, status=403))

@@ -1,1 +1,0 @@
-"""Pages: sign up, choose a new password, and see where one is signed in."""
