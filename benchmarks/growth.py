@@ -22,7 +22,7 @@ from openslot.core.db import Pool
 from openslot.core.events import Periodic
 from openslot.core.migrate import migrate
 from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
+from openslot.jobs.worker import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 

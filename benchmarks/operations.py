@@ -10,7 +10,7 @@ from msgspec import Struct
 from benchmarks.data import BenchmarkData
 from benchmarks.load import get, send
 from openslot.core.clock import system_clock
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 
 
 class Operation(Struct, frozen=True, kw_only=True):

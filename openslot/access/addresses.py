@@ -5,7 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 from openslot.core.config import Networks
-from openslot.core.outbound.addresses import NAT64, embedded_address
+from openslot.core.outbound.targets import NAT64, embedded_address
 
 UNKNOWN = "unknown"
 LONGEST = 64

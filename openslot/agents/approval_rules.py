@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 
 LASTS = timedelta(minutes=15)
 # How records name an approver who is a person.

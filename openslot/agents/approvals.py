@@ -21,7 +21,7 @@ from openslot.agents.roster import ORCHESTRATOR, with_implied
 from openslot.agents.schemas import Decided, rejected_result
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 from openslot.core.work import Work
 
 RESULT = "approval result"

@@ -11,8 +11,8 @@ from msgspec import Struct
 from openslot.agents.errors import AutonomyTooLow, ConfirmationRequired, InsufficientScope
 from openslot.agents.models import Caller, Level, Tier
 from openslot.agents.registry import Tool
-from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
+from openslot.core.text import read_checked
 from openslot.http.bodies import MOST_FAULTS, find_faults
 from openslot.http.values import find_unfit
 

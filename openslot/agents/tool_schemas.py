@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 
 from openslot.agents.models import Tier
 from openslot.agents.registry import Tool
-from openslot.core.checked import describe_checked
+from openslot.core.text import describe_checked
 
 JsonSchema = dict[str, Any]
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from openslot.agents import email_store as store
 from openslot.agents.events import MarketingOptedOut
 from openslot.core.errors import NotFound
-from openslot.core.signed_ids import find_signed_id, sign_id
+from openslot.core.signing import find_signed_id, sign_id
 from openslot.core.work import Runtime, Work
 
 PURPOSE = "unsubscribe"

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from openslot.availability.models import SlotContext, Slots
 from openslot.availability.slot_json import write_slots
-from openslot.core.instants import Instant
+from openslot.core.moments import Instant
 from openslot.event_types.schemas import EmbeddedEventType, embed
 from openslot.routing.declarations import DescribedAs
 

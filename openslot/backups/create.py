@@ -1,16 +1,18 @@
-"""Create a backup while the service runs: the dump and the row counts come from one snapshot."""
+"""Create a backup while the service runs, from one snapshot, and list those that there are."""
 
 import asyncio
 import hashlib
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import IO, cast
 
 import asyncpg
+from msgspec import Struct
 
 from openslot import __version__
 from openslot.backups import store
-from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, write_archive
+from openslot.backups.archive import DUMP, FORMAT, KEY, Manifest, checksum_of, read_manifest, write_archive
 from openslot.backups.programs import address, get_program, major_of, server_kind
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
@@ -138,3 +140,43 @@ async def _run(command: list[str], environment: dict[str, str], rows: dict[str, 
             await process.wait()
     if code != 0:
         raise StartupError(f"The database can't be dumped: {last or f'pg_dump ended with {code}'}.")
+
+
+class BackupFile(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A backup, and what it contains if it can be read."""
+
+    file: Path
+    size: int
+    created_at: datetime | None = None
+    version: str | None = None
+    tables: int | None = None
+    rows: int | None = None
+    has_secret_key: bool | None = None
+    fault: str | None = None
+
+
+def find_backups(chosen: Settings) -> list[BackupFile]:
+    """List the backups in the data directory, newest first; unreadable ones are marked."""
+    files = sorted(backups_directory(chosen).glob("*.tar"), reverse=True)
+    found = [_read(path) for path in files]
+    return sorted(found, key=lambda backup: backup.created_at.timestamp() if backup.created_at else 0, reverse=True)
+
+
+def describe_backup(path: Path, manifest: Manifest) -> BackupFile:
+    """Describe a backup by its manifest."""
+    return BackupFile(
+        file=path,
+        size=path.stat().st_size,
+        created_at=manifest.created_at,
+        version=manifest.version,
+        tables=len(manifest.rows),
+        rows=sum(manifest.rows.values()),
+        has_secret_key=manifest.has_secret_key,
+    )
+
+
+def _read(path: Path) -> BackupFile:
+    try:
+        return describe_backup(path, read_manifest(path))
+    except StartupError:
+        return BackupFile(file=path, size=path.stat().st_size, fault="damaged")

@@ -11,8 +11,7 @@ from openslot.bookings.models import Answers, BookingEntry, BookingRef, EmailEnt
 from openslot.bookings.store import OWN
 from openslot.contacts.models import ContactSummary
 from openslot.core.db import Db, Row
-from openslot.core.instants import iso_of
-from openslot.core.moments import Span
+from openslot.core.moments import Span, iso_of
 from openslot.event_types.models import EventTypeSummary, Location
 
 INSTANTS = frozenset({"starts_at", "ends_at", "previous_starts_at", "cancelled_at", "created_at", "updated_at"})

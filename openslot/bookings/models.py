@@ -10,8 +10,7 @@ from msgspec import Meta, Struct
 from openslot.availability.models import EventTypeRef
 from openslot.contacts.models import Contact, ContactSummary
 from openslot.core.actor import Actor
-from openslot.core.instants import Instant
-from openslot.core.moments import Span
+from openslot.core.moments import Instant, Span
 from openslot.event_types.models import EventType, EventTypeSummary, Location
 
 AnswerValue = str | bool

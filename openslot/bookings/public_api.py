@@ -30,7 +30,7 @@ from openslot.bookings.schemas import (
 )
 from openslot.core.config import Settings
 from openslot.core.ids import parse_id
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types

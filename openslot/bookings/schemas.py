@@ -19,7 +19,7 @@ from openslot.bookings.models import (
 )
 from openslot.contacts.models import Contact
 from openslot.contacts.schemas import EmbeddedContact, embed_contact
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, ReasonText
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location

@@ -6,7 +6,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from openslot.calls.models import Call, CallDirection, CallStatus
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 
 
 class CallFilter(StrEnum):

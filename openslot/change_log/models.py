@@ -110,3 +110,12 @@ class ChangeFilter(Struct, frozen=True, kw_only=True):
     search: str = ""
     """Part of who did it or of what was changed."""
     span: Span = Span()
+
+
+def keep_changed(before: Fields, after: Fields) -> tuple[Fields, Fields]:
+    """Leave out fields that are the same before and after."""
+    same = {name for name in before.keys() & after.keys() if before[name] == after[name]}
+    return (
+        {name: value for name, value in before.items() if name not in same},
+        {name: value for name, value in after.items() if name not in same},
+    )

@@ -3,8 +3,7 @@
 from uuid import UUID
 
 from openslot.change_log import store
-from openslot.change_log.models import ChangeFilter, LoggedChange, NewChange
-from openslot.change_log.rules import keep_changed
+from openslot.change_log.models import ChangeFilter, LoggedChange, NewChange, keep_changed
 from openslot.core.work import Work
 
 

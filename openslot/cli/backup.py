@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from openslot.backups.archive import read_backup
-from openslot.backups.create import create_backup
-from openslot.backups.listing import describe_backup, find_backups
+from openslot.backups.create import create_backup, describe_backup, find_backups
 from openslot.backups.restore import check_known, restore_backup
 from openslot.cli.database import database
 from openslot.cli.environment import settings

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts")]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.contacts.models import Contact, ContactSummary, CountedContact, KnownContact, Meeting
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 from openslot.core.phones import Phone
 from openslot.core.text import EmailAddress, Label, Name, Prose, ShortLine
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from openslot.conversations.models import Channel, Conversation, Message, MessageDirection
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 
 
 class ShownMessage(Struct, frozen=True, kw_only=True):

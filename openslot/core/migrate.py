@@ -1,20 +1,50 @@
-"""Bring a database to the schema of this version while other processes use it."""
+"""Bring a database to the schema of this version, and the queue to its own, while other processes use it."""
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import partial
+from importlib.metadata import version
 from importlib.resources import files
 
 import asyncpg
 import structlog
 
 from openslot.core.db import DOWN, hide_password
-from openslot.core.ddl import LOCK_RETRIES, LockRetries, limit_waiting, run_alone, with_lock_retries
+from openslot.core.ddl import LOCK_RETRIES, LockRetries, limit_waiting, run_alone, split_statements, with_lock_retries
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
-from openslot.core.queue_tables import is_queue_ready, prepare_queue
-from openslot.core.sql_script import split_statements
+
+OURS = version("pgqueuer")
+# An upgrade by the queue changes the tables to what its own version declares, even if a newer version has upgraded them
+# before. So the tables record which version has shaped them, and an older version leaves them unchanged.
+SHAPED_BY = "select obj_description(to_regclass('pgqueuer'), 'pg_class')"
+
+
+async def is_queue_ready(connection: asyncpg.Connection) -> bool:
+    """Return whether the queue's tables are those of this version or a newer one."""
+    shaped_by = await connection.fetchval(SHAPED_BY)
+    return shaped_by is not None and _numbers(shaped_by) >= _numbers(OURS)
+
+
+async def prepare_queue(connection: asyncpg.Connection) -> None:
+    """Create or upgrade the queue's tables; can be repeated."""
+    # Loading the queue's code takes a third of a web process's start, and is needed only to change its tables.
+    from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver  # noqa: PLC0415
+    from pgqueuer.adapters.persistence.queries import Queries  # noqa: PLC0415
+
+    queue = Queries(AsyncpgDriver(connection))
+    if await queue.schema_is_installed():
+        await queue.upgrade()
+    else:
+        await queue.install()
+    await connection.execute(f"comment on table pgqueuer is 'pgqueuer {OURS}'")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]
+
 
 LOCK = 7_053_121_407
 LOOK_EVERY = 0.1

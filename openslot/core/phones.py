@@ -3,7 +3,7 @@
 import re
 from typing import ClassVar
 
-from openslot.core.checked import CheckedText
+from openslot.core.text import CheckedText
 from openslot.i18n import Text
 
 # A plus sign that was not URL-encoded arrives as a space.

@@ -12,7 +12,6 @@ import asyncpg
 from openslot.core.actor import Actor
 from openslot.core.batching import Batcher
 from openslot.core.changes import Change, make
-from openslot.core.cipher import Cipher
 from openslot.core.clock import Clock
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, transaction
@@ -22,7 +21,7 @@ from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound
 from openslot.core.planned import PlannedEffect, drop_planned, move_planned, plan_effect
 from openslot.core.ports import Ports
-from openslot.core.secrets import Secrets
+from openslot.core.secrets import Cipher, Secrets
 from openslot.core.signing import Signer
 from openslot.core.turns import Turns
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from msgspec import Struct
 
-from openslot.core.checked import CheckedText
+from openslot.core.text import CheckedText
 from openslot.i18n import Text
 
 DAY = 86_400

@@ -1,5 +1,6 @@
-"""The doctor's checks of the machine: variables, data directory, secret key, disk, addresses and backups."""
+"""The doctor's checks of the machine: variables, data directory, secret key, disk, addresses, backups, mail, OIDC."""
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -11,17 +12,61 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
-from openslot.backups.listing import find_backups
+from openslot.backups.create import find_backups
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings, environment_name
 from openslot.core.disk import FULL, read_free
 from openslot.core.embedded import has_cluster
 from openslot.core.errors import StartupError
 from openslot.core.key_file import KEY_FILE
+from openslot.core.outbound import Outbound
 from openslot.core.secrets import load_secrets
 from openslot.doctor.finding import Finding, ok, problem, warning
-from openslot.doctor.mail import look_at_mail
-from openslot.doctor.oidc import look_at_oidc
+from openslot.integrations.mail.ports import MailDeferred
+from openslot.integrations.mail.smtp import SmtpMailer
+from openslot.integrations.oidc.errors import OidcUnreachable
+from openslot.integrations.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
+
+LOCK_RETRIES = timedelta(seconds=10)
+
+
+def look_at_mail(chosen: Settings) -> Finding:
+    """Check whether mail can be sent: connect to the server and log in, without sending anything."""
+    if chosen.smtp_url is None and chosen.sign_up == "open":
+        meaning = "Anyone can sign up (OPENSLOT_SIGN_UP=open), but emails are not sent, so nobody gets the link."
+        return problem("mail", meaning, "Set OPENSLOT_SMTP_URL and OPENSLOT_MAIL_FROM")
+    if chosen.smtp_url is None:
+        return ok("mail", "OPENSLOT_SMTP_URL is not set: emails stay in the embedded mailbox (openslot mail list).")
+    try:
+        asyncio.run(SmtpMailer(chosen.smtp_url.server, answer_within=LOCK_RETRIES).check())
+    except MailDeferred as fault:
+        meaning = f"{chosen.smtp_url!r}: {fault}. Emails are retried for about 24 hours, then they fail."
+        return problem("mail", meaning, "Correct OPENSLOT_SMTP_URL, or start the mail server")
+    return ok("mail", f"{chosen.smtp_url!r} responds and accepts the login.")
+
+
+def look_at_oidc(chosen: Settings) -> Finding:
+    """Check the provider's description, without signing anyone in."""
+    provider = find_provider(chosen)
+    if provider is None:
+        return ok("oidc", "OPENSLOT_OIDC_ISSUER is not set: people sign in with their passwords.")
+    try:
+        asyncio.run(_read(chosen))
+    except OidcUnreachable as fault:
+        fix = "Correct OPENSLOT_OIDC_ISSUER; for a provider in a private network, OPENSLOT_OUTBOUND_ALLOW too"
+        return problem("oidc", f"Nobody can sign in with {chosen.oidc_name}: {fault.reason}.", fix)
+    return ok(
+        "oidc", f"{provider.issuer} responds. The redirect URI that is registered there must be {provider.redirect_uri}"
+    )
+
+
+async def _read(chosen: Settings) -> None:
+    outbound = Outbound(allow=chosen.outbound_allow)
+    try:
+        await read_keys_of(outbound, await read_metadata(outbound, get_provider(chosen)))
+    finally:
+        await outbound.close()
+
 
 # Names that are documented but not read by this version yet.
 LATER = {

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 from openslot.event_types.models import (
     BookingWindow,
     EventType,

@@ -4,7 +4,7 @@ Each gets the user's id as `$1` and returns one JSON object a row, with the name
 """
 
 from openslot.bookings.store import DETAIL_COLUMNS, DETAIL_TABLES
-from openslot.core.instants import iso_of
+from openslot.core.moments import iso_of
 
 
 def _object(**columns: str) -> str:

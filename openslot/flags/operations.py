@@ -5,10 +5,10 @@ from uuid import UUID
 from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.flags import store
-from openslot.flags.cache import FlagCache
 from openslot.flags.errors import FeatureDisabled, FlagNotFound
 from openslot.flags.events import FlagOverrideRemoved, FlagOverrideSet, FlagToggled
 from openslot.flags.models import Flag, FlagForUser, FlagKey, FlagOverride
+from openslot.flags.provider import FlagCache
 from openslot.i18n import Text
 
 MOST_OVERRIDES = 100

@@ -1,7 +1,9 @@
-"""OpenFeature: a provider that answers from memory, and the client that asks it."""
+"""OpenFeature: all flags in memory, a provider that answers from them, and the client that asks it."""
 
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import NoReturn
+from uuid import UUID
 
 from openfeature.client import OpenFeatureClient
 from openfeature.evaluation_context import EvaluationContext
@@ -9,7 +11,9 @@ from openfeature.exception import FlagNotFoundError, TypeMismatchError
 from openfeature.flag_evaluation import FlagResolutionDetails, FlagValueType, Reason
 from openfeature.provider import AbstractProvider, Metadata, ProviderStatus
 
-from openslot.flags.models import FlagValues
+from openslot.core.db import BUSY, DOWN, Db
+from openslot.flags import store
+from openslot.flags.models import FlagKey, FlagValues
 
 
 class FlagProvider(AbstractProvider):
@@ -87,3 +91,40 @@ class FlagClient(OpenFeatureClient):
 
 def _refuse(flag_key: str) -> NoReturn:
     raise TypeMismatchError(f"{flag_key} is true or false")
+
+
+FRESH_SECONDS = 1.0
+
+
+class FlagCache:
+    """All flags of a runtime, read again at most once a second and only if they have changed."""
+
+    def __init__(self) -> None:
+        self.provider = FlagProvider()
+        self.client = FlagClient(self.provider)
+        self._read_at = -FRESH_SECONDS
+
+    async def is_enabled(self, db: Db, key: FlagKey, *, user_id: UUID | None) -> bool:
+        """Ask OpenFeature whether a flag is on for a user or, without one, for everyone; unknown flags are on."""
+        await self._refresh(db)
+        return self.client.get_boolean_value(key, True, EvaluationContext(str(user_id) if user_id else None))
+
+    async def _refresh(self, db: Db) -> None:
+        """Read what has changed; if the database can't answer, the last known flags stay.
+
+        The caller's own connection is used: a second one might never be free while every caller holds one and waits.
+        """
+        now = monotonic()
+        if self.provider.values is not None and now - self._read_at < FRESH_SECONDS:
+            return
+        # Before the statement, so that those who come meanwhile do not send it too.
+        self._read_at = now
+        known = self.provider.values.version if self.provider.values else None
+        try:
+            changed = await store.read_changed(db, known)
+        except (*DOWN, *BUSY):
+            if known is None:
+                raise
+            return
+        if changed is not None:
+            self.provider.values = changed

@@ -10,8 +10,8 @@ from typing import Any, Union, get_args, get_origin
 import msgspec
 from msgspec import NODEFAULT, Struct
 
-from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
+from openslot.core.text import read_checked
 from openslot.http.values import REQUIRED, UNKNOWN, Fault, find_unfit, in_words, join, shown
 
 DEEPEST = 64

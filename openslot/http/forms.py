@@ -8,8 +8,8 @@ import msgspec
 import multipart
 from msgspec import Struct
 
-from openslot.core.checked import read_checked
 from openslot.core.errors import Invalid
+from openslot.core.text import read_checked
 from openslot.http.asgi import media_type_of
 from openslot.http.bodies import find_faults
 from openslot.http.doors import Exchange

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from openslot import __version__
-from openslot.core.checked import describe_checked
 from openslot.core.errors import NotFound
+from openslot.core.text import describe_checked
 from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey

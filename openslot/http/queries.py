@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import Struct
 
-from openslot.core.checked import read_checked
-from openslot.core.text import NOT_ALLOWED, is_line
+from openslot.core.text import NOT_ALLOWED, is_line, read_checked
 from openslot.http.values import REQUIRED, find_unfit, in_words
 from openslot.routing.declarations import find_query, without_null
 

@@ -9,7 +9,7 @@ from dns.rdtypes.ANY.TXT import TXT
 
 from openslot.core.config import Settings
 from openslot.core.errors import Unavailable
-from openslot.core.outbound.name_files import RESOLV_CONF, WatchedFile, read_resolv_conf
+from openslot.core.outbound.resolver import RESOLV_CONF, WatchedFile, read_resolv_conf
 from openslot.i18n import Text
 
 NOTHING = (resolver.NXDOMAIN, resolver.NoAnswer)

@@ -30,8 +30,7 @@ from openslot.core.events import (
 )
 from openslot.core.queue import Job, Priority, hurry, name_job
 from openslot.core.work import Runtime, Work
-from openslot.jobs.gate import Gate, Rejected
-from openslot.jobs.retry import hand_over_delay, next_delay
+from openslot.jobs.gate import Gate, Rejected, hand_over_delay, next_delay
 
 # An attempt that kills the whole process stores no error; only the number of attempts shows it.
 CRASHES_ALLOWED = 5

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.core.db import Db
-from openslot.jobs import health_store as store
+from openslot.jobs import store
 
 UnfinishedState = Literal["waiting", "queued", "running", "dead"]
 

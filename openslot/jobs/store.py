@@ -1,15 +1,16 @@
-"""The SQL of the worker: heartbeats, runs of periodic jobs, and maintenance of the queue."""
+"""The SQL of the worker: heartbeats, runs of periodic jobs, maintenance of the queue, and its health."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from openslot.core.db import Db, count_of
+from openslot.core.db import Db, Row, count_of
 from openslot.core.events import Periodic
 
 if TYPE_CHECKING:
     from pgqueuer.db import Driver
+
 
 BEAT = """
 insert into worker_beats (worker_id, host, pid, started_at, beat_at) values ($1, $2, $3, $4, $4)
@@ -107,3 +108,57 @@ async def delete_absent(db: Db, *, beats_before: datetime, runs_before: datetime
     await db.execute("delete from periodic_runs where started_at < $1", runs_before)
     await db.execute("delete from pgqueuer_schedules where coalesce(last_run, created) < $1", runs_before)
     await db.execute("delete from pgqueuer_statistics where created < $1", beats_before)
+
+
+# Each state by its own index: finished effects are many times more numerous.
+UNFINISHED = " union all ".join(
+    f"""(select id, no, reaction, target, key, state, attempts, next_try_at, last_error from effects
+    where state = '{state}' and coalesce($1, '{state}') = '{state}' order by no desc limit $2)"""
+    for state in ("waiting", "queued", "running", "dead")
+)
+LIST_UNFINISHED = f"""
+select id, reaction, target, key, state, attempts, next_try_at, last_error from ({UNFINISHED}) e
+order by no desc limit $2"""
+COUNT_BY_STATE = """
+select state, count(*) as effects, coalesce(extract(epoch from $1::timestamptz - min(next_try_at)), 0)::float as oldest
+from effects where state in ('queued', 'running') group by state
+union all select 'waiting', count(*), 0 from effects where state = 'waiting'
+union all select 'dead', count(*), 0 from effects where state = 'dead'"""
+COUNT_LATE = "select count(*) from effects where state in ('queued', 'running') and next_try_at < $1"
+COUNT_UNKNOWN = """
+select reaction, count(*) as waiting from (
+    select reaction from effects where state in ('queued', 'running')
+    union all select reaction from effects where state = 'waiting') e
+where reaction <> all($1::text[]) group by reaction order by reaction"""
+COUNT_WORKERS = "select count(*) from worker_beats where beat_at > $1::timestamptz - interval '30 seconds'"
+LIST_RUNS = "select name, started_at, lateness_ms, status, result from periodic_runs order by name"
+
+
+async def list_unfinished(db: Db, state: str | None, *, limit: int) -> list[Row]:
+    """Read unfinished effects, newest first."""
+    return await db.fetch(LIST_UNFINISHED, state, limit)
+
+
+async def count_by_state(db: Db, *, now: datetime) -> list[Row]:
+    """Count unfinished effects by state, with how many seconds ago the oldest became due."""
+    return await db.fetch(COUNT_BY_STATE, now)
+
+
+async def count_late(db: Db, *, due_before: datetime) -> int:
+    """Count effects that should have been tried by then."""
+    return int(await db.fetchval(COUNT_LATE, due_before))
+
+
+async def count_unknown(db: Db, known: Sequence[str]) -> list[Row]:
+    """Count unfinished effects by reaction, except those of known reactions."""
+    return await db.fetch(COUNT_UNKNOWN, known)
+
+
+async def count_workers(db: Db, *, now: datetime) -> int:
+    """Count the workers with a heartbeat in the last 30 seconds."""
+    return int(await db.fetchval(COUNT_WORKERS, now))
+
+
+async def list_runs(db: Db) -> list[Row]:
+    """Read the last run of every periodic job."""
+    return await db.fetch(LIST_RUNS)

@@ -11,7 +11,7 @@ from openslot.accounts.host_lock_store import LOCK_HOST
 from openslot.accounts.member_store import SOURCE
 from openslot.accounts.models import Member
 from openslot.core.db import Db, Row, count_of
-from openslot.core.instants import iso_of
+from openslot.core.moments import iso_of
 from openslot.core.query_plans import custom_plans
 from openslot.scim.filter_store import Condition
 from openslot.scim.models import HeldDeparture, LoggedRequest, NewRequest, RequestFilter

@@ -6,8 +6,8 @@ from uuid import UUID
 from msgspec import Meta
 
 from openslot.accounts.models import User
-from openslot.core.checked import CheckedText
 from openslot.core.ids import SHAPE
+from openslot.core.text import CheckedText
 from openslot.core.work import Work
 from openslot.routing import Query, get
 from openslot.routing.declarations import Limit

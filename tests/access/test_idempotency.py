@@ -22,10 +22,9 @@ from openslot.access.idempotency import (
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.data_keys import replace_lost_data_keys
 from openslot.core.db import Db
 from openslot.core.key_file import KEY_FILE, changing_keys, rotate_key_file
-from openslot.core.sealing import reseal_all
+from openslot.core.sealing import replace_lost_data_keys, reseal_all
 from openslot.core.secrets import Secrets
 from openslot.core.work import Runtime, Work
 from openslot.runtime import open_runtime

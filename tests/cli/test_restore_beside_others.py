@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from openslot.backups.archive import Backup
-from openslot.backups.load import load_dump
 from openslot.backups.programs import ServerKind
+from openslot.backups.restore import load_dump
 from openslot.core.config import Settings
 from openslot.core.errors import StartupError
 from openslot.core.inventory import read_inventory

@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 from standardwebhooks import Webhook
 
-from openslot.core.data_keys import CLOSED
 from openslot.core.embedded import find_server
 from openslot.core.key_file import KEY_FILE, read_key_file
+from openslot.core.sealing import CLOSED
 from openslot.core.secrets import Secrets
 from openslot.wiring import SEALED
 from tests.cli.installation import Installation, ended, interrupt

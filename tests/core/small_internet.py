@@ -9,7 +9,7 @@ from pathlib import Path
 import httpcore2
 
 from openslot.core.outbound import Outbound
-from openslot.core.outbound.addresses import Address
+from openslot.core.outbound.targets import Address
 from tests.core.test_outbound_peers import OK, PUBLIC, Peer, serve
 from tests.core.test_outbound_pinning import Identity
 

@@ -7,10 +7,9 @@ import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from openslot.contacts.schemas import PhoneOrNone, Tag
-from openslot.core.checked import CheckedText, describe_checked, read_checked
 from openslot.core.moments import Moment
 from openslot.core.phones import Phone, PhoneFilter
-from openslot.core.text import EmailAddress, Name
+from openslot.core.text import CheckedText, EmailAddress, Name, describe_checked, read_checked
 from openslot.core.zones import Zone
 
 TAKEN: tuple[tuple[type[CheckedText], str, str], ...] = (

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from openslot.core.cipher import Cipher
-from openslot.core.secrets import SealBroken
+from openslot.core.secrets import Cipher, SealBroken
 
 OLD, NEW = "o" * 40, "n" * 40
 WORDS = b"https://book.example/manage/secret"

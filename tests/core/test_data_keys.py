@@ -13,12 +13,12 @@ import pytest
 from openslot.bookings.links import PURPOSE, manage_token, read_manage_token
 from openslot.core.clock import system_clock
 from openslot.core.config import Settings
-from openslot.core.data_keys import replace_lost_data_keys
 from openslot.core.errors import StartupError
 from openslot.core.ids import new_id
 from openslot.core.key_file import KEY_FILE, read_key_file, rotate_key_file
+from openslot.core.sealing import replace_lost_data_keys
 from openslot.core.secrets import SealBroken, Secrets, derive, load_secrets
-from openslot.core.signed_ids import SIGNATURE_BYTES
+from openslot.core.signing import SIGNATURE_BYTES
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime
 

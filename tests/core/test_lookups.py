@@ -10,7 +10,6 @@ from uuid import UUID, uuid4
 import pytest
 
 from openslot.core.outbound import lookups
-from openslot.core.outbound.addresses import Address
 from openslot.core.outbound.lookups import (
     FIRST_FAILURE_SECONDS,
     LONGEST_FAILURE_SECONDS,
@@ -22,6 +21,7 @@ from openslot.core.outbound.lookups import (
     LookUps,
     Share,
 )
+from openslot.core.outbound.targets import Address
 
 ADDRESS = ip_address("93.184.215.14")
 WITHIN = 60.0

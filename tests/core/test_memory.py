@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core import memory
+from openslot.core.embedded import process
 
 GIGABYTE = 1024**3
 
@@ -14,7 +14,7 @@ GIGABYTE = 1024**3
     [(0, 64), (GIGABYTE // 4, 64), (GIGABYTE * 3 // 4, 96), (GIGABYTE, 128), (900 * GIGABYTE, 128)],
 )
 def test_an_eighth_of_the_memory_within_bounds(total: int, megabytes: int) -> None:
-    assert memory.page_cache_megabytes(total) == megabytes
+    assert process.page_cache_megabytes(total) == megabytes
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ def test_an_eighth_of_the_memory_within_bounds(total: int, megabytes: int) -> No
 def test_a_containers_limit_counts_where_there_is_one(
     limit: str | None, megabytes: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "nowhere")
-    of_the_machine = memory.page_cache_megabytes()
+    monkeypatch.setattr(process, "CONTAINER_LIMIT", tmp_path / "nowhere")
+    of_the_machine = process.page_cache_megabytes()
     if limit is not None:
         (tmp_path / "memory.max").write_text(limit)
-        monkeypatch.setattr(memory, "CONTAINER_LIMIT", tmp_path / "memory.max")
+        monkeypatch.setattr(process, "CONTAINER_LIMIT", tmp_path / "memory.max")
 
-    assert memory.page_cache_megabytes() == (of_the_machine if megabytes is None else megabytes)
+    assert process.page_cache_megabytes() == (of_the_machine if megabytes is None else megabytes)

@@ -10,8 +10,7 @@ import pytest
 
 from openslot.core.ddl import LOCK_RETRIES, LockRetries
 from openslot.core.errors import StartupError
-from openslot.core.migrate import LOCK, NO_TRANSACTION, known_migrations, migrate
-from openslot.core.queue_tables import OURS
+from openslot.core.migrate import LOCK, NO_TRANSACTION, OURS, known_migrations, migrate
 
 pytestmark = pytest.mark.own_database
 

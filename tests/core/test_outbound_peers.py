@@ -11,7 +11,7 @@ from ipaddress import ip_address
 import httpcore2
 import pytest
 
-from openslot.core.outbound.addresses import Address
+from openslot.core.outbound.targets import Address
 from tests.core.hostile_urls import REACHABLE_BY_ANY_RESOLVER
 
 PUBLIC = "93.184.215.14"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused
-from openslot.core.outbound.pool import MOST_IDLE
+from openslot.core.outbound.connections import MOST_IDLE
 from tests.core.small_internet import HERE, HERE_ADDRESS, THERE, THERE_ADDRESS, Site, small_internet
 from tests.core.test_outbound_peers import OK, serve
 

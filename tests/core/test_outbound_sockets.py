@@ -11,7 +11,7 @@ import httpcore2
 import pytest
 
 from openslot.core.outbound import FailureKind, Outbound, OutboundFailed
-from openslot.core.outbound.sockets import AddressBackend
+from openslot.core.outbound.client import AddressBackend
 from tests.core.test_outbound_peers import serve
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from openslot.core.outbound import name_files
 from openslot.core.outbound import resolver as resolver_module
-from openslot.core.outbound.name_files import list_candidates, read_hosts, read_other_sources, read_resolv_conf
+from openslot.core.outbound.resolver import list_candidates, read_hosts, read_other_sources, read_resolv_conf
 from tests.name_server import NameServer, serving_names
 
 NAME = "hooks.harbor.example"
@@ -22,7 +21,6 @@ WITHIN = 60.0
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[NameServer]:
     # On a busy machine, answers may take longer than people would wait.
-    monkeypatch.setattr(name_files, "LOOK_UP_SECONDS", WITHIN)
     monkeypatch.setattr(resolver_module, "LOOK_UP_SECONDS", WITHIN)
     monkeypatch.setattr(resolver_module, "OTHER_FAMILY_SECONDS", WITHIN)
     async with serving_names() as opened:

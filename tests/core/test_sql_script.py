@@ -2,8 +2,8 @@
 
 import pytest
 
+from openslot.core.ddl import split_statements
 from openslot.core.migrate import known_migrations
-from openslot.core.sql_script import split_statements
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
-from openslot.core.data_keys import replace_lost_data_keys
+from openslot.core.sealing import replace_lost_data_keys
 from openslot.core.secrets import Secrets
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types

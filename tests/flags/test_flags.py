@@ -15,9 +15,9 @@ from openslot.core.errors import NotFound
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.flags import operations as flags
-from openslot.flags.cache import FlagCache
 from openslot.flags.errors import FlagNotFound
 from openslot.flags.models import FlagKey
+from openslot.flags.provider import FlagCache
 from openslot.runtime import open_runtime
 
 HOLDS = FlagKey.BOOKING_HOLDS
@@ -107,7 +107,7 @@ async def test_a_change_is_seen_by_another_process(runtime: Runtime, settings: S
 async def test_checking_a_flag_again_asks_the_database_nothing(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("openslot.flags.cache.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("openslot.flags.provider.monotonic", lambda: 1000.0)
     pool = CountingPool(runtime)
     cache = FlagCache()
 

@@ -21,7 +21,7 @@ from openslot.core.config import Networks, Settings
 from openslot.core.ids import new_id
 from openslot.core.signing import Signer
 from openslot.core.work import Runtime
-from openslot.jobs.periodic import run_job
+from openslot.jobs.worker import run_job
 from tests.access.test_statements import CountingPool
 from tests.cheap_passwords import CHEAP
 from tests.conftest import PASSWORD

@@ -18,7 +18,7 @@ from openslot.core.moments import Span
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType
-from openslot.jobs.periodic import run_job
+from openslot.jobs.worker import run_job
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointRef
 from openslot.wiring import WIRING

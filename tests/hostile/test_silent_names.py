@@ -14,7 +14,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.clock import system_clock
 from openslot.core.config import Networks, Settings
-from openslot.core.outbound import RequestLimits, Resolver, lookups, name_files
+from openslot.core.outbound import RequestLimits, Resolver, lookups, resolver
 from openslot.core.outbound import resolver as resolver_module
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import dav_client, ics_feed
@@ -43,7 +43,7 @@ FEED = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//harbor//EN\r\nEND:VCALENDAR\
 @pytest.fixture
 def endless_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a silent name hang longer than the slowest machine takes for a test."""
-    for module in (name_files, resolver_module):
+    for module in (resolver, resolver_module):
         monkeypatch.setattr(module, "LOOK_UP_SECONDS", ENDLESS.total_seconds())
     for module in (dav_client, ics_feed):
         monkeypatch.setattr(module, "LIMITS", RequestLimits(connect_within=ENDLESS, within=ENDLESS))

@@ -36,7 +36,7 @@ FAULTS = [
     for path in (
         "accounts/rules.py",
         "accounts/usernames.py",
-        "core/checked.py",
+        "core/text.py",
         "core/zones.py",
         "http/values.py",
     )

@@ -12,13 +12,15 @@ import pytest
 from openslot.core.destinations import Destination
 from openslot.core.ids import new_id
 from openslot.jobs import gate as gates
-from openslot.jobs.gate import Gate, Place, Rejected
-from openslot.jobs.target_health import (
+from openslot.jobs.gate import (
     AT_ONCE,
     FORGIVEN_AFTER,
     LONGEST,
     LONGEST_OF_SUSPECTS,
     QUICK,
+    Gate,
+    Place,
+    Rejected,
 )
 
 NOW = datetime(2026, 3, 16, 7, 0, tzinfo=UTC)

@@ -15,7 +15,7 @@ from openslot.core.ids import new_id
 from openslot.core.queue import AHEAD, Job, Priority, enqueue
 from openslot.core.work import Runtime, Work
 from openslot.jobs.batches import Batch, repeat, walk
-from openslot.jobs.periodic import run_job, run_periodic
+from openslot.jobs.worker import run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import LEAVE_MARK, MARKS, Notebook, Poked, wired

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 from openslot.core.destinations import Destination
 from openslot.core.ids import new_id
 from openslot.core.queue import Job
-from openslot.jobs.gate import Gate, Place, Rejected
-from openslot.jobs.target_health import ARRIVES_WITHIN, QUICK
+from openslot.jobs.gate import ARRIVES_WITHIN, QUICK, Gate, Place, Rejected
 from tests.jobs.test_gate import KIND, NOW, PLACES, SHORT, Simulation, enter, fill, proven, somewhere, turn_away, visit
 
 OWN = Destination("the operator's", None, is_operators=True)

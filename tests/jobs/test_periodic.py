@@ -8,7 +8,7 @@ import pytest
 from openslot.core.config import Settings
 from openslot.core.events import Periodic, Wiring
 from openslot.core.work import Runtime, Work
-from openslot.jobs.periodic import due_since, follow_clock, run_job, run_periodic
+from openslot.jobs.worker import due_since, follow_clock, run_job, run_periodic
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.probes import FAR_AWAY, LEAVE_MARK, MARKS

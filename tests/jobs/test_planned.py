@@ -14,7 +14,7 @@ from openslot.core.queue import AHEAD, PLANNED, Job
 from openslot.core.revivals import RevivalVerdict, revive_effects
 from openslot.core.work import Work
 from openslot.jobs.effects import run_effect
-from openslot.jobs.periodic import run_job
+from openslot.jobs.worker import run_job
 from openslot.runtime import open_runtime
 from openslot.wiring import WIRING
 from tests.jobs.planning import (

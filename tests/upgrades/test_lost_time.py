@@ -8,9 +8,9 @@ from openslot.availability.operations import list_open
 from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.bookings.operations import create_booking, list_without_time
 from openslot.core.actor import PUBLIC
+from openslot.core.ddl import split_statements
 from openslot.core.ids import new_id
 from openslot.core.migrate import known_migrations
-from openslot.core.sql_script import split_statements
 from openslot.core.work import Runtime
 from openslot.core.zones import at_second
 from tests.bookings.conftest import offer

@@ -8,8 +8,7 @@ from msgspec import Meta, Struct, field
 from openslot.agents import approvals, searching
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent, ToolCall
 from openslot.agents.registry import tool
-from openslot.core.instants import Instant, iso
-from openslot.core.moments import Moment, read_span
+from openslot.core.moments import Instant, Moment, iso, read_span
 from openslot.core.work import Work
 
 ToolName = Annotated[str, Meta(max_length=100)]

@@ -14,7 +14,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import AnswerValue, BookingEntry, BookingRef, Payment, Status
 from openslot.bookings.schemas import BookingFilter, EmailLog, IsoMoment, show_email, show_entry
 from openslot.contacts.schemas import EmbeddedContact
-from openslot.core.instants import Instant
+from openslot.core.moments import Instant
 from openslot.core.text import ReasonText
 from openslot.core.work import Work
 from openslot.event_types.models import Location

@@ -8,7 +8,7 @@ from openslot.accounts import operations as accounts
 from openslot.agents.models import Tier, ToolCall
 from openslot.agents.registry import CallTarget, tool
 from openslot.agents.tools.arguments import Search, ToolArguments, UserId, naming
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.flags import operations as flags

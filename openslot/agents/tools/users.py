@@ -26,7 +26,7 @@ from openslot.agents.tools.arguments import (
     user_target,
 )
 from openslot.core.errors import Invalid
-from openslot.core.instants import Instant, iso
+from openslot.core.moments import Instant, iso
 from openslot.core.text import EmailAddress
 from openslot.core.work import Work
 from openslot.people import operations as people

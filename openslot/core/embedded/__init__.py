@@ -1,9 +1,7 @@
 """The embedded PostgreSQL server: starting, finding, taking over and stopping it."""
 
-from openslot.core.embedded.cluster import has_cluster
-from openslot.core.embedded.ownership import Server, has_owner, keep_server, start_server, stop_server
-from openslot.core.embedded.process import find_server
-from openslot.core.embedded.root import SYSTEM_USER, postgres_program
+from openslot.core.embedded.cluster import SYSTEM_USER, has_cluster, postgres_program
+from openslot.core.embedded.process import Server, find_server, has_owner, keep_server, start_server, stop_server
 
 __all__ = [
     "SYSTEM_USER",

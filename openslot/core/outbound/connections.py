@@ -1,14 +1,70 @@
-"""Connections that are opened to a checked address and stay pinned to it."""
+"""Connections that are opened to a checked address, stay pinned to it, and are kept for the next request."""
 
 import ssl
 import time
+from contextlib import suppress
+from weakref import WeakSet
 
 import httpcore2
 
-from openslot.core.outbound.addresses import Address
-from openslot.core.outbound.errors import NOT_CONNECTED, NOT_SECURE, FailureKind, OutboundFailed
-from openslot.core.outbound.streams import MeteredStream
-from openslot.core.outbound.targets import OutboundTarget
+from openslot.core.outbound.errors import CLOSED, NOT_CONNECTED, NOT_SECURE, FailureKind, OutboundFailed
+from openslot.core.outbound.targets import Address, OutboundTarget
+
+MOST_HEADER_BYTES = 65536
+MOST_UNSENT_BYTES = 65536
+
+
+class ResponseTooLong(Exception):
+    """The other side sent more than it may."""
+
+
+class MeteredStream(httpcore2.AsyncNetworkStream):
+    """Sends the parts of a request together, and counts what is received."""
+
+    def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._unsent = b""
+        self._left = 0
+
+    def expect_headers(self) -> None:
+        """Allow as many bytes as headers may need."""
+        self._left = MOST_HEADER_BYTES
+
+    def expect_body(self, at_most: int) -> None:
+        """Also allow a body of up to this many bytes."""
+        # Twice as many, for the framing of chunks; beyond that a body is too long, however little of it is content.
+        self._left += 2 * at_most
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - the parent's
+        """Return received bytes, up to the remaining limit."""
+        if self._left <= 0:
+            raise ResponseTooLong
+        # A server may have answered and closed before reading everything: its answer can still be read.
+        with suppress(httpcore2.WriteError):
+            await self._send_rest(timeout)
+        data = await self._stream.read(min(max_bytes, self._left), timeout)
+        self._left -= len(data)
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - the parent's
+        """Send the bytes; small writes are combined with those that follow."""
+        self._unsent += buffer
+        if len(self._unsent) > MOST_UNSENT_BYTES:
+            await self._send_rest(timeout)
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._stream.aclose()
+
+    def get_extra_info(self, info: str) -> object:
+        """Return what the underlying stream knows."""
+        return self._stream.get_extra_info(info)
+
+    async def _send_rest(self, timeout: float | None) -> None:  # noqa: ASYNC109 - the parent's
+        unsent, self._unsent = self._unsent, b""
+        if unsent:
+            await self._stream.write(unsent, timeout)
+
 
 MOST_ADDRESSES_TRIED = 4
 IDLE_SECONDS = 5.0
@@ -98,3 +154,54 @@ def _why(fault: httpcore2.ConnectError) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return cause.verify_message.rstrip(".")
     return "the TLS handshake failed"
+
+
+MOST_IDLE = 10
+
+
+class OutboundPool:
+    """Reuses an idle connection only for a request that would be allowed to open the same one.
+
+    A request's host is resolved and checked before the pool is asked, and the pool returns only a connection that was
+    opened for the same scheme, host and port to one of the addresses just checked. So a name that has moved to a
+    private address is refused even if a connection is open, and two names at one address never share a connection.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[OutboundConnection] = []
+        # Weak references: a response that was never closed must not keep its connection open as long as the client
+        # exists.
+        self._busy: WeakSet[OutboundConnection] = WeakSet()
+        self._is_closed = False
+
+    def find(self, target: OutboundTarget, addresses: tuple[Address, ...]) -> OutboundConnection | None:
+        """Remove and return an idle connection to one of the addresses, the most recently used first."""
+        for connection in reversed(self._idle):
+            if connection.leads_to(target, addresses) and connection.is_idle:
+                self._idle.remove(connection)
+                return connection
+        return None
+
+    def use(self, connection: OutboundConnection) -> None:
+        """Track a connection until it is released."""
+        if self._is_closed:
+            raise OutboundFailed(FailureKind.CONNECT, CLOSED)
+        self._busy.add(connection)
+
+    async def release(self, connection: OutboundConnection) -> None:
+        """Keep the connection if it can be used again, and close those that are too old or too many."""
+        if connection not in self._busy:
+            return
+        self._busy.remove(connection)
+        known = [*self._idle, connection]
+        self._idle = [] if self._is_closed else [one for one in known if one.is_idle][-MOST_IDLE:]
+        for one in known:
+            if one not in self._idle:
+                await one.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection, including those in use, and accept no more."""
+        self._is_closed = True
+        closing, self._idle = [*self._idle, *self._busy], []
+        for connection in closing:
+            await connection.aclose()

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from msgspec import Struct, field
 
-from openslot.core.outbound.addresses import Address
 from openslot.core.outbound.resolver import Resolver
+from openslot.core.outbound.targets import Address
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")

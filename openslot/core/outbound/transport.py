@@ -11,14 +11,45 @@ import httpcore2
 import httpx2
 from msgspec import Struct
 
-from openslot.core.outbound.connections import OutboundConnection, open_connection
-from openslot.core.outbound.errors import SLOW_TO_CONNECT, FailureKind, OutboundFailed
-from openslot.core.outbound.failures import told_as_failures
-from openslot.core.outbound.guard import Guard
-from openslot.core.outbound.pool import OutboundPool
-from openslot.core.outbound.requests import build_request
-from openslot.core.outbound.responses import BoundedStream, build_response
-from openslot.core.outbound.targets import OutboundTarget
+from openslot.core.config import Network
+from openslot.core.outbound.connections import OutboundConnection, OutboundPool, open_connection
+from openslot.core.outbound.errors import NO_ADDRESS, SLOW_TO_CONNECT, UNRESOLVED, FailureKind, OutboundFailed
+from openslot.core.outbound.lookups import LookUps
+from openslot.core.outbound.messages import BoundedStream, build_request, build_response, told_as_failures
+from openslot.core.outbound.resolver import Resolver
+from openslot.core.outbound.targets import LONGEST_URL, Address, OutboundTarget, check_addresses, get_target
+
+
+class Guard:
+    """Knows which addresses the operator allows in addition to public ones."""
+
+    def __init__(self, *, allow: tuple[Network, ...], resolver: Resolver) -> None:
+        self._allow = allow
+        self._look_ups = LookUps(resolver)
+
+    def get_target(self, url: str, *, at_most: int = LONGEST_URL) -> OutboundTarget:
+        """Parse where the URL leads, or refuse it if it would not be allowed whatever its name resolves to."""
+        return get_target(url, allow=self._allow, at_most=at_most)
+
+    async def get_addresses(self, target: OutboundTarget, *, owner_id: UUID | None) -> tuple[Address, ...]:
+        """Return the target's addresses, or refuse it unless each of them is public or allowed."""
+        addresses = (target.address,) if target.address is not None else await self._look_up(target.host, owner_id)
+        check_addresses(target, addresses, allow=self._allow)
+        return addresses
+
+    def close(self) -> None:
+        """End all look-ups that are under way."""
+        self._look_ups.close()
+
+    async def _look_up(self, host: str, owner_id: UUID | None) -> tuple[Address, ...]:
+        try:
+            addresses = await self._look_ups.resolve(host, owner_id=owner_id)
+        except (OSError, UnicodeError) as fault:
+            raise OutboundFailed(FailureKind.DNS, UNRESOLVED.fill(host=host)) from fault
+        if not addresses:
+            raise OutboundFailed(FailureKind.DNS, NO_ADDRESS.fill(host=host))
+        return addresses
+
 
 # Servers return longer URLs than users enter: they contain page tokens and sync tokens.
 LONGEST_REQUEST_URL = 8192

@@ -7,8 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.core.cipher import Cipher
-from openslot.core.secrets import SealBroken, new_token
+from openslot.core.secrets import Cipher, SealBroken, new_token
 from openslot.integrations.oidc.errors import OidcMismatch
 from openslot.integrations.oidc.models import OidcAttempt
 

@@ -13,7 +13,7 @@ from openslot.agents.searching import list_calls, list_page
 from openslot.agents.verifying import verify
 from openslot.change_log.models import ChangeFilter
 from openslot.change_log.operations import list_changes
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Request, Response, get, post

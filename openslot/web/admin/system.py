@@ -8,8 +8,7 @@ from msgspec import Struct, structs
 
 from openslot import __version__
 from openslot.accounts.models import User
-from openslot.backups.create import backups_directory, create_backup
-from openslot.backups.listing import BackupFile, find_backups
+from openslot.backups.create import BackupFile, backups_directory, create_backup, find_backups
 from openslot.change_log.models import ChangeAction
 from openslot.core.config import Networks, Settings, environment_name
 from openslot.core.dollars import Dollars, DollarsByName

@@ -14,7 +14,7 @@ from openslot.bookings.reasons import show_reason
 from openslot.bookings.rules import can_change
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.event_types.models import LocationKind

@@ -16,7 +16,7 @@ from openslot.bookings.models import Booking, BookingDetails, BookingRef, Bookin
 from openslot.contacts import operations as contacts
 from openslot.contacts.models import Contact
 from openslot.core.errors import Conflict, Invalid, NotFound
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 from openslot.core.text import LINE, EmailAddress, Name, Prose, ReasonText
 from openslot.core.work import Work
 from openslot.core.zones import Zone, at_second, get_zone

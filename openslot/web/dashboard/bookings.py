@@ -15,7 +15,7 @@ from openslot.bookings.models import AgendaEntry, AgendaView, Booking, BookingCh
 from openslot.bookings.reasons import show_reason
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
-from openslot.core.instants import iso
+from openslot.core.moments import iso
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types

@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.bookings.models import AgendaFilter, AgendaView
-from openslot.core.instants import iso
-from openslot.core.moments import Span
+from openslot.core.moments import Span, iso
 from openslot.core.text import NOT_ALLOWED, is_line
 from openslot.i18n import Text
 from openslot.routing import Form, Request

@@ -11,7 +11,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars.caldav import CalDavServer
 from openslot.integrations.calendars.jobs import CALENDAR_JOBS
 from openslot.integrations.calendars.sync import sync_connection
-from openslot.jobs.periodic import run_job
+from openslot.jobs.worker import run_job
 from tests.clocks import MovingClock
 from tests.integrations.calendars.conftest import HOUR, NINE, Book, Connect, events, work_off
 from tests.integrations.calendars.radicale import Radicale

@@ -15,7 +15,7 @@ from openslot.core.errors import Invalid, NotFound
 from openslot.core.smtp import SmtpUrl
 from openslot.core.work import Runtime
 from openslot.doctor.finding import FindingState
-from openslot.doctor.mail import look_at_mail
+from openslot.doctor.machine import look_at_mail
 from tests.clocks import MovingClock
 from tests.command_line import Cli, Run
 from tests.integrations.mail.conftest import Book, mails, messages, part, read_message, work_off
