@@ -139,7 +139,7 @@ async def trace_stories() -> dict[str, set[str]]:
     from openslot.core.actor import OPERATOR
     from openslot.core.config import load_settings
     from openslot.core.log import set_up_logging
-    from openslot.core.upgrade import fill_empty
+    from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed
     from openslot.runtime import open_runtime
     from tests.live import connect, serving

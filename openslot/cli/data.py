@@ -23,7 +23,7 @@ def migrate(as_json: AsJson = False) -> None:
     from openslot.cli.database import database
     from openslot.core.direct import direct_url
     from openslot.core.log import set_up_logging
-    from openslot.core.upgrade import bring_up_to_date
+    from openslot.core.migrate import bring_up_to_date
 
     chosen = settings()
     set_up_logging(chosen)
@@ -43,7 +43,7 @@ def seed(
     """Create demo data: the same people every time, new keys, nothing deleted."""
     from openslot.cli.banner import sign_in_lines
     from openslot.cli.running import with_runtime, with_work
-    from openslot.core.upgrade import fill_empty
+    from openslot.core.migrate import fill_empty
     from openslot.demo.seed import seed as make
 
     seeded = with_work(make, prepare=fill_empty)

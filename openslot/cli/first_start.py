@@ -44,7 +44,7 @@ async def _initialize(settings: Settings, *, demo: bool) -> FirstStart:
     from openslot.access.operations import create_setup_link
     from openslot.cli.running import check_secrets
     from openslot.core.actor import OPERATOR
-    from openslot.core.upgrade import bring_up_to_date
+    from openslot.core.migrate import bring_up_to_date
     from openslot.demo.seed import seed
     from openslot.runtime import open_runtime
 

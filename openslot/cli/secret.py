@@ -79,7 +79,7 @@ def reset(
     from openslot.cli.database import database
     from openslot.cli.running import check_secrets
     from openslot.core.direct import direct_url
-    from openslot.core.upgrade import check_migrated
+    from openslot.core.migrate import check_migrated
 
     with database(settings()) as ready:
         check_secrets(ready)

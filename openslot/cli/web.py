@@ -18,7 +18,7 @@ from openslot.core.config import Settings
 from openslot.core.direct import direct_url
 from openslot.core.events import Wiring
 from openslot.core.log import set_up_logging
-from openslot.core.upgrade import bring_up_to_date
+from openslot.core.migrate import bring_up_to_date
 from openslot.http.protocol import protocol_for
 from openslot.wiring import WIRING
 

@@ -9,8 +9,8 @@ from openslot.cli.heartbeat import beating
 from openslot.cli.running import with_runtime
 from openslot.cli.signals import ENDINGS, leave_on_signals
 from openslot.core.events import Wiring
+from openslot.core.migrate import bring_up_to_date
 from openslot.core.profiles import JOBS
-from openslot.core.upgrade import bring_up_to_date
 from openslot.core.work import Runtime
 from openslot.jobs.worker import run_worker
 from openslot.wiring import WIRING

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
@@ -11,8 +12,9 @@ from importlib.resources import files
 import asyncpg
 import structlog
 
-from openslot.core.db import DOWN, hide_password
+from openslot.core.db import DOWN, Db, hide_password
 from openslot.core.ddl import LOCK_RETRIES, LockRetries, limit_waiting, run_alone, split_statements, with_lock_retries
+from openslot.core.direct import connect, has_table
 from openslot.core.errors import StartupError
 from openslot.core.outages import reason
 
@@ -158,3 +160,48 @@ async def _apply_one_by_one(connection: asyncpg.Connection, name: str, sql: str,
         run = partial(run_alone, connection, statement, retries)
         await with_lock_retries(connection, f"The migration {name}", run, retries)
     await connection.execute(APPLIED, name, checksum(sql))
+
+
+async def bring_up_to_date(url: str, known: Mapping[str, str] | None = None) -> list[str]:
+    """Apply the missing migrations, and return their names; raise a `StartupError` if the server is too old."""
+    await (await connect(url)).close()
+    try:
+        return await migrate(url, known)
+    except asyncpg.PostgresError as fault:
+        raise StartupError(f"The database can't be migrated: {reason(fault)}.") from None
+
+
+async def check_migrated(url: str) -> None:
+    """Raise a `StartupError` if the database lacks migrations; one with newer migrations is accepted."""
+    connection = await connect(url)
+    try:
+        missing = await missing_migrations(connection)
+        is_empty = not await has_table(connection, "migrations")
+    finally:
+        await connection.close()
+    if is_empty:
+        raise StartupError("The database is empty. Run `openslot migrate` first.")
+    if missing:
+        raise StartupError(
+            f"The database is behind this version of Openslot by {len(missing)} migration"
+            f"{'s' if len(missing) > 1 else ''}. Run `openslot migrate` first."
+        )
+
+
+async def fill_empty(url: str) -> None:
+    """Create the schema in an empty database; any other database must already be up to date."""
+    connection = await connect(url)
+    try:
+        is_empty = not await has_table(connection, "migrations")
+    finally:
+        await connection.close()
+    await (bring_up_to_date(url) if is_empty else check_migrated(url))
+
+
+LASTS_AT_MOST = timedelta(days=1)
+
+
+async def is_rollout_over(db: Db, migration: str, *, now: datetime) -> bool:
+    """Return whether a migration was applied so long ago that no process still runs the release before it."""
+    applied_at: datetime | None = await db.fetchval("select applied_at from migrations where name = $1", migration)
+    return applied_at is not None and applied_at <= now - LASTS_AT_MOST

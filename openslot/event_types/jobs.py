@@ -1,6 +1,6 @@
 """Periodic jobs: private tokens that an earlier release has stored in the clear are sealed."""
 
-from openslot.core import rollouts
+from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Periodic
 from openslot.core.work import Work
@@ -13,7 +13,7 @@ MIGRATION = "0022_found_in_clear.sql"
 
 async def seal_tokens(work: Work) -> str:
     """Encrypt private tokens that 0.1.0 stored in the clear, starting a day after the upgrade."""
-    if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
+    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
         return "waiting for the end of the rollout"
 
     async def seal(limit: int) -> int:

@@ -10,7 +10,7 @@ from openslot.core.errors import NotFound
 from openslot.core.work import Work
 from openslot.routing import Query, Request, Response, delete, get, patch, post, put
 from openslot.scim import operations
-from openslot.scim.discovery import Document, describe_resource_types, describe_schemas, describe_service, list_all
+from openslot.scim.attributes import Document, describe_resource_types, describe_schemas, describe_service, list_all
 from openslot.scim.door import PREFIX, SCIM
 from openslot.scim.errors import NotSupported
 from openslot.scim.representations import (

@@ -18,7 +18,7 @@ from openslot.core.work import Runtime, Work
 from openslot.core.zones import find_zone
 from openslot.people import operations as people
 from openslot.scim import departures, store
-from openslot.scim.discovery import MOST_RESULTS
+from openslot.scim.attributes import MOST_RESULTS
 from openslot.scim.errors import InvalidValue, NotUnique, VersionMismatch
 from openslot.scim.filter_store import to_sql
 from openslot.scim.filters import parse_filter

@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import InvitationLimit
 from openslot.core.db import Row
-from openslot.scim.attributes import CORE, ENTERPRISE, find_attribute, split_schema
-from openslot.scim.discovery import LIST
+from openslot.scim.attributes import CORE, ENTERPRISE, LIST, find_attribute, split_schema
 from openslot.scim.errors import InvalidValue
 from openslot.scim.filters import parse_attribute_path
 from openslot.scim.resources import derive_user

@@ -1,6 +1,6 @@
 """Periodic cleanup of old tries, bodies, replaced secrets, and data stored in the clear."""
 
-from openslot.core import rollouts
+from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.events import Periodic
 from openslot.core.work import Work
@@ -23,7 +23,7 @@ async def tidy_webhooks(work: Work) -> str:
 
 async def seal_webhooks(work: Work) -> str:
     """Encrypt bodies and responses that 0.1.0 stored in the clear, starting a day after the upgrade."""
-    if not await rollouts.is_over(work.db, MIGRATION, now=work.now):
+    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
         return "waiting for the end of the rollout"
 
     async def seal_bodies(limit: int) -> int:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from openslot.scim.attributes import CORE, ENTERPRISE
-from openslot.scim.discovery import describe_schemas
+from openslot.scim.attributes import CORE, ENTERPRISE, describe_schemas
 from openslot.scim.errors import InvalidValue
 from openslot.scim.representations import etag, is_named, read_projection
 from openslot.scim.resources import derive_user, find_new_name, get_email, get_name, read_user
