@@ -12,7 +12,7 @@ import uvloop
 
 from benchmarks.stage import Stage, stage
 from openslot.accounts import store as accounts
-from openslot.agents import search_store
+from openslot.agents import audit_store
 from openslot.agents.models import AuditFilter
 from openslot.analytics import platform_store as analytics
 from openslot.bookings import agenda_store
@@ -109,8 +109,8 @@ def _list_reads(large: UUID, small: UUID, now: datetime) -> dict[str, Read]:
         "agents' calls that failed": lambda db: _list_calls(db, status="tool_error"),
         "agents' calls that failed, one tool": lambda db: _list_calls(db, status="tool_error", tool="list_bookings"),
         "agents' calls of a rare tool that went well": lambda db: _list_calls(db, status="ok", tool="disable_user"),
-        "agents' calls by agent, 30 days": lambda db: search_store.count_calls(db, since=month),
-        "agents' calls by agent, all": lambda db: search_store.count_calls(db, since=now - timedelta(days=999)),
+        "agents' calls by agent, 30 days": lambda db: audit_store.count_calls(db, since=month),
+        "agents' calls by agent, all": lambda db: audit_store.count_calls(db, since=now - timedelta(days=999)),
         "all bookings": lambda db: bookings.list_bookings(db, status=None, span=Span(), **PAGE),
         "all bookings, one status": lambda db: bookings.list_bookings(db, status=CONFIRMED, span=Span(), **PAGE),
         "all bookings, one day": lambda db: bookings.list_bookings(db, status=None, span=day, **PAGE),
@@ -136,7 +136,7 @@ def _list_reads(large: UUID, small: UUID, now: datetime) -> dict[str, Read]:
 
 
 async def _list_calls(db: Db, **wanted: Any) -> object:
-    return await search_store.list_calls(db, AuditFilter(**wanted), **PAGE)
+    return await audit_store.list_calls(db, AuditFilter(**wanted), **PAGE)
 
 
 async def _list_agenda(db: Db, host_id: UUID, now: datetime, **wanted: Any) -> object:

@@ -24,7 +24,7 @@ from openslot.runtime import open_runtime
 from openslot.scim.door import scim_door
 from openslot.web.api_docs.page import make_reference, serve_reference
 from openslot.web.door import web_doors
-from openslot.webhooks.describing import WEBHOOKS
+from openslot.webhooks.schemas import WEBHOOKS
 from openslot.wiring import WIRING
 
 

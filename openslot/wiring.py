@@ -8,8 +8,7 @@ from openslot.accounts.events import ACCOUNT_EVENTS
 from openslot.accounts.former_usernames import ACCOUNT_JOBS
 from openslot.accounts.organizations import TxtResolver
 from openslot.agents.events import AGENT_EVENTS
-from openslot.agents.jobs import AGENT_JOBS
-from openslot.agents.reactions import AGENT_REACTIONS
+from openslot.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
 from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
 from openslot.analytics.jobs import ANALYTICS_JOBS
 from openslot.analytics.models import FunnelStep
@@ -30,8 +29,7 @@ from openslot.event_types.jobs import EVENT_TYPE_JOBS
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected
-from openslot.integrations.calendars.jobs import CALENDAR_JOBS
-from openslot.integrations.calendars.reactions import CALENDAR_REACTIONS
+from openslot.integrations.calendars.reactions import CALENDAR_JOBS, CALENDAR_REACTIONS
 from openslot.integrations.chat import Chat, open_chat
 from openslot.integrations.dns import open_dns_resolver
 from openslot.integrations.mail.events import MAIL_EVENTS
@@ -39,15 +37,14 @@ from openslot.integrations.mail.ports import Mailer
 from openslot.integrations.mail.reactions import MAIL_JOBS, MAIL_REACTIONS
 from openslot.integrations.mail.smtp import open_mailer
 from openslot.integrations.oidc.events import OIDC_EVENTS
-from openslot.integrations.oidc.jobs import OIDC_JOBS
+from openslot.integrations.oidc.operations import OIDC_JOBS
 from openslot.jobs.housekeeping import HOUSEKEEPING
 from openslot.people.deletions import PEOPLE_JOBS
 from openslot.scim.events import SCIM_EVENTS
 from openslot.scim.jobs import SCIM_JOBS
 from openslot.scim.reactions import DELETION_REACTIONS, SCIM_REACTIONS
 from openslot.webhooks.events import WEBHOOK_EVENTS
-from openslot.webhooks.jobs import WEBHOOK_JOBS
-from openslot.webhooks.reactions import WEBHOOK_REACTIONS
+from openslot.webhooks.reactions import WEBHOOK_JOBS, WEBHOOK_REACTIONS
 from openslot.webhooks.store import LOGGED_EVENT
 
 EVENTS = (

@@ -10,7 +10,7 @@ import pytest
 from openslot.accounts import activity_store, member_store
 from openslot.accounts import store as account_store
 from openslot.accounts.models import MemberFilter
-from openslot.agents import approval_store, email_store, search_store
+from openslot.agents import approval_store, audit_store, email_store
 from openslot.agents.models import AuditFilter
 from openslot.analytics import funnel_store, platform_store
 from openslot.analytics import store as view_store
@@ -56,9 +56,9 @@ READS: dict[str, Read] = {
     "platform by day": lambda db: platform_store.count_days(db, since=NOW, until=NOW, first_id=ANY),
     "platform by source": lambda db: platform_store.list_sources(db, first=DAY, last=DAY, limit=5),
     "views of a host": lambda db: view_store.list_views(db, ANY, first=DAY, last=DAY),
-    "calls of agents": lambda db: search_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
-    "counts of agents' calls": lambda db: search_store.count_calls(db, since=NOW),
-    "events": lambda db: search_store.list_events(db, AuditFilter(user_id=ANY), **PAGE),
+    "calls of agents": lambda db: audit_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
+    "counts of agents' calls": lambda db: audit_store.count_calls(db, since=NOW),
+    "events": lambda db: audit_store.list_events(db, AuditFilter(user_id=ANY), **PAGE),
     "email of agents": lambda db: email_store.list_emails(db, agent=None, limit=5),
     "approvals": lambda db: approval_store.list_pending(db, None, now=NOW, limit=5),
     "users": lambda db: account_store.list_users(db, now=NOW, search="x", plan=None, status=None, **PAGE),

@@ -1,7 +1,7 @@
 """The one endpoint of the tool server."""
 
 from openslot.access.models import AgentEntry
-from openslot.agents.answering import RpcContext, answer_body
+from openslot.agents.protocol import RpcContext, answer_body
 from openslot.core.work import Work
 from openslot.http.doors import Exchange
 from openslot.routing import Response, post

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall
+from openslot.agents.rules import Approval, ApprovalStatus, AskedCall
 from openslot.core.db import Db, Row, count_of
 from openslot.core.query_plans import custom_plans
 

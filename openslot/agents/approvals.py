@@ -1,5 +1,7 @@
 """Approvals: a call of tier T3 waits until the Orchestrator or an administrator has decided, and runs once."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Literal
@@ -9,20 +11,35 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.agents import approval_rules as rules
 from openslot.agents import approval_store as store
-from openslot.agents.approval_rules import Approval, ApprovalStatus, AskedCall, refuse
-from openslot.agents.canonical import OF_THE_GATES, hash_arguments
+from openslot.agents import rules
 from openslot.agents.errors import ApprovalNotFound
 from openslot.agents.events import ApprovalDecided, ApprovalRequested
 from openslot.agents.models import Agent, Caller, Level, ToolCall
 from openslot.agents.registry import Tool
 from openslot.agents.roster import ORCHESTRATOR, with_implied
+from openslot.agents.rules import Approval, ApprovalStatus, AskedCall, refuse
 from openslot.agents.schemas import Decided, rejected_result
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import iso
 from openslot.core.work import Work
+
+OF_THE_GATES = frozenset({"confirm", "approvalId", "decision"})
+
+
+def canonical(arguments: Mapping[str, object]) -> bytes:
+    """Write a call's own arguments with sorted keys, without spaces, as UTF-8."""
+    own = {name: value for name, value in arguments.items() if name not in OF_THE_GATES}
+    text = json.dumps(own, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    # A lone surrogate has no UTF-8; it is refused later, and the refused call is hashed too.
+    return text.encode(errors="surrogatepass")
+
+
+def hash_arguments(arguments: Mapping[str, object]) -> str:
+    """Return the SHA-256 of a call's own arguments, in hexadecimal."""
+    return hashlib.sha256(canonical(arguments)).hexdigest()
+
 
 RESULT = "approval result"
 AT_ONCE = 100

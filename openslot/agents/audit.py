@@ -1,13 +1,25 @@
-"""Keeping the audit record of every call: with the change that it made, or together with other calls that only read."""
+"""The audit record of every call: what it says, how it is kept, searched, and verified record by record."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from datetime import datetime
+from time import perf_counter
+from uuid import UUID
+
+from msgspec import Struct
 
 from openslot.agents import audit_store as store
-from openslot.agents.chain import ChainEnd, extend
-from openslot.agents.models import CallRecord
+from openslot.agents.approvals import Verdict, hash_arguments
+from openslot.agents.chain import ChainEnd, ChainLink, extend, follows, is_intact
+from openslot.agents.errors import ApprovalRefused, ApprovalRequired, GateRefusal
+from openslot.agents.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
+from openslot.agents.models import AuditFilter, AuditStatus, CallCounts, CallRecord, RecordedEvent, ToolCall
+from openslot.agents.registry import CallTarget, Tool
 from openslot.core.db import Db, transaction
+from openslot.core.errors import Internal, Invalid, Refusal
+from openslot.core.signing import Signer
 from openslot.core.work import Runtime, Work
+from openslot.http.values import shown
 
 
 class CachedChainEnd:
@@ -60,3 +72,203 @@ async def _try_to_append(
         return None
     links, after = extend(runtime.signer, end, records)
     return after if await store.append(db, links, before=end, after=after) else None
+
+
+class Recorder:
+    """Collects what is known about one call, and keeps its record when the call ends."""
+
+    __slots__ = (
+        "_began",
+        "_call",
+        "_given",
+        "_runtime",
+        "_tool",
+        "approval_id",
+        "cost_micros",
+        "name",
+        "target",
+        "verdict",
+    )
+
+    def __init__(
+        self, runtime: Runtime, call: ToolCall, *, name: str, tool: Tool | None, given: Mapping[str, object]
+    ) -> None:
+        self._began = perf_counter()
+        self._runtime = runtime
+        self._call = call
+        self._given = given
+        self._tool = tool
+        self.name = name
+        self.cost_micros = 0
+        self.target: CallTarget | None = None
+        self.approval_id: UUID | None = None
+        self.verdict: Verdict | None = None
+        """What became of the approval that the call needs."""
+
+    async def keep_done(self) -> None:
+        """Keep the record of a call that has read something."""
+        await keep(self._runtime, self._write(AuditStatus.OK, None))
+
+    async def keep_refused(self, refusal: Refusal) -> None:
+        """Keep the record of a call that was refused or failed."""
+        await keep(self._runtime, self._write(*outcome_of(refusal)))
+
+    async def keep_with(self, work: Work, refusal: Refusal | None) -> None:
+        """Keep the record in the transaction of the call, behind all that it has changed."""
+        done = AuditStatus(self.verdict.status) if self.verdict is not None else AuditStatus.OK
+        if isinstance(refusal, ApprovalRequired):
+            self.approval_id = UUID(str(refusal.data["approvalId"]))
+        status, error_code = outcome_of(refusal) if refusal is not None else (done, None)
+        await keep_with(work, self._write(status, error_code))
+
+    async def keep_unknown(self) -> None:
+        """Keep the record of a call of a tool that does not exist."""
+        await keep(self._runtime, self._write(AuditStatus.UNKNOWN_TOOL, INVALID_PARAMS))
+
+    def _write(self, status: AuditStatus, error_code: int | None) -> CallRecord:
+        call, tool, target, verdict = self._call, self._tool, self.target, self.verdict
+        return CallRecord(
+            id=call.id,
+            at=self._runtime.clock(),
+            agent=verdict.agent if verdict is not None else call.caller.agent.slug,
+            key_id=verdict.key_id if verdict is not None else call.caller.key_id,
+            tool=shown(self.name),
+            scope=tool.scope if tool is not None else None,
+            tier=tool.tier if tool is not None else None,
+            input_hash=hash_arguments(self._given),
+            status=status,
+            error_code=error_code,
+            latency_ms=round((perf_counter() - self._began) * 1000),
+            cost_micros=self.cost_micros if status in {AuditStatus.OK, AuditStatus.APPROVED} else 0,
+            approval_id=verdict.approval_id if verdict is not None else self.approval_id,
+            approver=verdict.approver if verdict is not None else None,
+            request_id=call.request_id,
+            target_type=target.type if target is not None else None,
+            target_id=target.id if target is not None else None,
+        )
+
+
+def outcome_of(refusal: Refusal) -> tuple[AuditStatus, int | None]:
+    """Return how a refused or failed call is recorded, and which JSON-RPC error it was answered with."""
+    if isinstance(refusal, ApprovalRefused) and refusal.data.get("cause") == "expired":
+        return AuditStatus.EXPIRED, refusal.rpc_code
+    if isinstance(refusal, GateRefusal):
+        return refusal.recorded_as, refusal.rpc_code
+    if isinstance(refusal, Internal):
+        return AuditStatus.INTERNAL_ERROR, INTERNAL_ERROR
+    return AuditStatus.INVALID_ARGUMENTS if isinstance(refusal, Invalid) else AuditStatus.TOOL_ERROR, None
+
+
+BATCH = 2_000
+
+
+class ChainFault(Struct, frozen=True, kw_only=True):
+    """What is wrong with the chain, and where."""
+
+    no: int
+    fault: str
+
+
+class Verified(Struct, frozen=True, kw_only=True):
+    """How long the chain is, how it ends, and every fault in it."""
+
+    records: int
+    end: str | None
+    """The signature of the last record: noted elsewhere, it proves later that nothing before it was changed."""
+    faults: tuple[ChainFault, ...]
+
+
+async def verify(
+    runtime: Runtime, *, noted: tuple[int, str] | None = None, progress: Callable[[int, int], None] = lambda *_: None
+) -> Verified:
+    """Check every record against the one before it, and the end, as they are at this moment."""
+    async with runtime.pool.acquire() as db, db.transaction(isolation="repeatable_read", readonly=True):
+        end = await store.find_end(db)
+        checking = _Checking(runtime.signer, noted)
+        for no, record_id in await store.list_in_front(db, limit=BATCH):
+            checking.add(no, f"was added in front of the first record ({record_id})")
+        async for link in _walk(db):
+            checking.check(link)
+            if link.no % BATCH == 0:
+                progress(link.no, end.records if end is not None else link.no)
+        checking.check_end(end)
+    found = tuple(sorted(checking.faults, key=lambda each: each.no))
+    return Verified(records=checking.records, end=end.last.hex() if end is not None else None, faults=found)
+
+
+async def _walk(db: Db) -> AsyncIterator[ChainLink]:
+    behind = 0
+    while links := await store.list_links(db, behind=behind, limit=BATCH):
+        for link in links:
+            yield link
+        behind = links[-1].no
+
+
+class _Checking:
+    """Goes along the chain and collects what is wrong."""
+
+    def __init__(self, signer: Signer, noted: tuple[int, str] | None) -> None:
+        self._signer = signer
+        self._noted = noted
+        self._last: bytes | None = b""
+        """The signature of the record before; None if that record is missing."""
+        self._no = 0
+        self.records = 0
+        self.faults: list[ChainFault] = []
+
+    def check(self, link: ChainLink) -> None:
+        """Check the next record."""
+        if link.no > self._no + 1:
+            self.add(self._no + 1, _missing(self._no + 1, link.no - 1))
+            self._last = None
+        if self._last is not None and not follows(self._signer, link, self._last):
+            self.add(link.no, f"was changed, or is not the one that was written here ({link.record.id})")
+        if self._noted is not None and self._noted == (link.no, link.signature.hex()):
+            self._noted = None
+        self._no, self._last = link.no, link.signature
+        self.records += 1
+
+    def check_end(self, end: ChainEnd | None) -> None:
+        """Check that the chain ends where its end says, and that the end is ours."""
+        if self._noted is not None:
+            self.add(self._noted[0], "is not the record that was noted")
+        if end is None:
+            self.add(self._no + 1, "the end of the chain was deleted")
+            return
+        if not is_intact(self._signer, end):
+            self.add(end.records, "the end of the chain was changed")
+        if end.records > self._no:
+            self.add(end.records, f"the last {end.records - self._no} records were cut off")
+        elif (end.records, end.last) != (self._no, self._last or b""):
+            self.add(self._no, f"the chain should end with record {end.records}, and with another signature")
+
+    def add(self, no: int, fault: str) -> None:
+        """Note what is wrong with a record."""
+        self.faults.append(ChainFault(no=no, fault=fault))
+
+
+def _missing(first: int, last: int) -> str:
+    return "is missing" if first == last else f"to {last} are missing"
+
+
+async def list_calls(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> list[CallRecord]:
+    """List the calls on a page, newest first."""
+    return await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit)
+
+
+async def list_page(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[CallRecord], bool]:
+    """List the calls on a page, newest first, and return whether there is another page."""
+    # To count a million records would take too long.
+    found = await store.list_calls(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
+    return found[:limit], len(found) > limit
+
+
+async def list_events(work: Work, wanted: AuditFilter, *, page: int, limit: int) -> tuple[list[RecordedEvent], bool]:
+    """List the events on a page, newest first, and return whether there is another page."""
+    found = await store.list_events(work.db, wanted, offset=(page - 1) * limit, limit=limit + 1)
+    return found[:limit], len(found) > limit
+
+
+async def count_calls(work: Work, *, since: datetime) -> dict[str, CallCounts]:
+    """Count the calls of each agent since a moment; those that wait for an approval have not failed."""
+    return await store.count_calls(work.db, since=since)

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 
-from openslot.agents import budget_store as store
-from openslot.agents.budget_rules import Spending, warning_at
-from openslot.agents.budget_store import ALL, BudgetLimits, Spend
+from openslot.agents import store
 from openslot.agents.errors import BudgetExceeded
 from openslot.agents.events import BudgetWarned
 from openslot.agents.models import ToolCall
 from openslot.agents.roster import ROSTER
+from openslot.agents.rules import Spending, warning_at
+from openslot.agents.store import ALL, BudgetLimits, Spend
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.config import Settings, environment_name
 from openslot.core.db import Row

@@ -1,18 +1,88 @@
-"""Email by agents: checked, counted under a lock, logged, and sent by an effect of the same transaction."""
+"""Email by agents: checked, counted under a lock, logged, written in the product's layout, and left by a link."""
 
+from html import escape
 from uuid import UUID
 
 import msgspec
+import nh3
 from msgspec import Struct
 
-from openslot.agents import email_rules as rules
 from openslot.agents import email_store as store
-from openslot.agents.email_letters import EmailContent
-from openslot.agents.events import AgentEmailQueued
+from openslot.agents import rules
+from openslot.agents.events import AgentEmailQueued, MarketingOptedOut
 from openslot.agents.models import AgentEmail, EmailCategory, ToolCall
+from openslot.core.errors import NotFound
 from openslot.core.ids import new_id
-from openslot.core.work import Work
+from openslot.core.signing import find_signed_id, sign_id
+from openslot.core.work import Runtime, Work
+from openslot.i18n import Text
 from openslot.integrations.mail import operations as mail
+from openslot.integrations.mail.message import one_line, paragraph
+from openslot.integrations.mail.models import Brand, Letter, LetterBody, Link
+from openslot.integrations.mail.operations import DEFAULT_COLOUR
+
+# Text and links only: an image or a style could track readers or imitate other parts of the mail.
+TAGS = {"a", "b", "blockquote", "br", "code", "em", "h2", "h3", "hr", "i", "li", "ol", "p", "pre", "strong", "u", "ul"}
+SCHEMES = {"http", "https", "mailto"}
+PRODUCT = "Openslot"
+LONGEST_TEXT = 20_000
+LONGEST_HTML = 100_000
+
+
+class EmailContent(Struct, frozen=True, kw_only=True):
+    """What an agent has written."""
+
+    text: str
+    html: str | None = None
+    reply_to: str | None = None
+
+
+def write_letter(
+    email: AgentEmail, content: EmailContent, *, sender: str | None, unsubscribe_url: str | None
+) -> Letter:
+    """Write an agent's email as a letter."""
+    name = sender or PRODUCT
+    footer = (
+        Text("This email was sent to the administrators of %(name)s by an automated assistant.", name=name)
+        if email.category is EmailCategory.INTERNAL
+        else Text("This email was written by an automated assistant of %(name)s.", name=name)
+    )
+    unsubscribe = (Link(label=Text("Unsubscribe"), url=unsubscribe_url),) if unsubscribe_url else ()
+    return Letter(
+        subject=one_line(email.subject),
+        heading=one_line(email.subject),
+        body=LetterBody(text=paragraph(content.text, most=LONGEST_TEXT), html=write_html(content)),
+        links_label=Text("To stop receiving these emails") if unsubscribe else None,
+        links=unsubscribe,
+        footer=(footer,),
+    )
+
+
+def product_brand(sender: str | None) -> Brand:
+    """Return the brand of the installation."""
+    return Brand(name=sender or PRODUCT, colour=DEFAULT_COLOUR)
+
+
+def write_html(content: EmailContent) -> str:
+    """Write the body as safe HTML: the agent's own, cleaned, or else its text in paragraphs."""
+    if content.html is not None:
+        return clean(content.html)
+    blocks = paragraph(content.text, most=LONGEST_TEXT).split("\n\n")
+    lines = ("<br>".join(escape(line) for line in block.strip().split("\n")) for block in blocks if block.strip())
+    return "".join(f"<p>{block}</p>" for block in lines)
+
+
+def clean(html: str) -> str:
+    """Keep paragraphs, lists, emphasis and links; remove everything else, scripts and styles with their content."""
+    return nh3.clean(
+        html,
+        tags=TAGS,
+        attributes={"a": {"href"}},
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer",
+        clean_content_tags={"script", "style", "template", "title"},
+    )
+
 
 SEND_EMAIL = "agents.send_email"
 CONTENT = "agent email"
@@ -108,3 +178,34 @@ async def _get_marketing_recipient(work: Work, address: str) -> UUID:
 
 def _opted_out() -> Exception:
     return rules.not_allowed("opted_out", "The recipient has unsubscribed from marketing email")
+
+
+PURPOSE = "unsubscribe"
+
+
+def unsubscribe_url(runtime: Runtime, recipient_id: UUID) -> str:
+    """Write the link of one recipient; it never expires."""
+    return f"{runtime.settings.public_url}/unsubscribe/{unsubscribe_token(runtime, recipient_id)}"
+
+
+def unsubscribe_token(runtime: Runtime, recipient_id: UUID) -> str:
+    """Sign a recipient's id; the token does not reveal the address."""
+    return sign_id(runtime.signer, PURPOSE, recipient_id)
+
+
+async def get_recipient(work: Work, token: str) -> tuple[UUID, bool]:
+    """Read whose link it is, and whether that recipient has unsubscribed."""
+    recipient_id = find_signed_id(work.runtime.signer, PURPOSE, token)
+    if recipient_id is None:
+        raise NotFound
+    row = await store.find_marketing_recipient(work.db, recipient_id)
+    if row is None:
+        raise NotFound
+    return recipient_id, row["opted_out_at"] is not None
+
+
+async def unsubscribe(work: Work, token: str) -> None:
+    """Send no more marketing mail to the recipient; doing it again changes nothing."""
+    recipient_id, _ = await get_recipient(work, token)
+    if await store.opt_out(work.db, recipient_id, now=work.now):
+        await work.record(MarketingOptedOut(recipient_id=recipient_id))

@@ -1,18 +1,80 @@
-"""What happens because agents did something: their emails are sent, and the team chat is told."""
+"""What follows from what agents did: emails are sent, the team chat is told, approvals expire, old records go."""
 
-from openslot.agents import email_store, emails
-from openslot.agents.chat import TELL_CHAT
-from openslot.agents.email_letters import EmailContent, product_brand, write_letter
-from openslot.agents.emails import SEND_EMAIL
-from openslot.agents.events import AgentEmailQueued
+from datetime import timedelta
+
+from openslot.agents import approval_store, approvals, budget, email_store, emails
+from openslot.agents.calls import keep_expired
+from openslot.agents.emails import SEND_EMAIL, EmailContent, product_brand, unsubscribe_url, write_letter
+from openslot.agents.events import AgentEmailQueued, ApprovalDecided, ApprovalRequested, BudgetWarned
 from openslot.agents.models import AgentEmail
-from openslot.agents.unsubscribing import unsubscribe_url
+from openslot.agents.roster import ROSTER
+from openslot.agents.rules import RESULTS_KEPT
 from openslot.core.actor import SYSTEM
-from openslot.core.events import Done, Effect, GiveUp, Outcome, Reaction, Skipped, TryLater
+from openslot.core.dollars import to_usd
+from openslot.core.events import Done, Effect, GiveUp, Outcome, Periodic, Reaction, Skipped, TryLater
 from openslot.core.work import Work
+from openslot.integrations.chat import post, team_chat
 from openslot.integrations.mail.models import MailAddress, MailKind, Recipient, RecipientRole
 from openslot.integrations.mail.operations import Draft, choose_locale, deliver, finish_mail, leave_unsent, mail_server
 from openslot.integrations.mail.rules import DELAYS, is_last_try
+from openslot.jobs.batches import repeat
+
+ENDINGS = {
+    "approved": "was approved by {approver} and carried out",
+    "rejected": "was rejected by {approver}",
+    "expired": "has expired: nobody decided within 15 minutes",
+}
+
+
+async def tell_chat(work: Work, effect: Effect) -> Outcome:
+    """Post what happened to the team chat."""
+    return await post(work, WRITERS[effect.event_type](effect))
+
+
+def name_of(slug: str | None) -> str:
+    """Write an agent's name, or that of a person who is none."""
+    entry = ROSTER.get(slug or "")
+    return entry.name if entry else slug or "nobody"
+
+
+def _write_request(effect: Effect) -> str:
+    event = effect.event(ApprovalRequested)
+    return (
+        f"{name_of(event.requester)} asks for approval to call {event.tool}. It expires at "
+        f"{event.expires_at:%H:%M} UTC. Decide with the Orchestrator, or on the terminal: "
+        f"openslot agent approvals approve {event.approval_id}"
+    )
+
+
+def _write_decision(effect: Effect) -> str:
+    event = effect.event(ApprovalDecided)
+    ending = ENDINGS[event.outcome].format(approver=name_of(event.approver))
+    return f"The call of {event.tool} by {name_of(event.requester)} {ending}. Approval {event.approval_id}"
+
+
+def _write_warning(effect: Effect) -> str:
+    event = effect.event(BudgetWarned)
+    who = name_of(event.agent) if event.agent else "all agents together"
+    percent = 100 * event.spent_micros // event.limit_micros if event.limit_micros else 100
+    return (
+        f"Budget warning for {event.on}: {who} spent {to_usd(event.spent_micros):.2f} of "
+        f"{to_usd(event.limit_micros):.2f} USD ({percent} %)"
+    )
+
+
+WRITERS = {
+    ApprovalRequested.type: _write_request,
+    ApprovalDecided.type: _write_decision,
+    BudgetWarned.type: _write_warning,
+}
+
+TELL_CHAT = Reaction(
+    name="agents.tell_chat",
+    on=(ApprovalRequested, ApprovalDecided, BudgetWarned),
+    run=tell_chat,
+    destination=team_chat,
+)
+
 
 OPTED_OUT = "the recipient has unsubscribed"
 
@@ -65,4 +127,38 @@ def _write_draft(work: Work, effect: Effect, email: AgentEmail, content: EmailCo
 AGENT_REACTIONS = (
     TELL_CHAT,
     Reaction(name=SEND_EMAIL, on=(AgentEmailQueued,), run=send_email, delays=DELAYS, destination=mail_server),
+)
+
+
+LOOKED_AT = 1000
+
+
+async def give_back(work: Work) -> str:
+    """Release what calls have reserved that did not finish within 10 minutes."""
+    return f"{await budget.give_back_abandoned(work)} reservations given back"
+
+
+async def expire_approvals(work: Work) -> str:
+    """Expire approvals that nobody has decided within 15 minutes."""
+    expired = await approvals.expire(work)
+    await keep_expired(work, expired)
+    return f"{len(expired)} approvals expired"
+
+
+async def tidy_agents(work: Work) -> str:
+    """Erase results of approved calls after a day, remove old approvals, and close and remove old email log entries."""
+    before = work.now - RESULTS_KEPT
+    erased = await repeat(lambda limit: approval_store.erase_results(work.db, before=before, limit=limit))
+    old = work.now - approvals.KEPT
+    removed = await repeat(lambda limit: approval_store.delete_old(work.db, before=old, limit=limit))
+    failed = await email_store.fail_abandoned(work.db, limit=LOOKED_AT)
+    oldest = work.now - timedelta(days=work.runtime.settings.keep_mail_days)
+    emails = await repeat(lambda limit: email_store.delete_old(work.db, before=oldest, limit=limit))
+    return f"{erased} results erased, {removed} approvals and {emails} emails removed, {failed} emails given up"
+
+
+AGENT_JOBS = (
+    Periodic(name="agents.give_back", expression="* * * * *", run=give_back, transaction="none"),
+    Periodic(name="agents.expire_approvals", expression="* * * * *", run=expire_approvals),
+    Periodic(name="agents.tidy", expression="4-59/5 * * * *", run=tidy_agents, transaction="none"),
 )

@@ -1,11 +1,15 @@
-"""Wire shapes that several tools share."""
+"""Wire shapes that several tools share, and how tools/list shows a tool."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
 from uuid import UUID
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
+from openslot.agents.models import Tier
 from openslot.agents.registry import Tool
+from openslot.core.text import describe_checked
 
 
 class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -22,3 +26,82 @@ class Decided(Struct, frozen=True, kw_only=True, rename="camel"):
 def rejected_result(tool: Tool, approval_id: UUID) -> Any:
     """Make the result of a call that was rejected; it fits the tool's output schema."""
     return tool.result(outcome="rejected", approval_id=approval_id)
+
+
+JsonSchema = dict[str, Any]
+
+REFERENCES = "#/$defs/{name}"
+CONFIRM: JsonSchema = {
+    "type": "boolean",
+    "const": True,
+    "description": "Must be true: this tool changes something",
+}
+APPROVAL: JsonSchema = {
+    "approvalId": {
+        "type": "string",
+        "format": "uuid",
+        "description": "From an earlier answer: repeats the approved call to get its result, or names what is decided",
+    },
+    "decision": {
+        "type": "string",
+        "enum": ["approve", "reject"],
+        "description": "Only for the Orchestrator: what it decides about the call of another agent",
+    },
+}
+
+
+def describe_tool(tool: Tool) -> Raw:
+    """Write a tool as tools/list shows it."""
+    described = {
+        "name": tool.name,
+        "title": tool.name.replace("_", " ").capitalize(),
+        "description": tool.description,
+        "inputSchema": input_schema(tool),
+        "outputSchema": schema_of(tool.result),
+        "annotations": {
+            "readOnlyHint": tool.tier is Tier.T1,
+            "destructiveHint": tool.is_destructive,
+            "idempotentHint": tool.is_idempotent,
+            "openWorldHint": tool.reaches_outside,
+        },
+    }
+    return Raw(msgspec.json.encode(described))
+
+
+def input_schema(tool: Tool) -> JsonSchema:
+    """Write the schema of a tool's arguments, with those that the gates read."""
+    schema = schema_of(tool.arguments)
+    if tool.tier is Tier.T1:
+        return schema
+    added = {"confirm": CONFIRM} | (APPROVAL if tool.tier is Tier.T3 else {})
+    return schema | {
+        "properties": {**schema.get("properties", {}), **added},
+        "required": [*schema.get("required", []), "confirm"],
+    }
+
+
+def schema_of(kind: type[Struct]) -> JsonSchema:
+    """Write the schema of a Struct with an object at its root, as the protocol asks for, and its parts beside it."""
+    (root,), named = msgspec.json.schema_components([kind], schema_hook=describe_checked, ref_template=REFERENCES)
+    name = root["$ref"].rpartition("/")[2]
+    whole: JsonSchema = {key: value for key, value in named[name].items() if key not in {"title", "description"}}
+    used: dict[str, JsonSchema] = {}
+    _collect(whole, named, used)
+    return whole | ({"$defs": used} if used else {})
+
+
+def _collect(part: object, named: Mapping[str, JsonSchema], used: dict[str, JsonSchema]) -> None:
+    """Collect the parts that a schema names, also from within other parts."""
+    if isinstance(part, list):
+        for each in part:
+            _collect(each, named, used)
+    if not isinstance(part, dict):
+        return
+    reference = part.get("$ref")
+    if isinstance(reference, str):
+        name = reference.rpartition("/")[2]
+        if name not in used:
+            used[name] = named[name]
+            _collect(named[name], named, used)
+    for each in part.values():
+        _collect(each, named, used)

@@ -1,6 +1,9 @@
-"""All SQL of the roster."""
+"""All SQL of the roster and of budgets: two rows for each spend, the agent's and that of all, locked in this order."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from datetime import date, datetime
+from typing import NamedTuple
+from uuid import UUID
 
 from openslot.agents.models import AgentSetup, Level
 from openslot.core.db import Db, Row
@@ -42,3 +45,110 @@ def _to_setup(row: Row, *, active_keys: int = 0) -> AgentSetup:
         scopes=frozenset(row["scopes"]),
         active_keys=active_keys,
     )
+
+
+ALL = "*"
+SPEND_COLUMNS = "agent, spent_micros, reserved_micros, reported_micros, uncounted_micros"
+
+PREPARE = f"""
+insert into agent_spend (on_date, agent) select $1, who from unnest(array['{ALL}', $2::text]) as who order by who
+on conflict do nothing"""
+
+# Both rows are locked before they are compared, so the values are those after every spend before this one. The agent's
+# own row is locked last: the order is the same in every statement here.
+LOCKED = f"""
+locked as materialized (
+    select {SPEND_COLUMNS} from agent_spend
+    where on_date = $3 and agent in ('{ALL}', $2) {{condition}}
+    order by agent for update
+)"""
+RESERVE = f"""
+with {LOCKED.format(condition="")}, verdict as materialized (
+    select count(*) = 2 and bool_and(
+        spent_micros + reserved_micros + $4
+            <= case agent when '{ALL}' then $6::bigint + uncounted_micros else $5 end) as fits
+    from locked
+), taken as (
+    update agent_spend s set reserved_micros = s.reserved_micros + $4
+    from locked l, verdict v where v.fits and s.on_date = $3 and s.agent = l.agent
+), kept as (
+    insert into agent_reservations (id, agent, on_date, micros, at)
+    select $1::uuid, $2::text, $3::date, $4::bigint, $7::timestamptz from verdict where fits
+)
+select l.*, v.fits from locked l, verdict v"""
+
+# The reservation may have been given back meanwhile; what was spent counts nevertheless. It is deleted before the rows
+# are locked, because those who give back many do the same. Of what an agent reports, the row of all agents counts only
+# what the agent's other spends leave of its cap.
+FINISH = f"""
+with gone as materialized (
+    delete from agent_reservations where id = $1 returning micros
+), {LOCKED.format(condition="and (select count(*) from gone) >= 0")}, beyond as materialized (
+    select uncounted_micros as before, greatest(reported_micros + $8::bigint
+        - greatest($7::bigint - (spent_micros - reported_micros + $4 - $8::bigint), 0), 0) as now
+    from locked where agent = $2
+)
+update agent_spend s set spent_micros = s.spent_micros + $4,
+    reserved_micros = s.reserved_micros - coalesce((select micros from gone), 0),
+    reported_micros = s.reported_micros + $8,
+    uncounted_micros = s.uncounted_micros + b.now - b.before,
+    warned_by = coalesce(s.warned_by, case when $4 > 0
+        and s.spent_micros + $4 >= case s.agent when '{ALL}' then $6::bigint else $5 end then $1 end)
+from locked l, beyond b where s.on_date = $3 and s.agent = l.agent
+returning s.agent, s.spent_micros, s.reserved_micros, coalesce(s.warned_by = $1, false) as is_warned"""
+
+
+class Spend(NamedTuple):
+    """One spend: its id, whose it is, the day it counts for, and how much it is."""
+
+    id: UUID
+    agent: str
+    on: date
+    micros: int
+
+
+class BudgetLimits(NamedTuple):
+    """The agent's own and the global one, in micro-dollars."""
+
+    own: int
+    all: int
+
+
+async def reserve(db: Db, spend: Spend, caps: BudgetLimits, *, now: datetime) -> list[Row]:
+    """Reserve a spend if it fits; return the rows of all agents and of this one, as they were before."""
+    arguments = (*spend, *caps, now)
+    rows = await db.fetch(RESERVE, *arguments)
+    if len(rows) < 2:
+        await db.execute(PREPARE, spend.on, spend.agent)
+        rows = await db.fetch(RESERVE, *arguments)
+    return rows
+
+
+async def finish(db: Db, spend: Spend, warnings: BudgetLimits, *, cap: int) -> list[Row]:
+    """Turn a reservation into what was really spent; return the rows as they are now."""
+    return await db.fetch(FINISH, *spend, *warnings, cap, 0)
+
+
+async def report(db: Db, spend: Spend, warnings: BudgetLimits, *, cap: int) -> list[Row]:
+    """Add what was spent without a reservation, even past the cap; return the rows as they are now."""
+    await db.execute(PREPARE, spend.on, spend.agent)
+    return await db.fetch(FINISH, *spend, *warnings, cap, spend.micros)
+
+
+async def find_spending(db: Db, agent: str, on: date) -> Row | None:
+    """Look up what one agent has spent on a day."""
+    return await db.fetchrow(f"select {SPEND_COLUMNS} from agent_spend where on_date = $1 and agent = $2", on, agent)
+
+
+async def list_spending(db: Db, on: date) -> dict[str, Row]:
+    """List what everybody has spent on a day, by agent."""
+    rows = await db.fetch(f"select {SPEND_COLUMNS} from agent_spend where on_date = $1", on)
+    return {row["agent"]: row for row in rows}
+
+
+async def list_abandoned(db: Db, *, before: datetime, limit: int) -> Sequence[Spend]:
+    """List reservations that nobody has settled or given back."""
+    rows = await db.fetch(
+        "select id, agent, on_date, micros from agent_reservations where at <= $1 order by at limit $2", before, limit
+    )
+    return [Spend(row["id"], row["agent"], row["on_date"], row["micros"]) for row in rows]

@@ -6,10 +6,10 @@ import msgspec
 import typer
 
 from openslot.agents import approvals, emails
-from openslot.agents.approval_rules import PERSON, Approval
 from openslot.agents.approvals import ApprovalDecision, Verdict
-from openslot.agents.deciding import decide
+from openslot.agents.calls import decide
 from openslot.agents.models import AgentEmail
+from openslot.agents.rules import PERSON, Approval
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_work
 from openslot.core.ids import parse_id

@@ -5,9 +5,8 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
+from openslot.agents.audit import Verified, list_calls, verify
 from openslot.agents.models import AuditFilter, CallRecord
-from openslot.agents.searching import list_calls
-from openslot.agents.verifying import Verified, verify
 from openslot.cli.output import AsJson, console, print_json, print_table
 from openslot.cli.running import with_runtime, with_work
 from openslot.core.errors import Invalid

@@ -16,10 +16,10 @@ from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid
 from openslot.core.ids import parse_id
 from openslot.core.work import Runtime, Work
-from openslot.integrations.calendars import feeds
-from openslot.integrations.calendars import missing as missing_events
+from openslot.integrations.calendars import booking_events
+from openslot.integrations.calendars import host_changes as missing_events
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars.missing import Decision
+from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import (
     CalDavWanted,
     CalendarConnection,
@@ -229,9 +229,9 @@ def renew_feed(
     async def do(work: Work) -> str | None:
         owner = await accounts.get_user_by_email(work, user)
         if revoke:
-            await feeds.revoke_feed(work, owner)
+            await booking_events.revoke_feed(work, owner)
             return None
-        return await feeds.renew_feed(work, owner)
+        return await booking_events.renew_feed(work, owner)
 
     url = with_work(do)
     if as_json:

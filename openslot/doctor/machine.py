@@ -24,7 +24,7 @@ from openslot.core.secrets import load_secrets
 from openslot.doctor.finding import Finding, ok, problem, warning
 from openslot.integrations.mail.ports import MailDeferred
 from openslot.integrations.mail.smtp import SmtpMailer
-from openslot.integrations.oidc.errors import OidcUnreachable
+from openslot.integrations.oidc.models import OidcUnreachable
 from openslot.integrations.oidc.provider import find_provider, get_provider, read_keys_of, read_metadata
 
 LOCK_RETRIES = timedelta(seconds=10)

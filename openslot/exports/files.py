@@ -19,7 +19,7 @@ from openslot.event_types import operations as event_types
 from openslot.event_types.schemas import show_detailed
 from openslot.exports import content_store
 from openslot.exports.models import ExportFile
-from openslot.integrations.calendars.writing import write_feed
+from openslot.integrations.calendars.booking_events import write_feed
 from openslot.integrations.mail.operations import open_content
 
 BATCH = 500

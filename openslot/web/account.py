@@ -19,7 +19,7 @@ from openslot.accounts.addresses import check_own_address
 from openslot.accounts.errors import AddressManaged, EmailTaken
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API
-from openslot.agents import unsubscribing
+from openslot.agents import emails
 from openslot.core.config import Settings
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import LINE, EmailAddress
@@ -320,12 +320,12 @@ async def _get_key(work: Work, user: User, key_id: UUID) -> Credential:
 @get("/unsubscribe/{token}")
 async def show_unsubscribe(work: Work, token: str) -> Response:
     """Ask whether to unsubscribe; looking at the page changes nothing, because programs follow links too."""
-    _, is_done = await unsubscribing.get_recipient(work, token)
+    _, is_done = await emails.get_recipient(work, token)
     return page("unsubscribe.html", None, token=token, is_done=is_done)
 
 
 @post("/unsubscribe/{token}")
 async def unsubscribe(work: Work, token: str) -> Response:
     """Unsubscribe at once, whatever the form says: RFC 8058 needs no cookie and no second step."""
-    await unsubscribing.unsubscribe(work, token)
+    await emails.unsubscribe(work, token)
     return page("unsubscribe.html", None, token=token, is_done=True)

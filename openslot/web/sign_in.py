@@ -20,9 +20,8 @@ from openslot.core.work import Work
 from openslot.http.errors import headers_of, status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
-from openslot.integrations.oidc.attempts import ATTEMPT_LASTS
-from openslot.integrations.oidc.errors import OidcMismatch
-from openslot.integrations.oidc.models import AuthorizationResponse
+from openslot.integrations.oidc.models import AuthorizationResponse, OidcMismatch
+from openslot.integrations.oidc.operations import ATTEMPT_LASTS
 from openslot.routing import Cookie, Form, Request, Response, WhenEmpty, get, post
 from openslot.web.cookies import (
     PENDING_COOKIE,

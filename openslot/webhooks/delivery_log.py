@@ -9,7 +9,7 @@ from openslot.core.work import Work
 from openslot.webhooks import delivery_log_store as store
 from openslot.webhooks.errors import DeliveryNotFound, WebhookNotFound
 from openslot.webhooks.models import DeliveryFilter, EndpointOverview, EndpointRef, LoggedDelivery
-from openslot.webhooks.sealing import open_answer, open_body
+from openslot.webhooks.operations import open_answer, open_body
 
 
 async def list_overview(work: Work, owner: User) -> list[EndpointOverview]:

@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from openslot.core.moments import Span
+from openslot.i18n import Text
 
 
 class State(StrEnum):
@@ -187,3 +188,15 @@ class DeliveryFilter(Struct, frozen=True, kw_only=True):
     event_type: str | None = None
     is_delivered: bool | None = None
     span: Span = Span()
+
+
+IS_GONE, HAS_FAILED = "It answered 410: it is gone.", "Every delivery has failed for 5 days."
+SHOWN = {
+    IS_GONE: Text("It answered 410, which means that it is gone."),
+    HAS_FAILED: Text("Every delivery has failed for 5 days."),
+}
+
+
+def show_switch_off(reason: str) -> str:
+    """Return a stored reason as a text that can be translated."""
+    return SHOWN.get(reason, reason)

@@ -13,7 +13,8 @@ from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.queue import Priority
 from openslot.core.sealing import seal
-from openslot.core.work import Work
+from openslot.core.secrets import SealBroken
+from openslot.core.work import Runtime, Work
 from openslot.webhooks import store
 from openslot.webhooks.errors import (
     DeliveryNotFound,
@@ -25,17 +26,19 @@ from openslot.webhooks.errors import (
 )
 from openslot.webhooks.events import WebhookDisabled, WebhookTested
 from openslot.webhooks.models import (
+    HAS_FAILED,
+    IS_GONE,
     Attempt,
     Endpoint,
     EndpointChanges,
     EndpointRef,
     EndpointWanted,
+    KeptBody,
     LoggedAttempt,
     OutgoingMessage,
     PastEvent,
     State,
 )
-from openslot.webhooks.reasons import HAS_FAILED, IS_GONE
 from openslot.webhooks.rules import (
     GONE,
     MOST_ENDPOINTS,
@@ -45,10 +48,44 @@ from openslot.webhooks.rules import (
     check_description,
     check_events,
     is_hopeless,
+    new_secret,
 )
 from openslot.webhooks.schemas import PUBLISHED_TYPES, complete, write_body
-from openslot.webhooks.sealing import open_answer, open_body, seal_answer, seal_body
-from openslot.webhooks.signing import new_secret
+
+BODIES, ANSWERS = "webhook bodies", "webhook answers"
+# An answer without this prefix was stored in the clear by an earlier release.
+MARK = b"sealed:"
+
+
+def seal_body(runtime: Runtime, event_id: UUID, body: bytes) -> bytes:
+    """Seal the bytes of an event's body."""
+    return runtime.cipher.seal(BODIES, body, owner=event_id.bytes)
+
+
+def open_body(runtime: Runtime, event_id: UUID, kept: KeptBody) -> bytes | None:
+    """Open the bytes of an event's body; None where nothing is kept, or the key that sealed it is lost."""
+    if kept.sealed is None:
+        return kept.plain
+    try:
+        return runtime.cipher.open(BODIES, kept.sealed, owner=event_id.bytes)
+    except SealBroken:
+        return None
+
+
+def seal_answer(runtime: Runtime, attempt_id: UUID, answer: bytes | None) -> bytes | None:
+    """Seal a receiver's answer, because it may repeat what it was sent."""
+    return None if answer is None else MARK + runtime.cipher.seal(ANSWERS, answer, owner=attempt_id.bytes)
+
+
+def open_answer(runtime: Runtime, attempt_id: UUID, kept: bytes | None) -> bytes | None:
+    """Open what a receiver answered; None where the key that sealed it is lost."""
+    if kept is None or not kept.startswith(MARK):
+        return kept
+    try:
+        return runtime.cipher.open(ANSWERS, kept[len(MARK) :], owner=attempt_id.bytes)
+    except SealBroken:
+        return None
+
 
 DELIVER = "webhooks.send"
 OLD_DELIVER = "webhooks.deliver"

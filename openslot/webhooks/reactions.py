@@ -1,9 +1,10 @@
-"""What webhooks do because something happened: one delivery per endpoint, signed, retried on a schedule, and logged."""
+"""What webhooks do because something happened: one delivery per endpoint, signed, retried, logged, and cleaned up."""
 
 import time
 from datetime import timedelta
 from uuid import UUID
 
+from openslot.core import migrate
 from openslot.core.actor import SYSTEM
 from openslot.core.events import (
     Done,
@@ -12,6 +13,7 @@ from openslot.core.events import (
     Expanded,
     GiveUp,
     Outcome,
+    Periodic,
     Reaction,
     Skipped,
     Target,
@@ -21,6 +23,7 @@ from openslot.core.events import (
 from openslot.core.ids import new_id
 from openslot.core.outbound import OutboundFailed, OutboundRefused, OutboundResponse
 from openslot.core.work import Work
+from openslot.jobs.batches import repeat
 from openslot.webhooks import operations, store
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import Attempt, EndpointRef, OutgoingMessage, State
@@ -32,12 +35,13 @@ from openslot.webhooks.rules import (
     DELAYS,
     GONE,
     HOLDS_BACK,
+    LOG_KEPT_FOR,
     describe_failure,
     is_taken,
     read_retry_after,
+    signed_headers,
 )
 from openslot.webhooks.schemas import PUBLISHED, write_test_event
-from openslot.webhooks.signing import signed_headers
 
 
 def subject_lane(event: Event) -> str:
@@ -140,4 +144,39 @@ WEBHOOK_REACTIONS = (
     # names.
     Reaction(name="webhooks.fan_out", run=fan_out, lane=subject_lane),
     Reaction(name=OLD_DELIVER, run=deliver, delays=DELAYS, holds_back=HOLDS_BACK, destination=to_target),
+)
+
+
+# Workers of the previous release send stored bodies as they are.
+MIGRATION = "0022_found_in_clear.sql"
+
+
+async def tidy_webhooks(work: Work) -> str:
+    """Remove deliveries and bodies after 30 days, and replaced secrets after 24 hours."""
+    before = work.now - LOG_KEPT_FOR
+    tries = await repeat(lambda limit: store.delete_attempts(work.db, before, limit=limit))
+    bodies = await repeat(lambda limit: store.delete_messages(work.db, before, limit=limit))
+    await store.forget_secrets(work.db, now=work.now)
+    return f"{tries} tries, {bodies} bodies removed"
+
+
+async def seal_webhooks(work: Work) -> str:
+    """Encrypt bodies and responses that 0.1.0 stored in the clear, starting a day after the upgrade."""
+    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
+        return "waiting for the end of the rollout"
+
+    async def seal_bodies(limit: int) -> int:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return await operations.seal_bodies_in_clear(batch, limit=limit)
+
+    async def seal_answers(limit: int) -> int:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return await operations.seal_answers_in_clear(batch, limit=limit)
+
+    return f"{await repeat(seal_bodies)} bodies, {await repeat(seal_answers)} answers sealed"
+
+
+WEBHOOK_JOBS = (
+    Periodic(name="webhooks.tidy", expression="4-59/5 * * * *", run=tidy_webhooks, transaction="none"),
+    Periodic(name="webhooks.seal", expression="8 * * * *", run=seal_webhooks, transaction="none"),
 )

@@ -1,8 +1,13 @@
-"""Decisions about webhooks: when a try succeeds, when it is repeated, and when an endpoint is switched off."""
+"""Decisions about webhooks: when a try succeeds, when it is repeated, when an endpoint is switched off; signatures."""
 
-from collections.abc import Collection
+import base64
+import os
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from uuid import UUID
+
+from standardwebhooks import Webhook
 
 from openslot.core.errors import Invalid
 from openslot.core.text import INVISIBLE, is_visible
@@ -81,3 +86,26 @@ def read_retry_after(text: str | None, *, now: datetime) -> timedelta | None:
 def is_hopeless(failing_since: datetime, *, now: datetime) -> bool:
     """Return whether every try at an endpoint has failed for too long."""
     return now - failing_since >= FAILS_AT_MOST
+
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+
+
+def new_secret() -> str:
+    """Make a signing secret."""
+    return PREFIX + base64.b64encode(os.urandom(SECRET_BYTES)).decode()
+
+
+def sign(message_id: str, body: bytes, *, secrets: Sequence[str], at: datetime) -> str:
+    """Sign a message with every secret that is valid, by spaces."""
+    return " ".join(Webhook(secret).sign(message_id, at, body.decode()) for secret in secrets)
+
+
+def signed_headers(event_id: UUID, body: bytes, *, secrets: Sequence[str], at: datetime) -> dict[str, str]:
+    """Write the three headers of one try; the id is the event's own, whichever endpoint and try it is."""
+    return {
+        "webhook-id": str(event_id),
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": sign(str(event_id), body, secrets=secrets, at=at),
+    }

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from openslot.agents.registry import Tool
-from openslot.agents.tool_schemas import input_schema, schema_of
+from openslot.agents.schemas import input_schema, schema_of
 from openslot.agents.tools import TOOLS
 from tests.agents.table import TABLE
 

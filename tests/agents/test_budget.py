@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.agents import budget
-from openslot.agents.budget_rules import Spending, warning_at
 from openslot.agents.errors import BudgetExceeded
+from openslot.agents.rules import Spending, warning_at
 from openslot.agents.tools.budget import NoArguments, check_budget, check_global_budget
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings, load_settings

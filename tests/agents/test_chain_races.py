@@ -7,9 +7,9 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents import audit, calling
+from openslot.agents import audit, calls
+from openslot.agents.audit import verify
 from openslot.agents.models import Tier
-from openslot.agents.verifying import verify
 from openslot.app import create_app
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
@@ -22,7 +22,7 @@ from tests.live import connect, serving
 
 
 async def test_two_servers_write_one_chain(settings: Settings, runtime: Runtime, monkeypatch: Any) -> None:
-    monkeypatch.setitem(calling.BY_NAME, "probe", probe(write, Tier.T2))
+    monkeypatch.setitem(calls.BY_NAME, "probe", probe(write, Tier.T2))
     patient = replace(settings, limit_agent=10_000)
     key = await make_key(runtime, "orchestrator")
     async with (

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents.calling import BY_NAME
-from openslot.agents.deciding import decide
+from openslot.agents.calls import BY_NAME, decide
 from openslot.agents.errors import ApprovalRefused
-from openslot.agents.jobs import expire_approvals
 from openslot.agents.models import Tier, ToolCall
+from openslot.agents.reactions import expire_approvals
 from openslot.agents.schemas import Decided
 from openslot.agents.tools import TOOLS
 from openslot.core.actor import OPERATOR, SYSTEM

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.agents.email_letters import clean
+from openslot.agents.emails import clean
 from openslot.agents.errors import EmailLimitReached
 from openslot.agents.gates import read_arguments
-from openslot.agents.jobs import tidy_agents
 from openslot.agents.models import EmailCategory, Level
+from openslot.agents.reactions import tidy_agents
 from openslot.agents.roster import ROSTER
 from openslot.agents.tools.email import send_email
 from openslot.core.actor import SYSTEM

@@ -10,8 +10,8 @@ from hypothesis import settings as budget_of_examples
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from openslot.agents.audit import verify
 from openslot.agents.tools import TOOLS
-from openslot.agents.verifying import verify
 from openslot.app import create_app
 from openslot.core.config import Settings
 from openslot.core.work import Runtime

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from msgspec import Struct
 
-from openslot.agents import calling
+from openslot.agents import calls
 from openslot.agents.errors import EmailNotAllowed
 from openslot.agents.models import Tier, ToolCall
 from openslot.agents.registry import CallTarget, Tool, tool
@@ -78,7 +78,7 @@ def add(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Add a probe to the server's tools."""
 
     def add_tool(do: Callable[[Work, ToolCall], Awaitable[None]], tier: Tier = Tier.T2, **declared: Any) -> None:
-        monkeypatch.setitem(calling.BY_NAME, "probe", probe(do, tier, **declared))
+        monkeypatch.setitem(calls.BY_NAME, "probe", probe(do, tier, **declared))
 
     return add_tool
 

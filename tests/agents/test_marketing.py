@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 
-from openslot.agents import unsubscribing
+from openslot.agents import emails
 from openslot.agents.gates import read_arguments
 from openslot.agents.tools.email import send_email
 from openslot.app import create_app
@@ -51,7 +51,7 @@ async def test_marketing_mail_arrives_with_a_one_click_link_and_the_postal_addre
         raw = received.content.decode()
         message: EmailMessage = read_message(received.content)
         (entry,) = await log(runtime)
-        url = unsubscribing.unsubscribe_url(runtime, entry["marketing_recipient_id"])
+        url = emails.unsubscribe_url(runtime, entry["marketing_recipient_id"])
 
     # As it is on the wire: a mail program does not decode encoded words here.
     assert f"<{url}>" in raw.replace("\r\n ", " ")
@@ -182,7 +182,7 @@ async def test_a_link_that_is_not_ours_is_not_found(
     assert (await browser_of_mail.get(f"{path}/{bad}")).status_code == 404
     assert (await browser_of_mail.post(f"{path}/{bad}")).status_code == 404
     with pytest.raises(NotFound):
-        await unsubscribing.unsubscribe(runtime.work(SYSTEM), bad)
+        await emails.unsubscribe(runtime.work(SYSTEM), bad)
     await send(runtime, growth(), "marketing")
 
 
@@ -191,7 +191,7 @@ async def test_a_mail_on_its_way_is_not_sent_to_someone_who_unsubscribes_meanwhi
 ) -> None:
     await send(runtime, growth(), "marketing")
     async with runtime.transaction(SYSTEM) as work:
-        await unsubscribing.unsubscribe(work, link.rpartition("/")[2])
+        await emails.unsubscribe(work, link.rpartition("/")[2])
     await work_off(runtime, clock)
 
     assert len(await messages(runtime, JONAS)) == 1
@@ -207,11 +207,11 @@ async def test_of_unsubscribing_and_sending_at_once_the_mail_is_refused_or_stopp
     arguments = read_arguments(send_email, {"category": "marketing", **LETTER, "confirm": True})
     await send(runtime, growth(), "marketing")
     (entry,) = await log(runtime)
-    token = unsubscribing.unsubscribe_token(runtime, entry["marketing_recipient_id"])
+    token = emails.unsubscribe_token(runtime, entry["marketing_recipient_id"])
 
     async def leave() -> None:
         async with runtime.transaction(SYSTEM) as work:
-            await unsubscribing.unsubscribe(work, token)
+            await emails.unsubscribe(work, token)
 
     async with open_runtime(settings, clock=clock) as other:
         await asyncio.gather(leave(), send_now(other, growth(), arguments), return_exceptions=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from openslot.agents.answering import LARGEST_BATCH
+from openslot.agents.protocol import LARGEST_BATCH
 from tests.agents.agent import PATH, TestAgent
 
 VERSION = "io.modelcontextprotocol/protocolVersion"

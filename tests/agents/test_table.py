@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from openslot.accounts.models import User, UserWanted
-from openslot.agents.tool_schemas import input_schema
+from openslot.agents.schemas import input_schema
 from openslot.agents.tools import TOOLS
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime

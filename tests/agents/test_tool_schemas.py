@@ -9,7 +9,7 @@ import pytest
 from openslot.agents.models import Tier
 from openslot.agents.registry import Tool, tool
 from openslot.agents.roster import ROSTER, with_implied
-from openslot.agents.tool_schemas import input_schema, schema_of
+from openslot.agents.schemas import input_schema, schema_of
 from openslot.agents.tools import TOOLS
 from openslot.agents.tools.audit import AuditFindings
 from tests.agents.agent import TestAgent

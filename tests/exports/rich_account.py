@@ -14,7 +14,7 @@ from openslot.bookings.models import Booking, BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import feeds
+from openslot.integrations.calendars import booking_events
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import EndpointWanted
 from tests.clocks import MONDAY
@@ -94,7 +94,7 @@ async def furnish(runtime: Runtime, user: User) -> Booking:
         await access.create_api_key(work, user, name="Website")
         await access.begin_session(work, user, user_agent="Firefox on Linux")
         endpoint, _ = await webhooks.add_endpoint(work, user, EndpointWanted(url="http://127.0.0.1:9/hook"))
-        await feeds.renew_feed(work, user)
+        await booking_events.renew_feed(work, user)
         organization = await accounts.add_organization(work, name="Harbor", slug="harbor", plan=Plan.BUSINESS)
         # A member that has yet to accept is not managed by the organization.
         profile = {"userName": "mara@lindqvist.example"}

@@ -21,7 +21,7 @@ from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.exports import operations as exports
 from openslot.exports.archives import make_export
-from openslot.integrations.calendars import feeds
+from openslot.integrations.calendars import booking_events
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.integrations.mail.models import KeptMail
 from tests.agents.tools.conftest import Run, run
@@ -131,7 +131,7 @@ async def test_only_the_invitee_sees_the_link_that_changes_a_booking(
     connection = await connect(work_calendar)
     session = await open_session(runtime, user)
     async with runtime.transaction(OPERATOR) as work:
-        feed = f"/feed/{(await feeds.renew_feed(work, user)).rpartition('/')[2]}"
+        feed = f"/feed/{(await booking_events.renew_feed(work, user)).rpartition('/')[2]}"
     booked = await client.post("/api/bookings", json=body(meeting, inviteeEmail=INVITEE, guests=[GUEST]))
     link, booking_id = booked.json()["manageUrl"], booked.json()["bookingId"]
     token = link.rpartition("/")[2]

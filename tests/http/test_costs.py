@@ -25,7 +25,7 @@ from openslot.demo.seed import seed
 from openslot.http.doors import get_user
 from openslot.http.handlers import NAMES
 from openslot.http.router import Route
-from openslot.integrations.calendars.feeds import renew_feed
+from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.routing import RateLimit, Response, get
 from openslot.routing.declarations import HandlerFunction
 from tests.http.golden.asgi import ask, running

@@ -11,7 +11,7 @@ from openslot.http.doors import Door, enter_freely, refuse_with_json
 from openslot.http.openapi import describe, list_operations
 from openslot.http.router import read_mounts
 from openslot.routing import Mount, get, post
-from openslot.webhooks.describing import WEBHOOKS
+from openslot.webhooks.schemas import WEBHOOKS
 from tests.http.routes import PUBLIC, REST
 
 DESCRIPTION: dict[str, Any] = describe(list_api(load_settings({}, environ={})), WEBHOOKS, "http://127.0.0.1:8000")

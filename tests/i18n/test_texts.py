@@ -13,7 +13,7 @@ from openslot.core.errors import Invalid
 from openslot.i18n import PluralText, Text, recall
 from openslot.i18n.localization import localize
 from openslot.i18n.negotiation import negotiate
-from openslot.integrations.calendars.failures import OWN as CALENDAR_FAILURES
+from openslot.integrations.calendars.errors import OWN as CALENDAR_FAILURES
 from openslot.webhooks.errors import TooManyWebhooks
 
 GERMAN, ARABIC = negotiate("de"), negotiate("ar")

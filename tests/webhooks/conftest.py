@@ -25,7 +25,7 @@ from openslot.core.work import Runtime
 from openslot.jobs.effects import run_effect
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.models import Endpoint, EndpointWanted
-from openslot.webhooks.sealing import open_answer
+from openslot.webhooks.operations import open_answer
 from tests.clocks import MovingClock, clock
 from tests.loopback import settings
 from tests.webhooks.receiver import Receiver, receiving

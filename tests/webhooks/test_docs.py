@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from openslot.core.ids import new_id
-from openslot.webhooks.rules import DELAYS
+from openslot.webhooks.rules import DELAYS, new_secret, signed_headers
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES, Published, TestData
-from openslot.webhooks.signing import new_secret, signed_headers
 from tests.http.test_openapi import DESCRIPTION
 
 PAGE = (Path(__file__).parents[2] / "docs/webhooks.md").read_text("utf-8")

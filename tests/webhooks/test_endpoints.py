@@ -16,8 +16,8 @@ from openslot.core.work import Runtime
 from openslot.people import operations as people
 from openslot.webhooks import operations as webhooks
 from openslot.webhooks.errors import DeliveryNotFound, TooManyWebhooks, WebhookNotActive, WebhookNotFound
-from openslot.webhooks.jobs import tidy_webhooks
 from openslot.webhooks.models import EndpointChanges, EndpointRef, EndpointWanted, State
+from openslot.webhooks.reactions import tidy_webhooks
 from openslot.webhooks.rules import MOST_ENDPOINTS
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 from openslot.wiring import WIRING

@@ -6,7 +6,7 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from openslot.core.ids import new_id
-from openslot.webhooks.signing import PREFIX, new_secret, sign, signed_headers
+from openslot.webhooks.rules import PREFIX, new_secret, sign, signed_headers
 
 VECTOR_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 VECTOR_ID = "msg_p5jXN8AQM9LWM0D4loKWxJek"

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct, field
 
-from openslot.agents import approvals, searching
+from openslot.agents import approvals, audit
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord, RecordedEvent, ToolCall
 from openslot.agents.registry import tool
 from openslot.core.moments import Instant, Moment, iso, read_span
@@ -124,10 +124,10 @@ async def search_audit_log(work: Work, call: ToolCall, arguments: AuditSearch) -
         span=read_span(arguments.from_, arguments.to),
     )
     page, limit = arguments.page, arguments.limit
-    calls, has_more = await searching.list_page(work, wanted, page=page, limit=limit)
+    calls, has_more = await audit.list_page(work, wanted, page=page, limit=limit)
     events: list[RecordedEvent] = []
     if arguments.tool is None and arguments.status is None:
-        events, has_more_events = await searching.list_events(work, wanted, page=page, limit=limit)
+        events, has_more_events = await audit.list_events(work, wanted, page=page, limit=limit)
         has_more = has_more or has_more_events
     waiting = await _find_waiting(work, calls)
     return AuditFindings(

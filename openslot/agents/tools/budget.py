@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from openslot.agents import budget
-from openslot.agents.budget_rules import Spending
 from openslot.agents.models import ToolCall
 from openslot.agents.registry import tool
 from openslot.agents.roster import ROSTER
+from openslot.agents.rules import Spending
 from openslot.core.dollars import to_usd
 from openslot.core.moments import Instant, iso
 from openslot.core.work import Work

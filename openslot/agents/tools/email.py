@@ -6,8 +6,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from openslot.agents import emails
-from openslot.agents.email_letters import LONGEST_HTML, LONGEST_TEXT, EmailContent
-from openslot.agents.emails import EmailWanted
+from openslot.agents.emails import LONGEST_HTML, LONGEST_TEXT, EmailContent, EmailWanted
 from openslot.agents.models import EmailCategory, Tier, ToolCall
 from openslot.agents.registry import tool
 from openslot.core.dollars import to_usd

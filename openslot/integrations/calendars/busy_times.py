@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from openslot.availability.intervals import merge
 from openslot.core.zones import floor_second
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
-from openslot.integrations.calendars.event_zones import list_definitions
 from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
 from openslot.integrations.calendars.times import (
     MOST_DATES,
@@ -22,6 +21,7 @@ from openslot.integrations.calendars.times import (
     between,
     find_moment,
     find_until,
+    list_definitions,
     read_length,
     read_moment,
     read_moments,

@@ -9,16 +9,27 @@ import msgspec
 from msgspec import Struct
 
 from openslot.core.outbound import Outbound
-from openslot.integrations.calendars import dav_xml
-from openslot.integrations.calendars.dav_client import AnswerTooLarge, DavClient, ReportRefused, origin_of
-from openslot.integrations.calendars.dav_xml import CALDAV, DAV, SERVER, DavResponse, MultiStatus
+from openslot.integrations.calendars import dav_client
+from openslot.integrations.calendars.dav_client import (
+    CALDAV,
+    DAV,
+    SERVER,
+    AnswerTooLarge,
+    DavClient,
+    DavResponse,
+    MultiStatus,
+    ReportRefused,
+    origin_of,
+)
 from openslot.integrations.calendars.errors import (
+    NO_CALENDARS,
+    TOO_LARGE,
+    TOO_MANY_EVENTS,
     CalendarFault,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreadable,
 )
-from openslot.integrations.calendars.failures import NO_CALENDARS, TOO_LARGE, TOO_MANY_EVENTS
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
 
 AT_ONCE = 50
@@ -29,14 +40,14 @@ MOST_LINKS = 3
 LONGEST_NAME = 200
 LONGEST_HREF = 2000
 LARGEST_CALENDAR = 100 * 1024 * 1024
-FIND_HOME = dav_xml.propfind(
+FIND_HOME = dav_client.propfind(
     "D:resourcetype", "D:current-user-principal", "C:calendar-home-set", "C:calendar-user-address-set"
 )
-FIND_CALENDARS = dav_xml.propfind(
+FIND_CALENDARS = dav_client.propfind(
     "D:resourcetype", "D:displayname", "C:supported-calendar-component-set", "D:current-user-privilege-set"
 )
-FIND_TAG = dav_xml.propfind("S:getctag", "D:sync-token")
-FIND_ETAGS = dav_xml.propfind("D:getetag", "D:resourcetype")
+FIND_TAG = dav_client.propfind("S:getctag", "D:sync-token")
+FIND_ETAGS = dav_client.propfind("D:getetag", "D:resourcetype")
 WRITES = ("write", "write-content", "bind", "all")
 
 
@@ -196,7 +207,7 @@ class CalDavServer:
         at = token or ""
         for _ in range(MOST_PAGES):
             try:
-                page = await self._client.report(calendar, dav_xml.sync_collection(at), depth=0)
+                page = await self._client.report(calendar, dav_client.sync_collection(at), depth=0)
             except (ReportRefused, AnswerTooLarge):
                 return await self._sync(calendar, None, known) if token else None
             more = self._read_page(calendar, page, etags, removed)
@@ -258,7 +269,7 @@ class CalDavServer:
         """Read some events at once, fewer where the answer is too large; one that is too large alone is left empty."""
         paths = [urlsplit(href).path for href in hrefs]
         try:
-            found = await self._client.report(calendar, dav_xml.multiget(paths), depth=1)
+            found = await self._client.report(calendar, dav_client.multiget(paths), depth=1)
         except AnswerTooLarge:
             if len(hrefs) == 1:
                 return [RemoteObject(href=hrefs[0], etag="too large", text="")]

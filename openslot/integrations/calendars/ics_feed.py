@@ -14,15 +14,18 @@ from openslot.core.outbound import Outbound, OutboundFailed, OutboundRefused, Re
 from openslot.integrations.calendars.content_lines import Component, Lines, read_lines
 from openslot.integrations.calendars.dav_client import told
 from openslot.integrations.calendars.errors import (
+    BAD_ADDRESS,
+    FEED_STATUS,
+    INCOMPLETE_FEED,
+    LONG_ZONES,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreachable,
     CalendarUnreadable,
     ReadOnlyCalendar,
 )
-from openslot.integrations.calendars.event_zones import list_definitions
-from openslot.integrations.calendars.failures import BAD_ADDRESS, FEED_STATUS, INCOMPLETE_FEED, LONG_ZONES
 from openslot.integrations.calendars.ports import Changes, RemoteCalendar, RemoteObject
+from openslot.integrations.calendars.times import list_definitions
 
 LIMITS = RequestLimits(within=timedelta(seconds=60), at_most=20 * 1024 * 1024)
 # Each event is kept with the time zones that it names, so a feed of a few megabytes could become gigabytes.

@@ -19,6 +19,7 @@ from openslot.core.events import (
     Expanded,
     GiveUp,
     Outcome,
+    Periodic,
     Reaction,
     Skipped,
     Target,
@@ -27,18 +28,17 @@ from openslot.core.events import (
 )
 from openslot.core.planned import forget_effect
 from openslot.core.work import Work
-from openslot.integrations.calendars import event_store, operations
+from openslot.integrations.calendars import event_store, operations, store
+from openslot.integrations.calendars.booking_events import change_lines, write_event
 from openslot.integrations.calendars.errors import CalendarChanged, CalendarFault, CalendarGone, ReadOnlyCalendar
 from openslot.integrations.calendars.event_store import UNLINK, WRITE, WriteTarget
 from openslot.integrations.calendars.events import CalendarRestoreWanted
-from openslot.integrations.calendars.following import PLAN_LANE, WRITE_LANE
+from openslot.integrations.calendars.host_changes import PLAN_LANE, WRITE_LANE
 from openslot.integrations.calendars.models import WrittenEvent
-from openslot.integrations.calendars.operations import READ
+from openslot.integrations.calendars.operations import READ, open_server
 from openslot.integrations.calendars.ports import CalendarServer
 from openslot.integrations.calendars.rules import PAUSES
-from openslot.integrations.calendars.servers import open_server
 from openslot.integrations.calendars.sync import sync_connection
-from openslot.integrations.calendars.writing import change_lines, write_event
 
 DISCONNECTED = "the calendar is disconnected"
 DELAYS = tuple(
@@ -219,4 +219,29 @@ CALENDAR_REACTIONS = (
     Reaction(name=WRITE, run=write, delays=DELAYS, collapses=True, destination=to_calendar),
     Reaction(name=UNLINK, run=unlink, delays=DELAYS, destination=to_calendar),
     Reaction(name=READ, run=read, delays=PAUSES, destination=to_target),
+)
+
+
+MOST, MOST_EVENTS = 1_000, 200
+
+
+async def plan_forgotten(work: Work) -> str:
+    """Plan the reading of calendar connections that are due and have no planned effect."""
+    forgotten = await store.list_forgotten(work.db, operations.READ, now=work.now, limit=MOST)
+    for connection_id in forgotten:
+        await operations.plan_sync(work, connection_id)
+    return f"{len(forgotten)} calendar connections planned"
+
+
+async def plan_unlinking(work: Work) -> str:
+    """Plan to take the invitee's link out of upcoming events, each once."""
+    found = await event_store.take_linked(work.db, now=work.now, limit=MOST_EVENTS)
+    for target, owner_id in found:
+        await work.plan(event_store.UNLINK, target, due_at=work.now, tenant_id=owner_id, target=target)
+    return f"{len(found)} calendar events planned"
+
+
+CALENDAR_JOBS = (
+    Periodic(name="calendars.plan", expression="* * * * *", run=plan_forgotten),
+    Periodic(name="calendars.plan_unlinking", expression="* * * * *", run=plan_unlinking),
 )

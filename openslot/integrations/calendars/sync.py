@@ -18,6 +18,7 @@ from openslot.integrations.calendars import event_store, operations, rules, stor
 from openslot.integrations.calendars.busy_times import BusyEvent, read_events
 from openslot.integrations.calendars.content_lines import TooManyEvents
 from openslot.integrations.calendars.errors import (
+    MISSING,
     CalendarFault,
     CalendarForbidden,
     CalendarGone,
@@ -26,12 +27,11 @@ from openslot.integrations.calendars.errors import (
 )
 from openslot.integrations.calendars.event_store import OwnTime
 from openslot.integrations.calendars.events import CalendarBroken, CalendarRecovered
-from openslot.integrations.calendars.failures import MISSING
-from openslot.integrations.calendars.following import RemoteChanges, follow
+from openslot.integrations.calendars.host_changes import RemoteChanges, follow
 from openslot.integrations.calendars.models import Calendar, KeptObject, Lease
+from openslot.integrations.calendars.operations import open_server
 from openslot.integrations.calendars.ports import CalendarServer, RemoteObject
 from openslot.integrations.calendars.recurrence import Budget
-from openslot.integrations.calendars.servers import open_server
 from openslot.integrations.calendars.times import Scope
 
 # Waiting does not help with these faults: the owner has to act.

@@ -1,14 +1,143 @@
-"""Times as iCalendar writes them: on a zone's wall clock, as whole days, and how long something lasts."""
+"""Times as iCalendar writes them: in zones that events name or define, as whole days, and how long something lasts."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from openslot.integrations.calendars.content_lines import Component, ContentLine, Lines
-from openslot.integrations.calendars.event_zones import zone_of
+from openslot.core.zones import find_zone
+from openslot.integrations.calendars.content_lines import LONGEST_ZONE_NAME, Component, ContentLine, Lines, read_lines
+from openslot.integrations.calendars.recurrence import BadRule, Budget, expand
+
+OFFSET = re.compile(r"([+-])(\d\d)(\d\d)(\d\d)?")
+LOCAL = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?")
+MOST_PARTS = 200
+YEAR_WITHOUT_END = 9000
+
+
+class DefinedZone(tzinfo):
+    """A zone as a calendar defines it: from when on, by its own wall clock, which offset holds."""
+
+    def __init__(self, changes: list[tuple[datetime, timedelta]], before: timedelta) -> None:
+        self._starts = [start for start, _ in changes]
+        self._offsets = [before, *(offset for _, offset in changes)]
+
+    def utcoffset(self, dt: datetime | None, /) -> timedelta:
+        """Return the offset of a wall time."""
+        if dt is None:
+            return self._offsets[-1]
+        return self._offsets[bisect_right(self._starts, dt.replace(tzinfo=None))]
+
+    def dst(self, _dt: datetime | None, /) -> timedelta:
+        """Return None: only the offset counts."""
+        return timedelta()
+
+    def tzname(self, _dt: datetime | None, /) -> str | None:
+        """Return None: the zone has no name."""
+        return None
+
+
+def zone_of(name: str, defined: dict[str, Component], *, default: tzinfo, years: tuple[int, int]) -> tzinfo:
+    """Find the zone that an event names."""
+    name = name.strip()
+    if len(name) > LONGEST_ZONE_NAME:
+        return default
+    known = _find_known(name)
+    if known is not None:
+        return known
+    definition = defined.get(name)
+    return (_define(definition.write(), years) if definition else None) or default
+
+
+def list_definitions(events: Iterable[Component], defined: dict[str, Component]) -> list[Component]:
+    """List the definitions of zones that events name, except of those that are known by their names."""
+    named = {line.parameters.get("TZID", "").strip() for event in events for line in event.lines}
+    return [defined[name] for name in sorted(named) if name in defined and _find_known(name) is None]
+
+
+@lru_cache(maxsize=1024)
+def _find_known(name: str) -> tzinfo | None:
+    """Find a zone by its name, which some programs write after a path of their own."""
+    pieces = name.strip("/").split("/")[-8:]
+    for start in range(len(pieces)):
+        if (zone := find_zone("/".join(pieces[start:]))) is not None:
+            return zone
+    return None
+
+
+# Cached by the whole text of the definition, because two calendars may use one name for different zones.
+@lru_cache(maxsize=512)
+def _define(text: str, years: tuple[int, int]) -> tzinfo | None:
+    definition = next(iter(read_lines(text).zones.values()), None)
+    changes: list[tuple[datetime, timedelta, timedelta]] = []
+    budget = Budget(100_000)
+    for part in definition.parts[:MOST_PARTS] if definition else ():
+        try:
+            changes += _list_changes(part, years, budget)
+        except (BadRule, OverflowError):
+            continue
+    if not changes:
+        return None
+    changes.sort(key=lambda change: change[0])
+    return DefinedZone([(start, to) for start, _, to in changes], changes[0][1])
+
+
+def _list_changes(
+    part: Component, years: tuple[int, int], budget: Budget
+) -> list[tuple[datetime, timedelta, timedelta]]:
+    start, before, after = (
+        _read_local(part.value("DTSTART")),
+        _read_offset(part.value("TZOFFSETFROM")),
+        _read_offset(part.value("TZOFFSETTO")),
+    )
+    if start is None or before is None or after is None:
+        return []
+    moments = {start}
+    for line in part.list("RDATE"):
+        moments |= {moment for each in line.value.split(",")[:1000] if (moment := _read_local(each)) is not None}
+    if rule := part.value("RRULE"):
+        first, last = datetime(years[0], 1, 1), datetime(years[1], 12, 31)  # noqa: DTZ001 - a wall clock's time
+        until = _find_until(rule, before)
+        # The last change of a rule that has ended holds until another part's change.
+        first = min(first, until or first) - timedelta(days=800)
+        moments |= set(expand(rule, start, until=until, first=first, last=last, budget=budget))
+    return [(moment, before, after) for moment in moments]
+
+
+def _find_until(rule: str, offset: timedelta) -> datetime | None:
+    found = re.search(r"UNTIL=([0-9TZ]+)", rule)
+    if found is None:
+        return None
+    until = _read_local(found[1] if "T" in found[1] else f"{found[1]}T235959")
+    # Some programs write "never" as the last moment that there is, to which no offset can be added.
+    if until is None or until.year >= YEAR_WITHOUT_END:
+        return None
+    return until + offset if found[1].endswith("Z") else until
+
+
+def _read_local(text: str) -> datetime | None:
+    found = LOCAL.match(text.strip())
+    if found is None:
+        return None
+    try:
+        return datetime(*(int(part or 0) for part in found.groups()))  # type: ignore[arg-type]  # noqa: DTZ001
+    except ValueError:
+        return None
+
+
+def _read_offset(text: str) -> timedelta | None:
+    found = OFFSET.match(text.strip())
+    if found is None:
+        return None
+    offset = timedelta(hours=int(found[2]), minutes=int(found[3]), seconds=int(found[4] or 0))
+    if offset >= timedelta(hours=24):
+        return None
+    return -offset if found[1] == "-" else offset
+
 
 MOST_DATES = 5_000
 LONGEST = timedelta(days=3_660)

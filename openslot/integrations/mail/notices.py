@@ -11,8 +11,8 @@ from openslot.availability.errors import TimeTaken
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
 from openslot.core.events import Effect, Event
 from openslot.i18n import PluralText, Text, recall
+from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.calendars.events import CalendarBroken, CalendarChangeRefused, CalendarEventsMissing
-from openslot.integrations.calendars.failures import show_failure
 from openslot.integrations.mail.account_mails import PRODUCT
 from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.meetings import MailHost
@@ -21,7 +21,7 @@ from openslot.integrations.mail.models import Fact, Letter, Link, MailKind, Mail
 from openslot.integrations.mail.operations import Draft, choose_locale
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
 from openslot.webhooks.events import WebhookDisabled
-from openslot.webhooks.reasons import show_switch_off
+from openslot.webhooks.models import show_switch_off
 
 SECURITY_FOOTER = Text("You received this email because it is about the security of your account.")
 NOT_YOU = Text("If this wasn't you, change your password now and contact your administrator.")

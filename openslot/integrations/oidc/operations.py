@@ -1,8 +1,11 @@
 """The verbs: begin and finish a sign-in through the provider, connect an account to it and disconnect it."""
 
-from datetime import datetime
+import base64
+import hmac
+from datetime import datetime, timedelta
 from uuid import UUID
 
+import msgspec
 import structlog
 
 from openslot.access import operations as access
@@ -10,32 +13,71 @@ from openslot.access.models import SecondFactorNeeded, SignedIn
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import User, UserWanted
 from openslot.accounts.store import find_password_hash, find_user_by_email
-from openslot.core.secrets import fingerprint
+from openslot.core.events import Periodic
+from openslot.core.secrets import Cipher, SealBroken, fingerprint, new_token
 from openslot.core.work import Work
 from openslot.i18n.negotiation import find_locale
 from openslot.integrations.oidc import provider as wire
 from openslot.integrations.oidc import store
-from openslot.integrations.oidc.attempts import new_attempt, open_attempt, seal_attempt
-from openslot.integrations.oidc.claims import Claims, read_identity
-from openslot.integrations.oidc.errors import (
+from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
+from openslot.integrations.oidc.models import (
+    AuthorizationResponse,
+    Claims,
     IdentityTaken,
     LastWayIn,
     OidcAccountClosed,
+    OidcAttempt,
     OidcDeclined,
     OidcEmailUnverified,
     OidcMismatch,
     OidcNoAccount,
     OidcUnreachable,
-)
-from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected
-from openslot.integrations.oidc.models import (
-    AuthorizationResponse,
-    OidcAttempt,
     ProvenIdentity,
     Provider,
     ProviderMetadata,
+    read_identity,
 )
+from openslot.integrations.oidc.store import delete_expired_finished
+from openslot.jobs.batches import repeat
 from openslot.people import operations as people
+
+ATTEMPT_LASTS = timedelta(minutes=10)
+PURPOSE, OWNER = "oidc sign-in", b"browser"
+
+
+def new_attempt(wanted: str, *, connects: UUID | None, now: datetime) -> OidcAttempt:
+    """Begin a sign-in, with secrets that nobody can guess."""
+    return OidcAttempt(
+        state=new_token(),
+        nonce=new_token(),
+        verifier=new_token(),
+        wanted=wanted,
+        expires_at=now + ATTEMPT_LASTS,
+        connects=connects,
+    )
+
+
+def seal_attempt(cipher: Cipher, attempt: OidcAttempt) -> str:
+    """Write an attempt for a cookie, so that the browser can neither read nor change it."""
+    sealed = cipher.seal(PURPOSE, msgspec.json.encode(attempt), owner=OWNER)
+    return base64.urlsafe_b64encode(sealed).decode()
+
+
+def open_attempt(cipher: Cipher, cookie: str, *, state: str, now: datetime) -> OidcAttempt:
+    """Read the attempt of this browser, or refuse an answer that does not belong to it."""
+    if not cookie or not state:
+        raise OidcMismatch("the cookie or the state is missing")
+    try:
+        sealed = base64.urlsafe_b64decode(cookie)
+        attempt = msgspec.json.decode(cipher.open(PURPOSE, sealed, owner=OWNER), type=OidcAttempt)
+    except (ValueError, SealBroken, msgspec.MsgspecError):
+        raise OidcMismatch("the cookie is not ours") from None
+    if not hmac.compare_digest(attempt.state.encode(), state.encode(errors="replace")):
+        raise OidcMismatch("the state is another one", is_of_another=True)
+    if attempt.expires_at <= now:
+        raise OidcMismatch("the sign-in has expired")
+    return attempt
+
 
 log = structlog.get_logger()
 
@@ -182,3 +224,12 @@ async def _connect(work: Work, identity: ProvenIdentity, user: User) -> None:
     if not await store.insert_identity(work.db, identity.issuer, identity.subject, user.id, now=work.now):
         raise IdentityTaken
     await work.record(IdentityConnected(user_id=user.id, email=user.email, issuer=identity.issuer))
+
+
+async def tidy_oidc(work: Work) -> str:
+    """Remove finished sign-ins that have expired."""
+    gone = await repeat(lambda limit: delete_expired_finished(work.db, now=work.now, limit=limit))
+    return f"{gone} finished sign-ins forgotten"
+
+
+OIDC_JOBS = (Periodic(name="oidc.tidy", expression="17 * * * *", run=tidy_oidc, transaction="none"),)

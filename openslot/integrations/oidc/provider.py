@@ -14,8 +14,14 @@ from msgspec import Struct
 from openslot.core.config import Settings
 from openslot.core.outbound import Outbound, OutboundRefused, RequestLimits
 from openslot.core.work import Runtime
-from openslot.integrations.oidc.errors import OidcMismatch, OidcOff, OidcUnreachable
-from openslot.integrations.oidc.models import OidcAttempt, Provider, ProviderMetadata
+from openslot.integrations.oidc.models import (
+    OidcAttempt,
+    OidcMismatch,
+    OidcOff,
+    OidcUnreachable,
+    Provider,
+    ProviderMetadata,
+)
 
 if TYPE_CHECKING:
     from joserfc.jwk import Key

@@ -9,9 +9,7 @@ from joserfc.errors import ClaimError, JoseError
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey, import_key
 
 from openslot.core.text import is_line
-from openslot.integrations.oidc.claims import Claims
-from openslot.integrations.oidc.errors import OidcMismatch
-from openslot.integrations.oidc.models import OidcAttempt, Provider
+from openslot.integrations.oidc.models import Claims, OidcAttempt, OidcMismatch, Provider
 
 # Signatures with public keys alone: with `none` or HS256, anyone who knows the public key could sign.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519")

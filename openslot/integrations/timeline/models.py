@@ -6,6 +6,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from openslot.core.errors import NotFound
+from openslot.i18n import Text
 from openslot.integrations.mail.models import MailPot
 
 
@@ -84,3 +86,10 @@ class Attention(Struct, frozen=True, kw_only=True):
     unsent: tuple[UnsentMail, ...] = ()
     held: tuple[datetime, ...] = ()
     """The starts that are held, in order, if there are unusually many."""
+
+
+class EffectNotFound(NotFound):
+    """No such effect has failed, or it belongs to somebody else."""
+
+    code = "effect_not_found"
+    message = Text("This step has not failed, or no longer exists")

@@ -12,10 +12,10 @@ from openslot.integrations.calendars.event_store import WRITE
 from openslot.integrations.mail.models import MailPot
 from openslot.integrations.mail.reactions import REMIND, SEND
 from openslot.integrations.timeline import rules, store
-from openslot.integrations.timeline.errors import EffectNotFound
 from openslot.integrations.timeline.models import (
     Attention,
     EffectKind,
+    EffectNotFound,
     EffectState,
     FailedEffect,
     TimelineEffect,

@@ -11,10 +11,10 @@ from openslot.access.errors import CredentialNotFound
 from openslot.access.keys import CredentialKind, KeyName
 from openslot.access.models import Credential
 from openslot.accounts.models import User
-from openslot.agents import budget, operations, searching
-from openslot.agents.budget_rules import Spending
+from openslot.agents import audit, budget, operations
 from openslot.agents.models import AgentSetup, CallCounts, Level
 from openslot.agents.roster import ROSTER, SCOPES
+from openslot.agents.rules import Spending
 from openslot.change_log.models import ChangeAction, ChangeAuthor
 from openslot.core.dollars import MICROS
 from openslot.core.work import Work
@@ -102,7 +102,7 @@ async def show_agents(work: Work, user: User) -> Response:
     """Show the ten agents with today's calls and spend."""
     agents = await operations.list_agents(work)
     everyone, each = await budget.list_spending(work, list(ROSTER))
-    calls = await searching.count_calls(work, since=_begin_utc_day(work.now))
+    calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
     rows = [_row(agent, each[agent.slug], calls.get(agent.slug, CallCounts())) for agent in agents]
     return page("admin/agents.html", user, here="/admin/agents", rows=rows, everyone=describe_budget(everyone))
 
@@ -161,7 +161,7 @@ async def agent_page(
     """Show one agent, with a form's faults or a key that was just created."""
     agent = await operations.get_agent(work, slug)
     keys = await access.list_credentials(work, CredentialKind.AGENT_KEY, slug)
-    calls = await searching.count_calls(work, since=_begin_utc_day(work.now))
+    calls = await audit.count_calls(work, since=_begin_utc_day(work.now))
     return page(
         "admin/agent.html",
         user,

@@ -10,11 +10,11 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import User
 from openslot.accounts.plans import PLANS_WITH_API, Plan
 from openslot.agents import approvals
-from openslot.agents.approval_rules import PERSON, Approval, ApprovalStatus
 from openslot.agents.approvals import Verdict
-from openslot.agents.deciding import decide
+from openslot.agents.calls import decide
 from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
+from openslot.agents.rules import PERSON, Approval, ApprovalStatus
 from openslot.bookings import agenda
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, BookingRef, Status

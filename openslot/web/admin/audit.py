@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.agents.calling import BY_NAME
+from openslot.agents.audit import list_calls, list_page, verify
+from openslot.agents.calls import BY_NAME
 from openslot.agents.models import AuditFilter, AuditStatus, CallRecord
 from openslot.agents.roster import ROSTER
-from openslot.agents.searching import list_calls, list_page
-from openslot.agents.verifying import verify
 from openslot.change_log.models import ChangeFilter
 from openslot.change_log.operations import list_changes
 from openslot.core.moments import iso

@@ -13,7 +13,7 @@ from openslot.core.revivals import RevivalVerdict
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
 from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.failures import show_failure
+from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.notices import POT_NAMES
 from openslot.integrations.timeline import operations as timeline
 from openslot.integrations.timeline.models import Attention, EffectKind, FailedEffect, Trouble, UnsentMail
@@ -23,7 +23,7 @@ from openslot.web.dashboard import phrases
 from openslot.web.dashboard.rows import Step, by_day, describe_step
 from openslot.web.pages import page, redirect
 from openslot.web.words import Weekday
-from openslot.webhooks.reasons import show_switch_off
+from openslot.webhooks.models import show_switch_off
 
 DAYS, MOST_BOOKINGS, MOST_LINKS, MOST_HELD_DAYS = 8, 50, 20, 7
 DONE = {"organization-deleted": Text("The organization was deleted.")}

@@ -17,7 +17,7 @@ from openslot.core.revivals import DONE_SINCE, REPLACED, TOO_OLD
 from openslot.core.zones import get_zone
 from openslot.event_types.models import Location, LocationKind
 from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.failures import show_failure
+from openslot.integrations.calendars.errors import show_failure
 from openslot.integrations.mail.models import UNWANTED
 from openslot.integrations.mail.reactions import CANCELLED, MOVED, NO_HOST, OVER
 from openslot.integrations.timeline.models import EffectKind, EffectState, TimelineEffect

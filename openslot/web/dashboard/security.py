@@ -15,7 +15,7 @@ from openslot.core.work import Work
 from openslot.http.errors import status_of
 from openslot.i18n import Text
 from openslot.integrations.oidc import operations as oidc
-from openslot.integrations.oidc.errors import OidcOff
+from openslot.integrations.oidc.models import OidcOff
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
 from openslot.web.booking_page.sharing import draw_qr

@@ -5,9 +5,9 @@ from collections.abc import Awaitable
 from datetime import timedelta
 
 from openslot.agents import approval_store, approvals
-from openslot.agents.approval_rules import ApprovalStatus
 from openslot.agents.errors import ApprovalRefused, ApprovalRequired
 from openslot.agents.models import ToolCall
+from openslot.agents.rules import ApprovalStatus
 from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime

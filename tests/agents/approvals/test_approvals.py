@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from openslot.access import operations as access
 from openslot.access.keys import CredentialKind
 from openslot.agents import approvals
-from openslot.agents.canonical import canonical, hash_arguments
+from openslot.agents.approvals import canonical, hash_arguments
 from openslot.agents.errors import ApprovalRequired
-from openslot.agents.jobs import tidy_agents
 from openslot.agents.models import ToolCall
+from openslot.agents.reactions import tidy_agents
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.db import DOWN

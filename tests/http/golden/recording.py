@@ -8,7 +8,7 @@ from pathlib import Path
 from openslot.app import list_api
 from openslot.core.config import Settings, load_settings
 from openslot.http.openapi import describe
-from openslot.webhooks.describing import WEBHOOKS
+from openslot.webhooks.schemas import WEBHOOKS
 from tests.http.golden.asgi import Sent
 from tests.http.golden.cases import all_cases
 from tests.http.golden.installation import opening

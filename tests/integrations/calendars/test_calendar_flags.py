@@ -8,7 +8,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
-from openslot.integrations.calendars.feeds import renew_feed
+from openslot.integrations.calendars.booking_events import renew_feed
 from openslot.integrations.calendars.sync import sync_connection
 from tests.clocks import MovingClock
 from tests.flags.switching import SWITCHED, switch

@@ -13,8 +13,7 @@ from openslot.core.outbound import Outbound
 from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials, read_address
-from openslot.integrations.calendars.dav_client import DavClient
-from openslot.integrations.calendars.dav_xml import read_multistatus
+from openslot.integrations.calendars.dav_client import DavClient, read_multistatus
 from openslot.integrations.calendars.errors import (
     CalendarFault,
     CalendarSignInFailed,

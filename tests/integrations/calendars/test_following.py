@@ -10,8 +10,8 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import missing
-from openslot.integrations.calendars.missing import Decision
+from openslot.integrations.calendars import host_changes
+from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import MissingEvent
 from openslot.integrations.calendars.sync import sync_connection
 from tests.clocks import MovingClock
@@ -36,7 +36,7 @@ async def move_in_calendar(radicale: Radicale, place: str, booking: Booking, *, 
 
 
 async def missing_bookings(runtime: Runtime, user: User) -> Sequence[MissingEvent]:
-    return await missing.list_missing(runtime.work(OPERATOR), user)
+    return await host_changes.list_missing(runtime.work(OPERATOR), user)
 
 
 async def test_an_event_that_the_host_moves_moves_the_booking(
@@ -179,7 +179,7 @@ async def test_the_host_says_that_they_are_cancelled(
     first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
 
     async with runtime.transaction(OPERATOR) as work:
-        assert await missing.decide_missing(work, user, Decision.CANCEL, [first.id]) == 1
+        assert await host_changes.decide_missing(work, user, Decision.CANCEL, [first.id]) == 1
     await work_off(runtime, clock)
 
     assert (await read(runtime, first)).status is Status.CANCELLED
@@ -199,7 +199,7 @@ async def test_the_host_says_that_they_come_back(
     first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
 
     async with runtime.transaction(OPERATOR) as work:
-        assert await missing.decide_missing(work, user, Decision.RESTORE) == 2
+        assert await host_changes.decide_missing(work, user, Decision.RESTORE) == 2
     await work_off(runtime, clock)
 
     assert await radicale.names(work_calendar) == sorted([*(f"{each.id}.ics" for each in (first, second)), "other.ics"])
@@ -301,7 +301,7 @@ async def test_the_host_is_mailed_what_was_refused_and_what_is_missing(
 ) -> None:
     first, second = await several(runtime, clock, radicale, work_calendar, connect, book)
     async with runtime.transaction(OPERATOR) as work:
-        await missing.decide_missing(work, user, Decision.RESTORE)
+        await host_changes.decide_missing(work, user, Decision.RESTORE)
     await work_off(runtime, clock)
     await move_in_calendar(radicale, work_calendar, first, start="120000", end="123000")
     connection = await runtime.pool.fetchval("select id from calendar_connections")

@@ -6,7 +6,7 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import content_lines, event_zones
+from openslot.integrations.calendars import content_lines, times
 from openslot.integrations.calendars.busy_times import read_events
 from openslot.integrations.calendars.content_lines import LONGEST_ZONE, Component, read_lines
 from openslot.integrations.calendars.errors import CalendarUnreadable
@@ -142,11 +142,11 @@ def test_a_feed_that_grows_by_its_zones_is_refused_before_memory_is_full() -> No
 def test_a_zone_is_written_once_however_many_times_name_it() -> None:
     dates = ",".join(["20260316T120000"] * 3000)
     text = calendar(zone("q", dates=1000), event("a", start="TZID=q:20260316T120000", more=[f"RDATE;TZID=q:{dates}"]))
-    event_zones._define.cache_clear()
+    times._define.cache_clear()
 
     read_events(text, ASKED)
 
-    found = event_zones._define.cache_info()
+    found = times._define.cache_info()
     assert (found.misses, found.hits >= 3000) == (1, True)
     assert (zone_read := read_lines(text).zones["q"]).write() is zone_read.write()
 

@@ -15,7 +15,7 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import caldav
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials
-from openslot.integrations.calendars.dav_xml import read_multistatus
+from openslot.integrations.calendars.dav_client import read_multistatus
 from openslot.integrations.calendars.errors import CalendarFault, CalendarUnreachable, CalendarUnreadable
 from openslot.integrations.calendars.models import CalDavWanted
 from tests.core.small_internet import HERE, Site, small_internet

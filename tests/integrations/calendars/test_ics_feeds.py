@@ -12,8 +12,8 @@ from openslot.core.work import Runtime
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarUnreadable, ReadOnlyCalendar
 from openslot.integrations.calendars.ics_feed import read_url
-from openslot.integrations.calendars.jobs import plan_forgotten
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionRef, IcsWanted
+from openslot.integrations.calendars.reactions import plan_forgotten
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_worker
 from openslot.runtime import open_runtime

@@ -19,8 +19,8 @@ from openslot.core.work import Runtime
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars.caldav import CalDavServer, Credentials
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionKind
+from openslot.integrations.calendars.operations import SERVERS
 from openslot.integrations.calendars.ports import CalendarServer
-from openslot.integrations.calendars.servers import SERVERS
 from openslot.integrations.calendars.sync import sync_connection
 from tests.clocks import MovingClock
 from tests.flags.switching import switch

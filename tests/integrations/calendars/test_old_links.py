@@ -9,7 +9,7 @@ from openslot.bookings.models import Booking
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.integrations.calendars.caldav import CalDavServer
-from openslot.integrations.calendars.jobs import CALENDAR_JOBS
+from openslot.integrations.calendars.reactions import CALENDAR_JOBS
 from openslot.integrations.calendars.sync import sync_connection
 from openslot.jobs.worker import run_job
 from tests.clocks import MovingClock

@@ -13,7 +13,7 @@ from openslot.bookings.models import BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import feeds
+from openslot.integrations.calendars import booking_events
 from openslot.people import operations as people
 from openslot.web.downloads import READS
 from tests.integrations.calendars.conftest import HOUR, NINE, Book
@@ -27,7 +27,7 @@ def settings(settings: Settings) -> Settings:
 
 async def renew(runtime: Runtime, user: User) -> str:
     async with runtime.transaction(OPERATOR) as work:
-        url = await feeds.renew_feed(work, user)
+        url = await booking_events.renew_feed(work, user)
     return f"/feed{url.partition('/feed')[2]}"
 
 
@@ -77,8 +77,8 @@ async def test_a_link_ends_when_it_is_renewed_or_revoked_or_its_owner_is_disable
     second = await renew(runtime, user)
     assert [(await client.get(each)).status_code for each in (first, second)] == [404, 200]
     async with runtime.transaction(OPERATOR) as work:
-        assert await feeds.revoke_feed(work, user)
-        assert not await feeds.revoke_feed(work, user)
+        assert await booking_events.revoke_feed(work, user)
+        assert not await booking_events.revoke_feed(work, user)
     assert (await client.get(second)).status_code == 404
 
     third = await renew(runtime, user)

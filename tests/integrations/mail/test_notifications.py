@@ -19,7 +19,7 @@ from openslot.integrations.mail.models import DEFAULT_TOPICS, UNWANTED, MailTopi
 from openslot.integrations.mail.notices import NOTICES
 from openslot.integrations.mail.operations import get_topics, set_topics
 from openslot.webhooks.events import WebhookDisabled
-from openslot.webhooks.reasons import IS_GONE
+from openslot.webhooks.models import IS_GONE
 from tests.clocks import MovingClock
 from tests.integrations.mail.conftest import TEN, Book, cancel, mails, messages, move, part, work_off
 

@@ -9,7 +9,7 @@ import pytest
 
 from openslot.accounts.errors import AccountIsBeingDeleted
 from openslot.accounts.models import User
-from openslot.agents.verifying import verify
+from openslot.agents.audit import verify
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.people import operations as people

@@ -12,7 +12,7 @@ from openslot.core.actor import OPERATOR, PUBLIC, Actor, ActorKind
 from openslot.core.errors import Refusal
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
-from openslot.integrations.calendars import feeds
+from openslot.integrations.calendars import booking_events
 from tests.clocks import MovingClock
 from tests.conftest import PASSWORD
 from tests.people.deletions.conftest import Delete, advance, settle
@@ -36,7 +36,7 @@ async def test_links_that_were_made_before_open_nothing(
     booking = await book()
     token = await ask_for_change(runtime, user, "mara@elsewhere.example")
     async with runtime.transaction(OPERATOR) as work:
-        feed = await feeds.renew_feed(work, user)
+        feed = await booking_events.renew_feed(work, user)
     feed_path = "/" + feed.split("/", 3)[3] if feed.startswith("http") else feed
     manage = f"/api/public/manage/{manage_token(runtime, booking.id)}"
     assert (await member.get(feed_path)).status_code == 200

@@ -15,7 +15,7 @@ from openslot.core.text import INVISIBLE
 from openslot.core.work import Runtime
 from openslot.event_types.models import EventType
 from openslot.event_types.rules import find_event_type_faults
-from openslot.integrations.oidc.claims import read_identity
+from openslot.integrations.oidc.models import read_identity
 from openslot.scim.resources import get_name
 from tests.web.booking_page.conftest import PAGE, TEN
 

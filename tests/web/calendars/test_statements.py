@@ -8,7 +8,7 @@ from openslot.core.actor import OPERATOR
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.exports import operations as exports
-from openslot.integrations.calendars import feeds
+from openslot.integrations.calendars import booking_events
 from tests.access.test_statements import CountingPool
 from tests.live import connect, serving
 from tests.web.dashboard.conftest import Book, open_session
@@ -34,7 +34,7 @@ async def test_no_page_needs_more_statements_where_there_is_more(
     booking = await book()
     await copy_booking(runtime, str(booking.id), 300)
     async with runtime.transaction(OPERATOR) as work:
-        await feeds.renew_feed(work, user)
+        await booking_events.renew_feed(work, user)
         await exports.request_export(work, user)
     await runtime.pool.execute(
         """insert into calendar_connections (id, owner_id, kind, server, label, secret, next_sync_at, created_at)

@@ -11,8 +11,8 @@ from openslot.core.outbound import OutboundRefused
 from openslot.core.text import LINE
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
+from openslot.integrations.calendars import operations
 from openslot.integrations.calendars import operations as calendars
-from openslot.integrations.calendars import repairs
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed
 from openslot.integrations.calendars.models import (
     CalDavWanted,
@@ -215,7 +215,7 @@ async def save_choices(work: Work, user: User, connection_id: UUID, form: Form[C
 async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Ask the calendar's server now, and show what it answers; no connection to the database is held meanwhile."""
     try:
-        count = await repairs.check_connection(work, ConnectionRef(connection_id, user.id))
+        count = await operations.check_connection(work, ConnectionRef(connection_id, user.id))
     except CalendarSignInFailed as refusal:
         words = Text("The server refuses the user name or the password. Enter the new password below.")
         result = ConnectionCheck(is_good=False, words=words, reason=refusal.sentence)
@@ -235,7 +235,7 @@ async def check_now(work: Work, user: User, connection_id: UUID) -> Response:
 @post("/settings/calendars/{connection_id}/read")
 async def read_now(work: Work, user: User, connection_id: UUID) -> Response:
     """Let the worker read a connection now."""
-    await repairs.read_now(work, ConnectionRef(connection_id, user.id))
+    await operations.read_now(work, ConnectionRef(connection_id, user.id))
     return redirect(f"{HERE}/{connection_id}?done=reading")
 
 
@@ -247,7 +247,7 @@ async def change_calendar_password(
     if form.faults:
         return await _show_connection(work, user, connection_id, password_form=form)
     try:
-        await repairs.replace_password(work, ConnectionRef(connection_id, user.id), form.get().password)
+        await operations.replace_password(work, ConnectionRef(connection_id, user.id), form.get().password)
     except CalendarSignInFailed:
         return await _show_connection(work, user, connection_id, password_form=form.with_faults({"password": REFUSED}))
     except (CalendarFault, OutboundRefused) as refusal:

@@ -12,17 +12,17 @@ from openslot.core.work import Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.i18n import Text
-from openslot.integrations.calendars import feeds
-from openslot.integrations.calendars import missing as missing_events
+from openslot.integrations.calendars import booking_events
+from openslot.integrations.calendars import host_changes as missing_events
 from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import (
     CalendarForbidden,
     CalendarGone,
     CalendarSignInFailed,
     CalendarUnreadable,
+    show_failure,
 )
-from openslot.integrations.calendars.failures import show_failure
-from openslot.integrations.calendars.missing import Decision
+from openslot.integrations.calendars.host_changes import Decision
 from openslot.integrations.calendars.models import CalendarConnection, ConnectionChanges, ConnectionKind, ConnectionRef
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
 from openslot.web import words
@@ -172,13 +172,13 @@ async def choose_target(work: Work, user: User, form: Form[TargetForm]) -> Respo
 @post("/settings/calendars/feed")
 async def renew_own_feed(work: Work, user: User) -> Response:
     """Make the secret link to one's bookings and show it once, in this response."""
-    return await _show(work, user, new_feed=await feeds.renew_feed(work, user))
+    return await _show(work, user, new_feed=await booking_events.renew_feed(work, user))
 
 
 @get("/settings/calendars/feed/end")
 async def ask_to_end_feed(work: Work, user: User) -> Response:
     """Ask for confirmation before the secret link ends."""
-    if await feeds.find_feed(work, user) is None:
+    if await booking_events.find_feed(work, user) is None:
         return redirect(HERE)
     return page("dashboard/calendars/end_feed.html", user, here=HERE)
 
@@ -186,7 +186,7 @@ async def ask_to_end_feed(work: Work, user: User) -> Response:
 @post("/settings/calendars/feed/end")
 async def end_feed(work: Work, user: User) -> Response:
     """Let the secret link lead nowhere."""
-    await feeds.revoke_feed(work, user)
+    await booking_events.revoke_feed(work, user)
     return redirect(f"{HERE}?done=feed-ended")
 
 
@@ -199,7 +199,7 @@ async def _show(
     new_feed: str | None = None,
 ) -> Response:
     found = await calendars.list_connections(work, user)
-    made_at = await feeds.find_feed(work, user)
+    made_at = await booking_events.find_feed(work, user)
     receiving = next((each.id for connection in found for each in connection.calendars if each.receives), None)
     return page(
         "dashboard/calendars/overview.html",

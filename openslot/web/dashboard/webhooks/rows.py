@@ -9,13 +9,14 @@ from openslot.accounts.models import User
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.contacts.events import ContactCreated
 from openslot.i18n import PluralText, Text
-from openslot.integrations.calendars.failures import show_failure
+from openslot.integrations.calendars.errors import show_failure
 from openslot.routing import Form, Request
 from openslot.web import list_addresses
 from openslot.web.dashboard import phrases
 from openslot.web.list_addresses import read_days, read_page, read_typed
 from openslot.webhooks.events import WebhookTested
 from openslot.webhooks.models import (
+    SHOWN,
     Attempt,
     DeliveryFilter,
     Endpoint,
@@ -24,7 +25,6 @@ from openslot.webhooks.models import (
     LoggedDelivery,
     State,
 )
-from openslot.webhooks.reasons import SHOWN
 from openslot.webhooks.schemas import PUBLISHED, PUBLISHED_TYPES
 
 GROUPS = {"booking": Text("Bookings"), "contact": Text("Contacts")}

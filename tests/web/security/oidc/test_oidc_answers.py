@@ -14,7 +14,7 @@ from openslot.core.actor import SYSTEM
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.integrations.oidc import provider as wire
-from openslot.integrations.oidc.jobs import tidy_oidc
+from openslot.integrations.oidc.operations import tidy_oidc
 from tests.clocks import MovingClock
 from tests.integrations.oidc.fake_provider import FakeProvider
 from tests.live import connect, serving

@@ -1,26 +1,36 @@
-"""Two-way: what the host does to a booking's event is done to the booking, or the host is told why not."""
+"""Two-way: what the host does to a booking's event is done to the booking, or the host is told why not, or asked."""
 
+from collections.abc import Collection
 from datetime import datetime
+from enum import StrEnum
 from uuid import UUID
 
 import structlog
 from msgspec import Struct
 
 from openslot.accounts.host_lock_store import lock_host
+from openslot.accounts.models import User
 from openslot.availability import busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, Status
 from openslot.bookings.reasons import CALENDAR_CHANGED
 from openslot.bookings.rules import CALENDAR, is_over
 from openslot.core.actor import Actor, ActorKind
-from openslot.core.errors import Refusal
+from openslot.core.errors import Invalid, Refusal
 from openslot.core.work import Runtime, Work
 from openslot.flags import operations as flags
 from openslot.flags.models import FlagKey
 from openslot.integrations.calendars import event_store, rules
 from openslot.integrations.calendars.busy_times import BusyEvent
-from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing
-from openslot.integrations.calendars.models import Calendar, CalendarConnection, WrittenEvent
+from openslot.integrations.calendars.events import CalendarChangeRefused, CalendarEventsMissing, CalendarRestoreWanted
+from openslot.integrations.calendars.models import (
+    Calendar,
+    CalendarConnection,
+    ConnectionRef,
+    MissingEvent,
+    WrittenEvent,
+)
+from openslot.integrations.calendars.operations import get_connection
 from openslot.integrations.calendars.ports import RemoteObject
 
 PLAN_LANE, WRITE_LANE = "calendars:booking", "calendars:write"
@@ -190,5 +200,47 @@ async def _ask(
                 owner_id=connection.owner_id,
                 label=connection.label,
                 booking_ids=booking_ids,
+            )
+        )
+
+
+class Decision(StrEnum):
+    """What is to be done with bookings whose events have disappeared."""
+
+    CANCEL = "cancel"
+    RESTORE = "restore"
+
+
+async def list_missing(work: Work, owner: User) -> list[MissingEvent]:
+    """List the upcoming bookings whose events have disappeared and about which the host was asked."""
+    return await event_store.list_missing(work.db, owner.id, now=work.now)
+
+
+async def decide_missing(
+    work: Work, owner: User, decision: Decision, booking_ids: Collection[UUID] | None = None
+) -> int:
+    """Cancel these bookings, or all that are asked about, or write their events again; return how many there were."""
+    asked = {each.booking_id for each in await list_missing(work, owner)}
+    chosen = asked if booking_ids is None else set(booking_ids)
+    if not chosen <= asked:
+        raise Invalid(details={"booking": "is not among the bookings whose events disappeared"})
+    for booking_id in sorted(chosen):
+        if decision is Decision.CANCEL:
+            await bookings.cancel_booking(work, BookingRef(booking_id, owner.id), reason=CALENDAR_CHANGED)
+        else:
+            await _restore(work, owner, booking_id)
+    return len(chosen)
+
+
+async def _restore(work: Work, owner: User, booking_id: UUID) -> None:
+    for _, calendar_id, connection_id in await event_store.list_missing_places(work.db, owner.id, [booking_id]):
+        connection = await get_connection(work, ConnectionRef(connection_id, owner.id))
+        await work.record(
+            CalendarRestoreWanted(
+                connection_id=connection_id,
+                owner_id=owner.id,
+                label=connection.label,
+                booking_id=booking_id,
+                calendar_id=calendar_id,
             )
         )

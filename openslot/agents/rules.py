@@ -1,0 +1,196 @@
+"""Decisions about agents: approvals and what they are for, budgets as arithmetic, and how many emails may be sent."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+from uuid import UUID
+
+from msgspec import Struct
+
+from openslot.agents.errors import ApprovalRefused, ApprovalRequired, EmailLimitReached, EmailNotAllowed
+from openslot.agents.models import Agent, EmailCategory, Level
+from openslot.agents.roster import ROSTER
+from openslot.core.moments import iso
+
+LASTS = timedelta(minutes=15)
+# How records name an approver who is a person.
+PERSON = "administrator"
+RESULTS_KEPT = timedelta(hours=24)
+
+
+class ApprovalStatus(StrEnum):
+    """How far an approval has come."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """A call of tier T3 that waits for a decision, or had one."""
+
+    id: UUID
+    tool: str
+    requester: str
+    key_id: UUID
+    """The key that the requester has used."""
+    arguments_hash: str
+    status: ApprovalStatus
+    approver: str | None
+    created_at: datetime
+    expires_at: datetime
+    reason: str | None = None
+    """Why it was rejected, if its approver has said so."""
+    decided_at: datetime | None = None
+    arguments: Mapping[str, object] | None = None
+    """None: they are erased."""
+
+
+class AskedCall(Struct, frozen=True, kw_only=True):
+    """What a call must have in common with its approval."""
+
+    tool: str
+    agent: str
+    arguments_hash: str
+
+
+def check_same_call(approval: Approval | None, asked: AskedCall) -> Approval:
+    """Return an approval that is for this tool and these arguments; an unknown one looks like another's."""
+    if approval is None or approval.tool != asked.tool:
+        raise refuse("not_found", "There is no approval with this id for this tool")
+    if approval.arguments_hash != asked.arguments_hash:
+        raise refuse("other_arguments", "The approval is for other arguments")
+    return approval
+
+
+def check_pending(approval: Approval, *, now: datetime) -> None:
+    """Refuse an approval that was decided or has expired."""
+    if approval.status in {ApprovalStatus.APPROVED, ApprovalStatus.REJECTED}:
+        why = f": {approval.reason}" if approval.reason else ""
+        raise refuse(f"already_{approval.status}", f"The call was already {approval.status}{why}")
+    if is_expired(approval, now=now):
+        raise refuse("expired", "The approval has expired. Call the tool again without approvalId to request a new one")
+
+
+def is_expired(approval: Approval, *, now: datetime) -> bool:
+    """Return whether nobody has decided in time."""
+    return approval.status is ApprovalStatus.EXPIRED or (
+        approval.status is ApprovalStatus.PENDING and approval.expires_at <= now
+    )
+
+
+def require(approval: Approval) -> ApprovalRequired:
+    """Build the error that tells an agent that its call waits, and how to get the result."""
+    return ApprovalRequired(
+        "The call waits for an approval. Repeat it with this approvalId to get its result",
+        data={"approvalId": str(approval.id), "expiresAt": iso(approval.expires_at)},
+    )
+
+
+def refuse(cause: str, message: str) -> ApprovalRefused:
+    """Refuse an approval, and name the cause."""
+    return ApprovalRefused(message, data={"cause": cause})
+
+
+WARNING_PERCENT = 80
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """What was spent and reserved on one day, against a cap; all in micro-dollars."""
+
+    on: date
+    limit: int
+    spent: int = 0
+    reserved: int = 0
+    uncounted: int = 0
+    """What agents have reported beyond their own caps."""
+
+    @property
+    def counted(self) -> int:
+        """What is compared with the cap before a call that costs."""
+        return self.spent - self.uncounted
+
+    @property
+    def remaining(self) -> int:
+        """What may still be reserved."""
+        return max(self.limit - self.counted - self.reserved, 0)
+
+    @property
+    def percent_used(self) -> float:
+        """How much of the cap is spent; more than 100 if models cost more than there was."""
+        return round(100 * self.spent / self.limit, 2) if self.limit else 100.0
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether 80 percent of the cap is spent."""
+        return self.spent >= warning_at(self.limit)
+
+    @property
+    def resets_at(self) -> datetime:
+        """When the next day begins: midnight UTC."""
+        return datetime.combine(self.on + timedelta(days=1), time(), UTC)
+
+
+def warning_at(limit: int) -> int:
+    """Return the spend from which on an agent is warned."""
+    return -(-limit * WARNING_PERCENT // 100)
+
+
+HOUR = timedelta(hours=1)
+
+
+class EmailLimits(NamedTuple):
+    """How many emails an agent may send."""
+
+    day: int
+    hour: int
+
+
+LIMITS = {Level.L0: EmailLimits(day=5, hour=2), Level.L1: EmailLimits(day=20, hour=5)}
+
+
+def check_category(agent: Agent, category: EmailCategory) -> None:
+    """Refuse a category that the agent may never send, or not at its level."""
+    allowed = ROSTER[agent.slug].categories
+    if category not in allowed:
+        names = ", ".join(sorted(allowed))
+        raise not_allowed("category", f"This agent may not send {category} email. It may send: {names}")
+    if agent.autonomy_level is Level.L0 and category is not EmailCategory.INTERNAL:
+        raise not_allowed("level", "This agent is at level L0 and may only send internal email")
+
+
+def check_limits(level: Level, sent_at: Sequence[datetime], *, now: datetime) -> None:
+    """Refuse one more email on this UTC day or within 60 minutes than the level allows."""
+    limits, midnight = LIMITS[level], day_start(now)
+    today = sum(moment >= midnight for moment in sent_at)
+    recent = sorted(moment for moment in sent_at if moment > now - HOUR)
+    if today >= limits.day:
+        raise _too_many("day", limits.day, midnight + timedelta(days=1) - now)
+    if len(recent) >= limits.hour:
+        # One more fits as soon as fewer than the limit are left within the hour.
+        raise _too_many("hour", limits.hour, recent[-limits.hour] + HOUR - now)
+
+
+def day_start(now: datetime) -> datetime:
+    """Return the midnight that a UTC day began with."""
+    return datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+
+
+def counted_since(now: datetime) -> datetime:
+    """Return the time from which on emails count for one of the limits."""
+    return min(day_start(now), now - HOUR)
+
+
+def not_allowed(cause: str, message: str) -> EmailNotAllowed:
+    """Refuse an email, and name the cause."""
+    return EmailNotAllowed(message, data={"cause": cause})
+
+
+def _too_many(limit: str, most: int, wait: timedelta) -> EmailLimitReached:
+    seconds = max(1, -(-wait // timedelta(seconds=1)))
+    return EmailLimitReached(
+        f"This agent has sent {most} emails in this {limit}, which is its limit. Try again in {seconds} seconds",
+        data={"limit": limit, "max": most, "retryAfterSeconds": seconds},
+    )
