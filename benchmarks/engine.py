@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from openslot.availability.models import Busy, Days, SlotInputs, Slots, Taken
-from openslot.availability.slot_json import write_slots
+from openslot.availability.schemas import write_slots
 from openslot.availability.slots import list_slots
 from openslot.core.zones import floor_second, get_zone
 from openslot.event_types.models import EventType, RollingWindow

@@ -14,12 +14,12 @@ from benchmarks.stage import Stage, stage
 from openslot.accounts import store as accounts
 from openslot.agents import audit_store
 from openslot.agents.models import AuditFilter
-from openslot.analytics import platform_store as analytics
+from openslot.analytics import store as analytics
 from openslot.bookings import agenda_store
 from openslot.bookings import platform_store as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, Status
-from openslot.contacts import directory_store
 from openslot.contacts import platform_store as contacts
+from openslot.contacts import store
 from openslot.contacts.models import ContactSort
 from openslot.core import query_plans
 from openslot.core.db import Db, Pool, open_pool
@@ -144,7 +144,7 @@ async def _list_agenda(db: Db, host_id: UUID, now: datetime, **wanted: Any) -> o
 
 
 async def _list_contacts(db: Db, host_id: UUID, now: datetime, *, search: str) -> object:
-    return await directory_store.list_entries(db, host_id, search=search, sort=ContactSort.NEWEST, now=now, **PAGE)
+    return await store.list_entries(db, host_id, search=search, sort=ContactSort.NEWEST, now=now, **PAGE)
 
 
 if __name__ == "__main__":

@@ -10,22 +10,21 @@ from openslot.accounts.organizations import TxtResolver
 from openslot.agents.events import AGENT_EVENTS
 from openslot.agents.reactions import AGENT_JOBS, AGENT_REACTIONS
 from openslot.analytics.funnel import FUNNEL_BEGINNING, take_step
-from openslot.analytics.jobs import ANALYTICS_JOBS
 from openslot.analytics.models import FunnelStep
-from openslot.availability.jobs import AVAILABILITY_JOBS
+from openslot.analytics.operations import ANALYTICS_JOBS
+from openslot.availability.claims import AVAILABILITY_JOBS
 from openslot.bookings.events import BOOKING_EVENTS, BookingCreated
-from openslot.bookings.jobs import BOOKING_JOBS
+from openslot.bookings.operations import BOOKING_JOBS
 from openslot.change_log.jobs import CHANGE_LOG_JOBS
 from openslot.contacts.events import CONTACT_EVENTS
-from openslot.contacts.jobs import CONTACT_JOBS
-from openslot.contacts.reactions import CONTACT_REACTIONS
+from openslot.contacts.reactions import CONTACT_JOBS, CONTACT_REACTIONS
 from openslot.core.events import Periodic, Wiring
 from openslot.core.migrate import known_migrations
 from openslot.core.outbound import Resolver, open_system_resolver
 from openslot.core.ports import OpenAdapter
 from openslot.core.sealing import SealedColumn
 from openslot.event_types.events import EVENT_TYPE_EVENTS, EventTypeAdded
-from openslot.event_types.jobs import EVENT_TYPE_JOBS
+from openslot.event_types.operations import EVENT_TYPE_JOBS
 from openslot.exports.reactions import EXPORT_JOBS, EXPORT_REACTIONS
 from openslot.flags.events import FLAG_EVENTS
 from openslot.integrations.calendars.events import CALENDAR_EVENTS, CalendarConnected

@@ -12,20 +12,17 @@ from openslot.accounts import store as account_store
 from openslot.accounts.models import MemberFilter
 from openslot.agents import approval_store, audit_store, email_store
 from openslot.agents.models import AuditFilter
-from openslot.analytics import funnel_store, platform_store
 from openslot.analytics import store as view_store
 from openslot.app import create_app
 from openslot.bookings import agenda_store
 from openslot.bookings import platform_store as booking_platform_store
 from openslot.bookings.models import AgendaFilter
-from openslot.calls import history_store
 from openslot.calls import store as call_store
 from openslot.change_log import store as change_store
 from openslot.change_log.models import ChangeFilter
-from openslot.contacts import directory_store
 from openslot.contacts import platform_store as contact_platform_store
+from openslot.contacts import store as contact_store
 from openslot.contacts.models import ContactSort
-from openslot.conversations import inbox_store
 from openslot.conversations import store as conversation_store
 from openslot.core.config import Settings
 from openslot.core.db import Db, Pool, open_pool, transaction
@@ -52,9 +49,9 @@ where statement not like '%pg_prepared_statements%'"""
 
 Read = Callable[[Db], Awaitable[object]]
 READS: dict[str, Read] = {
-    "funnel": lambda db: funnel_store.list_counts(db, first=DAY, last=DAY),
-    "platform by day": lambda db: platform_store.count_days(db, since=NOW, until=NOW, first_id=ANY),
-    "platform by source": lambda db: platform_store.list_sources(db, first=DAY, last=DAY, limit=5),
+    "funnel": lambda db: view_store.list_counts(db, first=DAY, last=DAY),
+    "platform by day": lambda db: view_store.count_days(db, since=NOW, until=NOW, first_id=ANY),
+    "platform by source": lambda db: view_store.list_sources(db, first=DAY, last=DAY, limit=5),
     "views of a host": lambda db: view_store.list_views(db, ANY, first=DAY, last=DAY),
     "calls of agents": lambda db: audit_store.list_calls(db, AuditFilter(tool="x"), **PAGE),
     "counts of agents' calls": lambda db: audit_store.count_calls(db, since=NOW),
@@ -68,9 +65,9 @@ READS: dict[str, Read] = {
     "change log": lambda db: change_store.list_changes(db, ANY, ChangeFilter(), before_id=None, limit=5),
     "SCIM requests": lambda db: store.search_requests(db, ANY, RequestFilter(), before_id=None, limit=5),
     "conversations": lambda db: conversation_store.list_conversations(db, ANY, phone=None, span=Span(), **PAGE),
-    "threads": lambda db: inbox_store.list_threads(db, ANY, search="x", channel=None, span=Span(), **PAGE),
+    "threads": lambda db: conversation_store.list_threads(db, ANY, search="x", channel=None, span=Span(), **PAGE),
     "finished calls": lambda db: call_store.list_finished_calls(db, ANY, status=None, span=Span(), **PAGE),
-    "calls": lambda db: history_store.list_calls(
+    "calls": lambda db: call_store.list_calls(
         db, ANY, search="x", phone=None, direction=None, status=None, span=Span(), **PAGE
     ),
     "endpoints": lambda db: webhook_store.list_endpoints(db, None),
@@ -80,7 +77,7 @@ READS: dict[str, Read] = {
 }
 # Statements that contain only the filters that are given: each combination keeps a plan of its own.
 WRITTEN_FOR_THEIR_FILTERS: dict[str, Read] = {
-    "contacts": lambda db: directory_store.list_entries(db, ANY, search="ana", sort=ContactSort.NAME, now=NOW, **PAGE),
+    "contacts": lambda db: contact_store.list_entries(db, ANY, search="ana", sort=ContactSort.NAME, now=NOW, **PAGE),
     "agenda": lambda db: agenda_store.list_page(db, ANY, AgendaFilter(search="x"), now=NOW, **PAGE),
     "all bookings": lambda db: booking_platform_store.list_bookings(db, status=None, span=Span(), **PAGE),
     "all contacts": lambda db: contact_platform_store.list_contacts(db, search="ana", **PAGE),

@@ -7,7 +7,7 @@ import asyncpg
 import structlog
 
 from openslot.accounts.events import SignUpRequested, SignUpVerified
-from openslot.analytics import funnel_store as store
+from openslot.analytics import store
 from openslot.analytics.models import Funnel, FunnelStep
 from openslot.core.changes import Change
 from openslot.core.events import Consequence, Event

@@ -1,17 +1,20 @@
-"""The verbs of analytics: count visits without delaying them, and read the counts."""
+"""The verbs of analytics: count visits without delaying them, read the counts, and figures about the platform."""
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date
+from datetime import UTC, date, datetime, time, timedelta
+from uuid import UUID
 
 import asyncpg
 import structlog
 
 from openslot.accounts.models import User
 from openslot.analytics import store
-from openslot.analytics.models import CountedViews, PageView
+from openslot.analytics.models import CountedViews, DayOfPlatform, PageView, SourceCount
 from openslot.core.actor import SYSTEM
+from openslot.core.events import Periodic
 from openslot.core.work import Runtime, Work
+from openslot.jobs.batches import repeat
 
 MOST_SOURCES = 50
 """Per page and day; what comes from further ones is counted together."""
@@ -39,3 +42,43 @@ async def _count(runtime: Runtime, views: Sequence[PageView]) -> Sequence[None]:
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as fault:
         log.warning("page views were not counted", views=len(views), error=str(fault))
     return [None] * len(views)
+
+
+MOST_SHOWN = 10
+
+
+async def list_days(work: Work, *, first: date, last: date) -> list[DayOfPlatform]:
+    """Count what happened on each day, in UTC; days on which nothing happened are there too."""
+    begin = datetime.combine(first, time(), UTC)
+    end = datetime.combine(last + timedelta(days=1), time(), UTC)
+    counted = await store.count_days(work.db, since=begin, until=end, first_id=_first_id(begin))
+    days = ((last - first).days + 1) if first <= last else 0
+    return [
+        DayOfPlatform(on=on, **counted.get(on, {})) for on in (first + timedelta(days=number) for number in range(days))
+    ]
+
+
+async def list_sources(work: Work, *, first: date, last: date) -> list[SourceCount]:
+    """List where visits of public pages come from, most first; the rest is left out."""
+    return await store.list_sources(work.db, first=first, last=last, limit=MOST_SHOWN)
+
+
+def _first_id(moment: datetime) -> UUID:
+    """Return the smallest id that can have been made at a moment: ids begin with the time."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
+
+
+# Two years can be compared, month by month.
+KEPT_FOR = timedelta(days=762)
+
+
+async def tidy_views(work: Work) -> str:
+    """Remove counts of page views, and steps of the sign-up funnel, that are older than 25 months."""
+    before = work.now - KEPT_FOR
+    views = await repeat(lambda limit: store.delete_old_views(work.db, before=before.date(), limit=limit))
+    steps = await repeat(lambda limit: store.delete_old_steps(work.db, before=before, limit=limit))
+    await store.delete_old_visits(work.db, before=before.date())
+    return f"{views} counts of page views, {steps} steps of the sign-up funnel removed"
+
+
+ANALYTICS_JOBS = (Periodic(name="analytics.tidy", expression="41 3 * * *", run=tidy_views, transaction="none"),)

@@ -7,8 +7,8 @@ from msgspec import Meta
 
 from openslot.accounts.models import User
 from openslot.availability import operations
-from openslot.availability.date_range import default_days, find_days_faults
 from openslot.availability.models import BySlug
+from openslot.availability.months import default_days, find_days_faults
 from openslot.availability.schemas import ShownSlots, show_open
 from openslot.core.work import Work
 from openslot.core.zones import Zone, get_zone

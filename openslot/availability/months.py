@@ -1,14 +1,14 @@
-"""Months of the asker's calendar: which days to read, and which of the starts belong to one."""
+"""Days and months that are asked about: what is filled in, what is wrong with them, and which starts belong to one."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from openslot.availability.closures import find_window
 from openslot.availability.models import Days, MonthOfSlots, SlotContext, SlotInputs, Slots
 from openslot.availability.slots import spans_of
-from openslot.core.zones import LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
+from openslot.core.zones import FIRST_YEAR, LAST_YEAR, at_second, date_of, floor_second, get_zone, local_day
 
 MONTHS_AHEAD = 12
 _DAY = timedelta(days=1)
@@ -84,3 +84,31 @@ def _window(inputs: SlotInputs) -> tuple[date, date]:
     first, last = find_window(inputs, today)
     bounds = date(LAST_YEAR, 12, 31)
     return date_of(first), min(date_of(last), bounds - _DAY) + _DAY
+
+
+MOST_DAYS = 62
+
+_WEEK = timedelta(days=7)
+
+
+def default_days(*, first: date | None, last: date | None, zone: ZoneInfo, now: datetime) -> Days:
+    """Fill in the dates that a request leaves out: from today, to a week after the later of today and its first."""
+    today = now.astimezone(zone).date()
+    first = first or today
+    return Days(first, last or min(max(today, first), date.max - _WEEK) + _WEEK)
+
+
+def find_days_faults(days: Days) -> dict[str, str]:
+    """Return what is wrong with the dates of a request, by the name of the query parameter."""
+    faults = {
+        name: f"must be between {FIRST_YEAR} and {LAST_YEAR}"
+        for name, on in (("startDate", days.first), ("endDate", days.last))
+        if not FIRST_YEAR <= on.year <= LAST_YEAR
+    }
+    if faults:
+        return faults
+    if days.last < days.first:
+        return {"endDate": "must not be before startDate"}
+    if (days.last - days.first).days >= MOST_DAYS:
+        return {"endDate": f"must be at most {MOST_DAYS - 1} days after startDate"}
+    return {}

@@ -1,12 +1,13 @@
-"""The verbs of availability: what is open, and why the rest is not."""
+"""The verbs of availability: what is open, why the rest is not, and which spans other sources report as busy."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from openslot.availability import store
-from openslot.availability.date_range import default_days, find_days_faults
 from openslot.availability.explain import explain_day, explain_start, explain_starts
+from openslot.availability.intervals import Interval
 from openslot.availability.models import (
     ByPage,
     DayExplained,
@@ -24,6 +25,8 @@ from openslot.availability.months import (
     begin_month,
     days_after,
     days_to_read,
+    default_days,
+    find_days_faults,
     month_of,
     nearest,
     pick_month,
@@ -33,16 +36,7 @@ from openslot.availability.slots import list_slots, spans_of
 from openslot.core.errors import Invalid
 from openslot.core.text import is_line
 from openslot.core.work import Work
-from openslot.core.zones import (
-    DAY,
-    at_second,
-    day_number,
-    find_zone,
-    floor_second,
-    get_offsets,
-    get_zone,
-    instant_of,
-)
+from openslot.core.zones import DAY, at_second, day_number, find_zone, floor_second, get_offsets, get_zone, instant_of
 from openslot.event_types.errors import EventTypeNotFound
 
 UNKNOWN_ZONE = "is not a time zone; use a name such as Europe/Berlin"
@@ -197,3 +191,37 @@ async def _get(
     if found is None:
         raise EventTypeNotFound
     return found
+
+
+async def keep_source(work: Work, source_id: UUID, *, host_id: UUID, name: str) -> None:
+    """Add a source of busy spans, or give it another name."""
+    await store.upsert_source(work.db, source_id, host_id=host_id, name=name)
+
+
+async def drop_sources(work: Work, source_ids: Sequence[UUID]) -> None:
+    """Forget sources with all their spans."""
+    await store.delete_sources(work.db, source_ids)
+
+
+async def close_after(work: Work, source_ids: Sequence[UUID], at: datetime | None) -> None:
+    """Treat the host as busy from that time on, unless the sources are read again before."""
+    await store.update_closing(work.db, source_ids, at)
+
+
+async def replace_spans(
+    work: Work,
+    source_id: UUID,
+    spans: Mapping[str, Iterable[Interval]],
+    *,
+    of_claims: Mapping[str, UUID] | None = None,
+) -> None:
+    """Replace the spans of these events, in whole seconds since 1970; an event without spans is not busy.
+
+    An event that belongs to a claim or a seat closes no time to that claim or seat.
+    """
+    await store.replace_spans(work.db, source_id, spans, of_claims or {})
+
+
+async def forget_past(work: Work, source_id: UUID, *, before: datetime) -> None:
+    """Forget spans that are over."""
+    await store.delete_past(work.db, source_id, before=before)

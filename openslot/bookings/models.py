@@ -12,6 +12,7 @@ from openslot.contacts.models import Contact, ContactSummary
 from openslot.core.actor import Actor
 from openslot.core.moments import Instant, Span
 from openslot.event_types.models import EventType, EventTypeSummary, Location
+from openslot.i18n import Text, recall
 
 AnswerValue = str | bool
 Answers = dict[str, AnswerValue]
@@ -219,3 +220,14 @@ class BookingChange(Struct, frozen=True, kw_only=True):
     starts_at: datetime | None = None
     previous_starts_at: datetime | None = None
     reason: str | None = None
+
+
+LEFT = Text("%(host)s is no longer with %(organization)s")
+UNAVAILABLE = Text("%(host)s is not available any more")
+CALENDAR_CHANGED = Text("Changed in the host's calendar")
+OWN = (LEFT, UNAVAILABLE, CALENDAR_CHANGED)
+
+
+def show_reason(reason: str) -> str:
+    """Return a stored reason as a text that can be translated if it is our own; what people wrote stays as it is."""
+    return recall(reason, OWN)

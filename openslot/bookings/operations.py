@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from openslot.accounts.models import User
 from openslot.availability import claims
 from openslot.availability.models import Claimed
-from openslot.bookings import entry_store, platform_store, rules, store
+from openslot.bookings import agenda_store, platform_store, rules, store
+from openslot.bookings import agenda_store as entry_store
 from openslot.bookings.errors import (
     BookingIsCancelled,
     BookingIsOver,
@@ -18,7 +19,11 @@ from openslot.bookings.errors import (
 )
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
 from openslot.bookings.models import (
+    AgendaEntry,
+    AgendaFilter,
+    AgendaPage,
     Booking,
+    BookingChange,
     BookingDetails,
     BookingEntry,
     BookingRef,
@@ -29,12 +34,15 @@ from openslot.bookings.models import (
     Status,
 )
 from openslot.contacts import operations as contacts
+from openslot.core import migrate
 from openslot.core.db import Db
 from openslot.core.errors import Invalid
+from openslot.core.events import Periodic
 from openslot.core.moments import Span
 from openslot.core.text import parse_email
 from openslot.core.work import Work
 from openslot.core.zones import find_zone
+from openslot.jobs.batches import repeat
 
 
 async def create_booking(work: Work, wanted: BookingWanted) -> Booking:
@@ -237,3 +245,39 @@ def _check_for(work: Work, claimed: Claimed, wanted: BookingWanted) -> None:
 async def erase_some(work: Work, host_id: UUID, limit: int) -> int:
     """Delete some bookings of a host whose account is deleted, and return how many; nobody is notified."""
     return await store.delete_some(work.db, host_id, limit)
+
+
+async def list_agenda(work: Work, host: User, wanted: AgendaFilter, *, page: int = 1, limit: int = 20) -> AgendaPage:
+    """Read one page of a host's bookings: upcoming ones from the next on, others from the latest on."""
+    offset = (page - 1) * limit
+    return await agenda_store.list_page(work.db, host.id, wanted, now=work.now, limit=limit, offset=offset)
+
+
+async def list_between(work: Work, host: User, *, since: datetime, until: datetime, limit: int) -> list[AgendaEntry]:
+    """Read a host's confirmed bookings that start within a span, earliest first."""
+    return await agenda_store.list_between(work.db, host.id, since=since, until=until, limit=limit)
+
+
+async def count_between(work: Work, host: User, *, since: datetime, until: datetime) -> int:
+    """Count a host's upcoming bookings that touch a span."""
+    return await agenda_store.count_between(work.db, host.id, since=max(since, work.now), until=until)
+
+
+async def list_changes(work: Work, host: User, booking_id: UUID) -> list[BookingChange]:
+    """Read what happened to one of a host's bookings, oldest first."""
+    return await agenda_store.list_changes(work.db, host.id, booking_id)
+
+
+# Workers of the previous release send facts as they are stored.
+MIGRATION = "0022_found_in_clear.sql"
+
+
+async def remove_links(work: Work) -> str:
+    """Remove manage links and private tokens that 0.1.0 stored in events, starting a day after the upgrade."""
+    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
+        return "waiting for the end of the rollout"
+    facts = await repeat(lambda limit: store.remove_links(work.db, limit=limit))
+    return f"links removed from {facts} facts"
+
+
+BOOKING_JOBS = (Periodic(name="bookings.remove_links", expression="7 * * * *", run=remove_links, transaction="none"),)

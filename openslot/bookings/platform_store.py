@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from openslot.bookings.entry_store import BELONGINGS, ENTRY_COLUMNS, to_entries
+from openslot.bookings.agenda_store import BELONGINGS, ENTRY_COLUMNS, to_entries
 from openslot.bookings.models import BookingEntry, Status
 from openslot.core.db import Db
 from openslot.core.moments import Span

@@ -24,7 +24,7 @@ from openslot.core.text import LINE, EmailAddress, LanguageTag, Name, Prose, Rea
 from openslot.core.zones import Zone
 from openslot.event_types.models import EventType, Location
 from openslot.event_types.schemas import EmbeddedEventType, embed
-from openslot.i18n.negotiation import negotiate
+from openslot.i18n.languages import negotiate
 
 IsoMoment = Annotated[datetime, Meta(tz=True, description="ISO 8601 with an offset", examples=["2026-03-16T09:00:00Z"])]
 BookingId = Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7ea1"])]

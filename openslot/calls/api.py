@@ -1,16 +1,67 @@
-"""REST reads: voice calls."""
+"""REST reads: voice calls, and their wire shapes."""
 
+from enum import StrEnum
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
 from openslot.calls import operations
-from openslot.calls.schemas import CallFilter, ShownCall, read_filter, show_call
-from openslot.core.moments import read_span
+from openslot.calls.models import Call, CallDirection, CallStatus
+from openslot.core.moments import Instant, iso, read_span
 from openslot.core.work import Work
 from openslot.routing import Query, get
 from openslot.routing.declarations import From, Listing, PageNumber, ShortLimit, To, check_span, paginate
+
+
+class CallFilter(StrEnum):
+    """The status to filter calls by, case-insensitive."""
+
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    NO_ANSWER = "NO_ANSWER"
+    ALL = "all"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "CallFilter | None":
+        return next((each for each in cls if isinstance(value, str) and each.lower() == value.lower()), None)
+
+
+class ShownCall(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A finished voice call."""
+
+    id: Annotated[str, Meta(examples=["01997c2e-6a52-7c1e-9d0a-3f4b5c6d7e93"])]
+    direction: Annotated[CallDirection, Meta(description="inbound: the other party called", examples=["inbound"])]
+    caller_phone: Annotated[str, Meta(description="Phone number of the other party, E.164", examples=["+493012345678"])]
+    duration_seconds: Annotated[int, Meta(ge=0, examples=[245])]
+    status: Annotated[CallStatus, Meta(description="How it ended", examples=["completed"])]
+    agent_name: Annotated[str, Meta(description="The voice agent that handled the call", examples=["Reception"])]
+    started_at: Instant
+    created_at: Instant
+    updated_at: Instant
+
+
+def read_filter(wanted: CallFilter) -> CallStatus | None:
+    """Return which status is asked for; None is any."""
+    return None if wanted is CallFilter.ALL else CallStatus(wanted.lower())
+
+
+def show_call(call: Call) -> ShownCall:
+    """Write a call that is over as the wire shows it."""
+    if call.status is None:
+        raise ValueError("the call is still running")
+    return ShownCall(
+        id=str(call.id),
+        direction=call.direction,
+        caller_phone=call.caller_phone,
+        duration_seconds=call.duration_seconds,
+        status=call.status,
+        agent_name=call.agent_name,
+        started_at=iso(call.started_at),
+        created_at=iso(call.created_at),
+        updated_at=iso(call.updated_at),
+    )
+
 
 StatusQuery = Annotated[CallFilter, Meta(description="How the calls ended, case-insensitive"), Query()]
 

@@ -1,10 +1,18 @@
-"""The nouns of calls: who called whom, when, and how it ended."""
+"""The nouns of calls: who called whom, when, how long, how it ended, and what is refused."""
 
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from openslot.core.errors import NotFound
+from openslot.core.phones import parse_phone
+from openslot.core.text import is_line
+from openslot.core.zones import FIRST_YEAR, LAST_YEAR
+from openslot.i18n import Text
 
 
 class CallDirection(StrEnum):
@@ -64,3 +72,44 @@ class KnownCall(Struct, frozen=True):
 
     call: Call
     contact: CallContact | None = None
+
+
+class CallNotFound(NotFound):
+    """No such call, or it belongs to somebody else."""
+
+    code = "call_not_found"
+    message = Text("Call not found")
+
+
+LONGEST = timedelta(days=7)
+
+
+def find_call_faults(call: Call) -> dict[str, str]:
+    """Name everything that keeps a call from being recorded, and what is wrong with it."""
+    return dict(_faults(call))
+
+
+def end(call: Call, ending: Ending, *, now: datetime) -> Call:
+    """End a call."""
+    seconds = ending.duration_seconds
+    if seconds is None:
+        talked = ending.ended_at - call.started_at if ending.status is CallStatus.COMPLETED else timedelta()
+        seconds = max(talked // timedelta(seconds=1), 0)
+    return replace(call, status=ending.status, ended_at=ending.ended_at, duration_seconds=seconds, updated_at=now)
+
+
+def _faults(call: Call) -> Iterator[tuple[str, str]]:
+    try:
+        parse_phone(call.caller_phone)
+    except ValueError as fault:
+        yield "phone", str(fault)
+    if not call.agent_name.strip() or len(call.agent_name) > 200 or not is_line(call.agent_name):
+        yield "agentName", "must be 1 to 200 characters in one line"
+    if call.vendor_id is not None and not (call.vendor_id.isprintable() and 1 <= len(call.vendor_id) <= 255):
+        yield "vendorId", "must be 1 to 255 printable characters"
+    if not FIRST_YEAR <= call.started_at.year <= LAST_YEAR:
+        yield "startedAt", f"must be between {FIRST_YEAR} and {LAST_YEAR}"
+    if call.ended_at is not None and not timedelta() <= call.ended_at - call.started_at <= LONGEST:
+        yield "endedAt", f"must not be before startedAt, nor more than {LONGEST.days} days after it"
+    if not 0 <= call.duration_seconds <= LONGEST.total_seconds():
+        yield "durationSeconds", f"must be from 0 to {LONGEST.total_seconds():.0f}"

@@ -1,14 +1,14 @@
-"""The verbs of calls, the only writers of its table."""
+"""The verbs of calls, the only writers of its table, and the list that a host sees."""
 
 from datetime import datetime
 from uuid import UUID
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.calls import rules, store
-from openslot.calls.errors import CallNotFound
-from openslot.calls.models import Call, CallDirection, CallStatus, Ending
+from openslot.calls import models, store
+from openslot.calls.models import Call, CallDirection, CallNotFound, CallStatus, Ending, KnownCall
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
@@ -44,7 +44,7 @@ async def record_call(
         created_at=work.now,
         updated_at=work.now,
     )
-    call = _checked(rules.end(begun, ending, now=work.now) if ending else begun)
+    call = _checked(models.end(begun, ending, now=work.now) if ending else begun)
     if await store.insert_call(work.db, call) or vendor_id is None:
         return call
     if ending:
@@ -57,7 +57,7 @@ async def finish_call(work: Work, *, owner_id: UUID, vendor_id: str, ending: End
     call = await get_call_of_vendor(work, owner_id=owner_id, vendor_id=vendor_id)
     if call.status is not None:
         return call
-    ended = _checked(rules.end(call, ending, now=work.now))
+    ended = _checked(models.end(call, ending, now=work.now))
     await store.update_ending(work.db, ended)
     return ended
 
@@ -80,7 +80,45 @@ async def list_finished_calls(
 
 
 def _checked(call: Call) -> Call:
-    faults = rules.find_call_faults(call)
+    faults = models.find_call_faults(call)
     if faults:
         raise Invalid(details=faults)
     return replace(call, caller_phone=parse_phone(call.caller_phone))
+
+
+class CallsFilter(Struct, frozen=True, kw_only=True):
+    """Which calls are listed."""
+
+    search: str = ""
+    """Part of the contact's name, address or company, or of the phone number."""
+    phone: str | None = None
+    """The whole number, E.164."""
+    direction: CallDirection | None = None
+    status: CallStatus | None = None
+    span: Span = Span()
+    """When they began."""
+
+
+async def list_calls(
+    work: Work, owner: User, wanted: CallsFilter, *, page: int = 1, limit: int
+) -> tuple[list[KnownCall], int]:
+    """Read one page of an owner's calls that are over, newest first, with whom, and how many there are."""
+    return await store.list_calls(
+        work.db,
+        owner.id,
+        search=wanted.search,
+        phone=wanted.phone,
+        direction=wanted.direction,
+        status=wanted.status,
+        span=wanted.span,
+        limit=limit,
+        offset=(page - 1) * limit,
+    )
+
+
+async def get_call(work: Work, owner: User, call_id: UUID) -> KnownCall:
+    """Read one of an owner's calls that is over."""
+    found = await store.find_call(work.db, owner.id, call_id)
+    if found is None:
+        raise CallNotFound
+    return found

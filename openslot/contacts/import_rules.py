@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from openslot.contacts.csv_cells import read_cell
+from openslot.contacts.csv_files import read_cell
 from openslot.contacts.import_models import (
     ContactImport,
     ExistingContacts,

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.contacts import import_store as store
-from openslot.contacts.csv_columns import guess_columns
-from openslot.contacts.csv_files import read_file
+from openslot.contacts.csv_files import guess_columns, read_file
 from openslot.contacts.errors import ImportNotFound, ImportStarted, TooManyImports
 from openslot.contacts.events import ContactChanged, ContactCreated
 from openslot.contacts.import_models import (

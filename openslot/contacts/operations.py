@@ -10,7 +10,7 @@ from openslot.contacts import platform_store, store
 from openslot.contacts.errors import ContactEmailTaken, ContactNotFound
 from openslot.contacts.events import ContactChanged, ContactCreated
 from openslot.contacts.folding import GRAM, fold
-from openslot.contacts.models import Contact, CountedContact, KnownContact
+from openslot.contacts.models import Contact, ContactEntry, ContactSort, CountedContact, KnownContact
 from openslot.contacts.rules import check_fields, find_phone
 from openslot.contacts.schemas import ContactChanges, ContactWanted
 from openslot.core.errors import Invalid
@@ -128,3 +128,13 @@ async def delete_contact(work: Work, owner: User, contact_id: UUID) -> None:
 async def erase_some(work: Work, owner_id: UUID, limit: int) -> int:
     """Delete some contacts of an owner whose account is deleted, and return how many; nobody is notified."""
     return await store.delete_some(work.db, owner_id, limit)
+
+
+async def list_directory(
+    work: Work, owner: User, *, search: str = "", sort: ContactSort = ContactSort.NEWEST, page: int = 1, limit: int
+) -> tuple[list[ContactEntry], int]:
+    """Read one page of an owner's contacts with their meetings nearest to now, and how many there are."""
+    offset = (page - 1) * limit
+    return await store.list_entries(
+        work.db, owner.id, search=search, sort=sort, limit=limit, offset=offset, now=work.now
+    )

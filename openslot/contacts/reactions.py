@@ -1,12 +1,13 @@
-"""What contacts do later: the lines of a file are imported, batch by batch."""
+"""What contacts do later: the lines of a file are imported, batch by batch, and old imports are removed."""
 
 from functools import partial
 
-from openslot.contacts import imports
+from openslot.contacts import import_store, imports
 from openslot.contacts.import_models import ImportPlan
-from openslot.contacts.imports import ContactAddedMeanwhile
-from openslot.core.events import Done, Effect, Outcome, Reaction
+from openslot.contacts.imports import DONE_KEPT_FOR, IDLE_KEPT_FOR, ContactAddedMeanwhile
+from openslot.core.events import Done, Effect, Outcome, Periodic, Reaction
 from openslot.core.work import Work
+from openslot.jobs.batches import repeat
 
 # Each time somebody else has added the contact first, so that the next attempt finds it.
 ATTEMPTS = 10
@@ -40,3 +41,22 @@ async def _try(work: Work, plan: ImportPlan) -> bool:
 
 
 CONTACT_REACTIONS = (Reaction(name=imports.IMPORT, run=import_next_lines),)
+
+
+# Each import has up to 20,000 lines.
+BATCH = 5
+
+
+async def tidy_imports(work: Work) -> str:
+    """Remove imports of contacts 30 days after they finished, and unfinished ones after a day."""
+    done_before, idle_before = work.now - DONE_KEPT_FOR, work.now - IDLE_KEPT_FOR
+    gone = await repeat(
+        lambda limit: import_store.delete_old_imports(
+            work.db, done_before=done_before, idle_before=idle_before, limit=limit
+        ),
+        size=BATCH,
+    )
+    return f"{gone} imports removed"
+
+
+CONTACT_JOBS = (Periodic(name="contacts.tidy", expression="23 * * * *", run=tidy_imports, transaction="none"),)

@@ -1,10 +1,17 @@
-"""The nouns of conversations: threads, their messages, and the contact with the number."""
+"""The nouns of conversations: threads, messages, the channels that carry them, and what is refused."""
 
+import re
 from datetime import datetime
 from enum import StrEnum
+from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
+
+from openslot.core.errors import Conflict, NotFound
+from openslot.core.phones import parse_phone
+from openslot.core.zones import FIRST_YEAR, LAST_YEAR
+from openslot.i18n import Text
 
 
 class Channel(StrEnum):
@@ -71,3 +78,60 @@ class Conversation(Struct, frozen=True, kw_only=True):
 
     contact: NamedContact | None = None
     """Found by phone at the moment of reading; of several, the one known longest."""
+
+
+class ConversationNotFound(NotFound):
+    """No such conversation, or it belongs to somebody else."""
+
+    code = "conversation_not_found"
+    message = Text("Conversation not found")
+
+
+class ChannelNotConnected(Conflict):
+    """A reply was sent on a channel that the owner has not connected."""
+
+    code = "channel_not_connected"
+    message = Text("You have not connected this channel, so the message was not sent")
+
+
+MOST_CHARACTERS = 65_536
+
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def clean(content: str) -> str:
+    """Remove characters that are not allowed in a text, so that they do not cause the message to be lost."""
+    return _NO_TEXT.sub("", content)
+
+
+def find_message_faults(*, phone: str, content: str, at: datetime, vendor_id: str | None) -> dict[str, str]:
+    """Name everything that keeps a message from being recorded, and what is wrong with it."""
+    faults: dict[str, str] = {}
+    try:
+        parse_phone(phone)
+    except ValueError as fault:
+        faults["phone"] = str(fault)
+    if len(content) > MOST_CHARACTERS:
+        faults["content"] = f"must have at most {MOST_CHARACTERS} characters"
+    if not FIRST_YEAR <= at.year <= LAST_YEAR:
+        faults["at"] = f"must be between {FIRST_YEAR} and {LAST_YEAR}"
+    if vendor_id is not None and not (vendor_id.isprintable() and 1 <= len(vendor_id) <= 255):
+        faults["vendorId"] = "must be 1 to 255 printable characters"
+    return faults
+
+
+def first_status(direction: MessageDirection) -> MessageStatus:
+    """Choose the status of a message if none is given."""
+    return MessageStatus.RECEIVED if direction is MessageDirection.INBOUND else MessageStatus.SENT
+
+
+class Messenger(Protocol):
+    """Sends messages on the channels that a host has connected."""
+
+    async def list_channels(self, owner_id: UUID) -> frozenset[Channel]:
+        """List the channels that a host has connected."""
+        ...
+
+    async def send(self, owner_id: UUID, *, channel: Channel, phone: str, content: str) -> str:
+        """Send a message, and return the id by which the service will report about it."""
+        ...

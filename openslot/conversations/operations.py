@@ -1,16 +1,31 @@
-"""The verbs of conversations, the only writers of its tables."""
+"""The verbs of conversations, the only writers of its tables: keep messages, list threads, reply."""
 
 from datetime import datetime
 from uuid import UUID
 
+from msgspec import Struct
+
 from openslot.accounts.models import User
 from openslot.conversations import store
-from openslot.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus
-from openslot.conversations.rules import clean, find_message_faults, first_status
+from openslot.conversations.models import (
+    MOST_CHARACTERS,
+    Channel,
+    ChannelNotConnected,
+    Conversation,
+    ConversationNotFound,
+    Message,
+    MessageDirection,
+    MessageStatus,
+    Messenger,
+    clean,
+    find_message_faults,
+    first_status,
+)
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.moments import Span
 from openslot.core.phones import parse_phone
+from openslot.core.text import EMPTY, at_most_characters
 from openslot.core.work import Work
 
 ALWAYS = Span()
@@ -49,3 +64,72 @@ async def list_conversations(
     return await store.list_conversations(
         work.db, owner.id, phone=phone, span=span, limit=limit, offset=(page - 1) * limit
     )
+
+
+MESSAGES = 50
+
+
+class InboxFilter(Struct, frozen=True, kw_only=True):
+    """Which threads are listed."""
+
+    search: str = ""
+    """Part of the contact's name, address or company, or of the phone number."""
+    channel: Channel | None = None
+    span: Span = Span()
+    """When the last message was written."""
+
+
+async def list_threads(
+    work: Work, owner: User, wanted: InboxFilter, *, page: int = 1, limit: int
+) -> tuple[list[Conversation], int]:
+    """Read one page of an owner's threads, each with its newest message, and how many there are."""
+    return await store.list_threads(
+        work.db,
+        owner.id,
+        search=wanted.search,
+        channel=wanted.channel,
+        span=wanted.span,
+        limit=limit,
+        offset=(page - 1) * limit,
+    )
+
+
+async def get_thread(work: Work, owner: User, conversation_id: UUID, *, page: int = 1) -> Conversation:
+    """Read a thread with one page of its messages: the first page has the newest, each page the oldest first."""
+    found = await store.find_thread(work.db, owner.id, conversation_id, limit=MESSAGES, offset=(page - 1) * MESSAGES)
+    if found is None:
+        raise ConversationNotFound
+    return found
+
+
+async def find_messenger(work: Work, owner: User, channel: Channel) -> Messenger | None:
+    """Find the service that sends messages on a channel, or None if the owner has not connected it."""
+    messenger = work.runtime.ports.find(Messenger)
+    if messenger is None or channel not in await messenger.list_channels(owner.id):
+        return None
+    return messenger
+
+
+async def reply(work: Work, owner: User, conversation_id: UUID, content: str) -> Message:
+    """Send a message to the other side of a thread, and keep it; for work that began without a transaction."""
+    if not content.strip():
+        raise Invalid(details={"content": EMPTY})
+    if len(content) > MOST_CHARACTERS:
+        raise Invalid(details={"content": at_most_characters(MOST_CHARACTERS)})
+    thread = await get_thread(work, owner, conversation_id)
+    messenger = await find_messenger(work, owner, thread.channel)
+    if messenger is None:
+        raise ChannelNotConnected
+    vendor_id = await messenger.send(owner.id, channel=thread.channel, phone=thread.contact_phone, content=content)
+    # If the process dies here, the service's report about the message is what keeps it: the id is the same.
+    async with work.transaction():
+        return await record_message(
+            work,
+            owner_id=owner.id,
+            phone=thread.contact_phone,
+            channel=thread.channel,
+            direction=MessageDirection.OUTBOUND,
+            content=content,
+            at=work.now,
+            vendor_id=vendor_id,
+        )

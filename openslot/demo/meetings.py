@@ -1,4 +1,4 @@
-"""Six weeks of demo bookings, past and upcoming, some moved, some cancelled."""
+"""Six weeks of demo bookings, past and upcoming, some moved, some cancelled; and threads and calls."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -10,8 +10,12 @@ from openslot.availability.models import ById
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingRef, BookingWanted, Invitee
+from openslot.calls import operations as calls
+from openslot.calls.models import CallDirection, CallStatus, Ending
 from openslot.contacts import operations as contacts
 from openslot.contacts.schemas import ContactChanges
+from openslot.conversations import operations as conversations
+from openslot.conversations.models import Channel, MessageDirection
 from openslot.core.moments import Span
 from openslot.core.work import Work
 from openslot.core.zones import at_second
@@ -97,3 +101,45 @@ async def _add_companies(work: Work, host: User) -> None:
 def _as_of(work: Work, now: datetime) -> Work:
     """Make a work whose time is a past moment."""
     return Work(runtime=work.runtime, actor=work.actor, db=work.db, now=now.astimezone(UTC))
+
+
+IN, OUT = MessageDirection.INBOUND, MessageDirection.OUTBOUND
+THREADS = (
+    (Channel.SMS, ((IN, "Can we start ten minutes later?"), (OUT, "Of course, see you then."), (IN, "Thanks"))),
+    (Channel.WHATSAPP, ((OUT, "Reminder: Intro call tomorrow at 10:00."), (IN, "I will be there"))),
+    (Channel.SMS, ((IN, "Where do I park?"), (OUT, "Behind the studio, the green gate."))),
+)
+CALLS = (
+    (CallDirection.INBOUND, CallStatus.COMPLETED, 184),
+    (CallDirection.INBOUND, CallStatus.NO_ANSWER, 0),
+    (CallDirection.OUTBOUND, CallStatus.COMPLETED, 61),
+    (CallDirection.INBOUND, CallStatus.FAILED, 0),
+)
+
+
+async def make_talks(work: Work, host: User) -> None:
+    """Make threads and calls, once: every message and call has an id of its own."""
+    for guest, (channel, messages) in zip(GUESTS, THREADS, strict=False):
+        for n, (direction, content) in enumerate(messages):
+            await conversations.record_message(
+                work,
+                owner_id=host.id,
+                phone=guest.phone,
+                channel=channel,
+                direction=direction,
+                content=content,
+                at=work.now - timedelta(days=2, minutes=30 - n * 5),
+                vendor_id=f"demo-{guest.email}-{n}",
+            )
+    for guest, (way, status, seconds) in zip(GUESTS, CALLS, strict=False):
+        started_at = work.now - timedelta(days=3, hours=len(guest.name))
+        await calls.record_call(
+            work,
+            owner_id=host.id,
+            direction=way,
+            phone=guest.phone,
+            agent_name="Harbor front desk",
+            started_at=started_at,
+            vendor_id=f"demo-{guest.email}",
+            ending=Ending(status=status, ended_at=started_at + timedelta(seconds=seconds), duration_seconds=seconds),
+        )

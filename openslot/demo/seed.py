@@ -4,10 +4,9 @@ from msgspec import Struct
 
 from openslot.core.actor import DEMO
 from openslot.core.work import Work
-from openslot.demo.meetings import make_meetings
+from openslot.demo.meetings import make_meetings, make_talks
 from openslot.demo.offers import make_offers, make_second_offers
 from openslot.demo.people import ADMIN, HOST, SECOND_HOST, SignIn, make_keys, make_people
-from openslot.demo.talks import make_talks
 
 
 class SeededEventType(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
+from openslot.core import migrate
+from openslot.core.actor import SYSTEM
+from openslot.core.db import Row
 from openslot.core.errors import Invalid
+from openslot.core.events import Periodic
 from openslot.core.ids import new_id
 from openslot.core.secrets import SealBroken, fingerprint, new_token
 from openslot.core.work import Work
@@ -22,8 +26,10 @@ from openslot.event_types.errors import (
     HostNotFound,
 )
 from openslot.event_types.events import EventTypeAdded
-from openslot.event_types.models import EventType, HostPage, SealedToken
+from openslot.event_types.models import EventType, EventTypeOverview, HostPage, OverviewPage, SealedToken
 from openslot.event_types.rules import find_event_type_faults
+from openslot.event_types.store import to_event_type
+from openslot.jobs.batches import repeat
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
 
@@ -243,3 +249,55 @@ def _checked(event_type: EventType) -> EventType:
     if faults:
         raise Invalid(details=faults)
     return replace(event_type, name=event_type.name.strip())
+
+
+async def list_overview(work: Work, owner: User, *, active: bool, page: int, limit: int) -> OverviewPage:
+    """Read one page of a host's event types that are offered or archived, and how many there are of both."""
+    rows = await store.list_rows(work.db, owner.id, active=active, now=work.now, limit=limit, offset=(page - 1) * limit)
+    entries = tuple(_to_overview(work, row) for row in rows if row["id"] is not None)
+    return OverviewPage(entries=entries, offered=rows[0]["offered"], archived=rows[0]["archived"])
+
+
+async def get_overview(work: Work, owner: User, event_type_id: UUID) -> EventTypeOverview:
+    """Read one of a host's event types, offered or archived."""
+    row = await store.find_row(work.db, owner.id, event_type_id, now=work.now)
+    if row is None:
+        raise EventTypeNotFound
+    return _to_overview(work, row)
+
+
+def _to_overview(work: Work, row: Row) -> EventTypeOverview:
+    return EventTypeOverview(
+        event_type=to_event_type(row),
+        upcoming=row["upcoming"],
+        was_booked=row["was_booked"],
+        token=_find_token(work, row),
+    )
+
+
+def _find_token(work: Work, row: Row) -> str | None:
+    if row["private_token"] is None:
+        return None
+    stored = SealedToken(row["private_hash"], row["private_sealed"]) if row["private_sealed"] else row["private_token"]
+    return find_token(work, row["id"], stored)
+
+
+# Processes of the previous release can only read tokens in the clear.
+MIGRATION = "0022_found_in_clear.sql"
+
+
+async def seal_tokens(work: Work) -> str:
+    """Encrypt private tokens that 0.1.0 stored in the clear, starting a day after the upgrade."""
+    if not await migrate.is_rollout_over(work.db, MIGRATION, now=work.now):
+        return "waiting for the end of the rollout"
+
+    async def seal(limit: int) -> int:
+        async with work.runtime.transaction(SYSTEM) as batch:
+            return await seal_tokens_in_clear(batch, limit=limit)
+
+    return f"{await repeat(seal)} private tokens sealed"
+
+
+EVENT_TYPE_JOBS = (
+    Periodic(name="event_types.seal_tokens", expression="6 * * * *", run=seal_tokens, transaction="none"),
+)

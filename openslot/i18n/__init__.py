@@ -3,7 +3,6 @@
 Only texts are offered here: they need nothing else, so that every floor and every command can have them at no cost.
 """
 
-from openslot.i18n.stored import recall
-from openslot.i18n.texts import PluralText, Text
+from openslot.i18n.texts import PluralText, Text, recall
 
 __all__ = ["PluralText", "Text", "recall"]

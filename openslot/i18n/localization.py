@@ -1,13 +1,37 @@
-"""Values as a reader sees them: texts translated, days and times as their place writes them."""
+"""Values as a reader sees them: texts translated by catalogs, days and times as their place writes them."""
 
 from datetime import date, datetime, time
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+from io import BytesIO
 
 from babel.dates import format_date, format_time
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
 from msgspec import Struct
 
-from openslot.i18n.catalogs import get_catalog
-from openslot.i18n.languages import Language, Locale
+from openslot.i18n.languages import ENGLISH, Language, Locale
 from openslot.i18n.texts import PluralText, Text
+
+
+@cache
+def get_catalog(language: Language) -> NullTranslations:
+    """Read the catalog of a language; English needs none, its texts are what the catalogs are asked for."""
+    if language is ENGLISH:
+        return NullTranslations()
+    compiled = BytesIO()
+    # Read as it is written, without a compiled copy beside it that could be older.
+    write_mo(compiled, read_po(BytesIO(read_source(language)), locale=language.tag))
+    compiled.seek(0)
+    return GNUTranslations(compiled)
+
+
+def read_source(language: Language) -> bytes:
+    """Read the file of a language's catalog; English has an empty one."""
+    if language is ENGLISH:
+        return b""
+    return (files("openslot.i18n") / "locales" / language.tag / "LC_MESSAGES" / "openslot.po").read_bytes()
 
 
 class Localizable(Struct, frozen=True):

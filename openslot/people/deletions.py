@@ -19,9 +19,9 @@ from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.members import check_another_admin
 from openslot.accounts.models import AccountDeletion, DeletionState, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.availability.leftover_store import delete_of_host
+from openslot.availability.claim_store import delete_of_host
 from openslot.bookings import operations as bookings
-from openslot.bookings.reasons import UNAVAILABLE
+from openslot.bookings.models import UNAVAILABLE
 from openslot.contacts import operations as contacts
 from openslot.core.actor import SYSTEM
 from openslot.core.errors import Refusal

@@ -20,7 +20,7 @@ from openslot.accounts.organization_store import has_domain_of
 from openslot.accounts.plans import Plan
 from openslot.accounts.rules import check_user
 from openslot.bookings import operations as bookings
-from openslot.bookings.reasons import LEFT, UNAVAILABLE
+from openslot.bookings.models import LEFT, UNAVAILABLE
 from openslot.core.secrets import fingerprint
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types

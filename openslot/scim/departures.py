@@ -14,7 +14,7 @@ from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import Member, Organization, Role, User
 from openslot.accounts.organization_store import lock_organization
 from openslot.bookings import operations as bookings
-from openslot.bookings.reasons import LEFT
+from openslot.bookings.models import LEFT
 from openslot.core.work import Work
 from openslot.people import operations as people
 from openslot.scim import store

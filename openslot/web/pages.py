@@ -7,8 +7,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.http.doors import Exchange
-from openslot.i18n.languages import Locale
-from openslot.i18n.negotiation import negotiate
+from openslot.i18n.languages import Locale, negotiate
 from openslot.routing import Cookie, Request, Response
 from openslot.web.cookies import FIELD, csrf_token
 from openslot.web.navigation import SHORTCUTS, list_places

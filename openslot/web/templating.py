@@ -16,9 +16,8 @@ from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from openslot.core.text import defuse, without_turns
-from openslot.i18n.catalogs import get_catalog, read_source
 from openslot.i18n.languages import ENGLISH, Language
-from openslot.i18n.localization import localize
+from openslot.i18n.localization import get_catalog, localize, read_source
 from openslot.web.static_files import assets, static_url
 
 # How templates call what people choose for themselves and others read. Inside `<bdi>`, in a title and in a sentence it

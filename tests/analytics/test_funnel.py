@@ -12,8 +12,8 @@ from openslot.accounts import sign_ups
 from openslot.accounts.models import User, UserWanted
 from openslot.analytics import funnel
 from openslot.analytics.funnel import read_funnel
-from openslot.analytics.jobs import KEPT_FOR, tidy_views
 from openslot.analytics.models import FunnelStep
+from openslot.analytics.operations import KEPT_FOR, tidy_views
 from openslot.availability.models import BySlug
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import BookingWanted, Invitee

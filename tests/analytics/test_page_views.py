@@ -11,8 +11,8 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.analytics import operations, store
-from openslot.analytics.jobs import tidy_views
 from openslot.analytics.models import PageView
+from openslot.analytics.operations import tidy_views
 from openslot.app import create_app
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings

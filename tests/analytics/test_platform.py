@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 from openslot.agents import budget
-from openslot.analytics import platform
+from openslot.analytics import operations as platform
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from tests.clocks import clock

@@ -13,8 +13,7 @@ import holidays
 import msgspec
 
 from openslot.availability.models import Busy, Claim, SlotInputs, Slots, Taken
-from openslot.availability.schemas import Slot
-from openslot.availability.slot_json import write_slots
+from openslot.availability.schemas import Slot, write_slots
 from openslot.event_types.models import (
     BookingWindow,
     BusinessDaysWindow,

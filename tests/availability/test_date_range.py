@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from openslot.availability.date_range import default_days, find_days_faults
 from openslot.availability.models import Days
+from openslot.availability.months import default_days, find_days_faults
 from openslot.core.zones import get_zone
 from tests.availability.cases import at
 

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from openslot.access.addresses import client_address, network_of
 from openslot.accounts.models import User
 from openslot.availability import claims
+from openslot.availability.claims import expire_holds
 from openslot.availability.errors import DayIsHeld, HeldRecently, TimeTaken, TooManyHolds
-from openslot.availability.jobs import expire_holds
 from openslot.availability.models import ById, ClaimKind, Hold
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee

@@ -10,8 +10,7 @@ from msgspec.structs import fields
 
 from openslot.availability.api import list_slots
 from openslot.availability.models import Slots
-from openslot.availability.schemas import OpenSlots, Slot, WrittenSlots
-from openslot.availability.slot_json import write_slots
+from openslot.availability.schemas import OpenSlots, Slot, WrittenSlots, write_slots
 from openslot.core.zones import get_zone
 from openslot.http.handlers import read_handler
 from openslot.routing import find_declaration

@@ -15,8 +15,8 @@ from openslot.accounts.host_lock_store import HOSTS
 from openslot.accounts.models import User
 from openslot.accounts.plans import Plan
 from openslot.availability import claim_store, claims
+from openslot.availability.claims import expire_holds
 from openslot.availability.errors import HoldNotFound, TimeTaken
-from openslot.availability.jobs import expire_holds
 from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import Booking, BookingRef, BookingWanted, Invitee

@@ -18,7 +18,7 @@ from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.accounts.plans import Plan
 from openslot.availability import claims
-from openslot.availability.jobs import expire_holds
+from openslot.availability.claims import expire_holds
 from openslot.availability.models import ById, Hold
 from openslot.bookings import operations as bookings
 from openslot.bookings.links import manage_token

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.availability.jobs import expire_holds
+from openslot.availability.claims import expire_holds
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.config import Settings
 from openslot.core.ids import new_id

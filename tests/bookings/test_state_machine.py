@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from openslot.accounts import operations as accounts
 from openslot.accounts.models import Organization, User, UserWanted
 from openslot.availability import claims
+from openslot.availability.claims import expire_holds
 from openslot.availability.errors import HoldNotFound
-from openslot.availability.jobs import expire_holds
 from openslot.availability.models import ById, Hold
 from openslot.availability.operations import list_open
 from openslot.bookings import operations as bookings

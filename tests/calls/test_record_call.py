@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from openslot.accounts.models import User
-from openslot.calls.errors import CallNotFound
-from openslot.calls.models import Call, CallDirection, CallStatus, Ending
+from openslot.calls.models import Call, CallDirection, CallNotFound, CallStatus, Ending
 from openslot.calls.operations import finish_call, list_finished_calls, record_call
 from openslot.core.actor import OPERATOR
 from openslot.core.errors import Invalid

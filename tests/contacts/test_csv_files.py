@@ -5,16 +5,18 @@ import tracemalloc
 import pytest
 
 from openslot.contacts import csv_files
-from openslot.contacts.csv_cells import read_cell, write_cell
-from openslot.contacts.csv_columns import COLUMN_NAMES, guess_columns
 from openslot.contacts.csv_files import (
+    COLUMN_NAMES,
     MOST_BYTES,
     MOST_CELLS,
     MOST_COLUMNS,
     MOST_DELIMITERS,
     MOST_LINES,
     MOST_ROWS,
+    guess_columns,
+    read_cell,
     read_file,
+    write_cell,
 )
 from openslot.contacts.import_models import Field, LineFault
 from openslot.core.errors import Invalid

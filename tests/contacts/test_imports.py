@@ -13,7 +13,7 @@ from openslot.contacts import imports
 from openslot.contacts import operations as contacts
 from openslot.contacts.errors import ImportNotFound, ImportStarted, TooManyImports
 from openslot.contacts.import_models import ImportState, LineFault
-from openslot.contacts.jobs import tidy_imports
+from openslot.contacts.reactions import tidy_imports
 from openslot.contacts.schemas import ContactWanted
 from openslot.core.actor import OPERATOR, SYSTEM
 from openslot.core.errors import Invalid

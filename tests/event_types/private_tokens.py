@@ -3,7 +3,7 @@
 from openslot.accounts.operations import get_user
 from openslot.core.work import Work
 from openslot.event_types.models import EventType
-from openslot.event_types.overview import get_overview
+from openslot.event_types.operations import get_overview
 
 
 async def find_private_token(work: Work, event_type: EventType) -> str | None:

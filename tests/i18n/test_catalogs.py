@@ -12,8 +12,8 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
-from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import LANGUAGES
+from openslot.i18n.localization import get_catalog
 from tests.once import made_once
 
 ROOT = Path(__file__).parents[2]

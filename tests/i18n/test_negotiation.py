@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from openslot.i18n.languages import DEFAULT, LANGUAGES
-from openslot.i18n.negotiation import find_locale, negotiate
+from openslot.i18n.languages import DEFAULT, LANGUAGES, find_locale, negotiate
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from openslot.accounts.errors import EmailTaken
-from openslot.bookings.reasons import OWN as CANCEL_REASONS
+from openslot.bookings.models import OWN as CANCEL_REASONS
 from openslot.core.errors import Invalid
 from openslot.i18n import PluralText, Text, recall
+from openslot.i18n.languages import negotiate
 from openslot.i18n.localization import localize
-from openslot.i18n.negotiation import negotiate
 from openslot.integrations.calendars.errors import OWN as CALENDAR_FAILURES
 from openslot.webhooks.errors import TooManyWebhooks
 

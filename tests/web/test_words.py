@@ -5,9 +5,8 @@ from datetime import UTC, date, datetime, time, timedelta
 import pytest
 
 from openslot.accounts.plans import Plan, PlanGrant, PlanOrigin
-from openslot.i18n.languages import DEFAULT
+from openslot.i18n.languages import DEFAULT, negotiate
 from openslot.i18n.localization import localize
-from openslot.i18n.negotiation import negotiate
 from openslot.web import words
 
 NOW = datetime(2026, 3, 16, 22, 30, tzinfo=UTC)

@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from openslot.accounts.host_lock_store import lock_host
 from openslot.accounts.models import User
-from openslot.availability import busy
+from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import Booking, BookingRef, Status
-from openslot.bookings.reasons import CALENDAR_CHANGED
+from openslot.bookings.models import CALENDAR_CHANGED, Booking, BookingRef, Status
 from openslot.bookings.rules import CALENDAR, is_over
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.errors import Invalid, Refusal

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability import busy
+from openslot.availability import operations as busy
 from openslot.core.errors import Invalid
 from openslot.core.ids import new_id
 from openslot.core.outbound import Outbound

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import UUID
 
-from openslot.availability import busy
+from openslot.availability import operations as busy
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled

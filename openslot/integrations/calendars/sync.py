@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 from msgspec import Struct
 
-from openslot.availability import busy
+from openslot.availability import operations as busy
 from openslot.availability.intervals import merge
 from openslot.core.actor import SYSTEM
 from openslot.core.ids import new_id

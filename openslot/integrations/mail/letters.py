@@ -8,8 +8,7 @@ from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingNotFound
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingEvent, BookingRescheduled
 from openslot.bookings.links import booking_url, calendar_url, manage_url
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status
-from openslot.bookings.reasons import show_reason
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Status, show_reason
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.events import Effect
 from openslot.core.work import Runtime, Work

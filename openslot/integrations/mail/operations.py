@@ -12,8 +12,7 @@ from openslot.core.events import Done, Effect, GiveUp, Outcome, Skipped, TryLate
 from openslot.core.secrets import SealBroken
 from openslot.core.work import Runtime, Work
 from openslot.event_types.models import EventType
-from openslot.i18n.languages import DEFAULT, Locale
-from openslot.i18n.negotiation import find_locale
+from openslot.i18n.languages import DEFAULT, Locale, find_locale
 from openslot.integrations.mail import rules, store
 from openslot.integrations.mail.events import MailLimitReached
 from openslot.integrations.mail.meetings import MailHost

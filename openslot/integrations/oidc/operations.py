@@ -16,7 +16,7 @@ from openslot.accounts.store import find_password_hash, find_user_by_email
 from openslot.core.events import Periodic
 from openslot.core.secrets import Cipher, SealBroken, fingerprint, new_token
 from openslot.core.work import Work
-from openslot.i18n.negotiation import find_locale
+from openslot.i18n.languages import find_locale
 from openslot.integrations.oidc import provider as wire
 from openslot.integrations.oidc import store
 from openslot.integrations.oidc.events import IdentityConnected, IdentityDisconnected

@@ -6,7 +6,7 @@ from datetime import UTC, date, timedelta
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.analytics import platform
+from openslot.analytics import operations as platform
 from openslot.analytics.funnel import read_funnel
 from openslot.analytics.models import DayOfPlatform, Funnel, FunnelStep
 from openslot.core.work import Work

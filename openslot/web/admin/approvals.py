@@ -15,7 +15,7 @@ from openslot.agents.calls import decide
 from openslot.agents.errors import ApprovalRefused
 from openslot.agents.roster import ROSTER
 from openslot.agents.rules import PERSON, Approval, ApprovalStatus
-from openslot.bookings import agenda
+from openslot.bookings import operations as agenda
 from openslot.bookings import operations as bookings
 from openslot.bookings.models import AgendaFilter, AgendaView, BookingRef, Status
 from openslot.change_log.models import ChangeAction, ChangeAuthor

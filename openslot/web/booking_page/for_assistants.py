@@ -13,10 +13,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from openslot.availability import operations as availability
-from openslot.availability.date_range import MOST_DAYS
 from openslot.availability.models import ByPage, SlotContext
-from openslot.availability.schemas import Slot
-from openslot.availability.slot_json import write_slots
+from openslot.availability.months import MOST_DAYS
+from openslot.availability.schemas import Slot, write_slots
 from openslot.bookings.public_api import booking_limit
 from openslot.core.errors import NotFound, Refusal, TooMany
 from openslot.core.work import Work

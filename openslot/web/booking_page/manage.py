@@ -8,9 +8,8 @@ from openslot.availability.models import ByBooking
 from openslot.bookings import operations as bookings
 from openslot.bookings.errors import BookingIsCancelled, BookingIsOver
 from openslot.bookings.links import read_manage_token
-from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status
+from openslot.bookings.models import Booking, BookingDetails, BookingRef, Host, Status, show_reason
 from openslot.bookings.public_api import booking_limit
-from openslot.bookings.reasons import show_reason
 from openslot.bookings.rules import can_change
 from openslot.core.actor import PUBLIC
 from openslot.core.errors import Invalid, Refusal, TooMany

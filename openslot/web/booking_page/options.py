@@ -17,8 +17,7 @@ from openslot.analytics.rules import is_robot, name_source
 from openslot.core.text import is_line, is_prose
 from openslot.core.work import Work
 from openslot.core.zones import FIRST_YEAR, LAST_YEAR, find_zone, get_zone
-from openslot.i18n.languages import Locale
-from openslot.i18n.negotiation import find_locale
+from openslot.i18n.languages import Locale, find_locale
 from openslot.routing import Request
 from openslot.web.pages import locale_of
 

@@ -8,11 +8,20 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings import agenda, rules
+from openslot.bookings import operations as agenda
 from openslot.bookings import operations as bookings
+from openslot.bookings import rules
 from openslot.bookings.events import BookingCancelled, BookingCreated, BookingRescheduled
-from openslot.bookings.models import AgendaEntry, AgendaView, Booking, BookingChange, BookingDetails, BookingRef, Status
-from openslot.bookings.reasons import show_reason
+from openslot.bookings.models import (
+    AgendaEntry,
+    AgendaView,
+    Booking,
+    BookingChange,
+    BookingDetails,
+    BookingRef,
+    Status,
+    show_reason,
+)
 from openslot.bookings.rules import CALENDAR
 from openslot.core.actor import Actor, ActorKind
 from openslot.core.moments import iso

@@ -7,9 +7,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.calls import history
-from openslot.calls.history import CallsFilter
+from openslot.calls import operations as history
 from openslot.calls.models import CallDirection, CallStatus, KnownCall
+from openslot.calls.operations import CallsFilter
 from openslot.core.work import Work
 from openslot.i18n import PluralText, Text
 from openslot.routing import Request, Response, get

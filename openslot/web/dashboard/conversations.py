@@ -6,10 +6,16 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.conversations import inbox
-from openslot.conversations.errors import ChannelNotConnected
-from openslot.conversations.inbox import MESSAGES, InboxFilter
-from openslot.conversations.models import Channel, Conversation, Message, MessageDirection, MessageStatus
+from openslot.conversations import operations as inbox
+from openslot.conversations.models import (
+    Channel,
+    ChannelNotConnected,
+    Conversation,
+    Message,
+    MessageDirection,
+    MessageStatus,
+)
+from openslot.conversations.operations import MESSAGES, InboxFilter
 from openslot.core.errors import Invalid
 from openslot.core.text import Prose
 from openslot.core.work import Work

@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.bookings import agenda
+from openslot.bookings import operations as agenda
 from openslot.core.revivals import RevivalVerdict
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types

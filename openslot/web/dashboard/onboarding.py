@@ -17,7 +17,7 @@ from openslot.integrations.calendars import operations as calendars
 from openslot.integrations.calendars.errors import CalendarFault, CalendarSignInFailed, CalendarUnreachable
 from openslot.integrations.calendars.models import CalDavWanted
 from openslot.routing import Form, Response, WhenEmpty, get, post
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule
 from openslot.schedules.rules import version_of

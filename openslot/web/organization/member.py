@@ -10,7 +10,7 @@ from openslot.accounts import invitations, members
 from openslot.accounts.administration import Administration, list_grantable, may_decide_about
 from openslot.accounts.models import InvitationLimit, ListedMember, Member, Role, User
 from openslot.accounts.organizations import get_organization_by_id
-from openslot.bookings import agenda
+from openslot.bookings import operations as agenda
 from openslot.bookings.models import AgendaFilter
 from openslot.change_log.models import ChangeAction
 from openslot.core.errors import Conflict, Forbidden, NotFound, Refusal

@@ -6,12 +6,11 @@ import pytest
 
 from openslot.accounts.models import User
 from openslot.bookings import operations as bookings
-from openslot.bookings.models import BookingRef
-from openslot.bookings.reasons import LEFT
+from openslot.bookings.models import LEFT, BookingRef
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.i18n.catalogs import get_catalog
 from openslot.i18n.languages import ENGLISH, LANGUAGES, Language
+from openslot.i18n.localization import get_catalog
 from openslot.integrations.mail.letters import BY_ROLE, write_calendar_file
 from openslot.integrations.mail.models import RecipientRole
 from openslot.integrations.mail.operations import choose_locale

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page, expect
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules.models import HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of
 from tests.web.availability.conftest import read_schedule

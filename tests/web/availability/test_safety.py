@@ -7,7 +7,7 @@ from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
 from openslot.routing import collect, find_declaration
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import OutOfOffice, Schedule, TimeRange
 from tests.web.availability.conftest import read_schedule

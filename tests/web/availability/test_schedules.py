@@ -7,7 +7,7 @@ import httpx2
 from openslot.accounts.models import User
 from openslot.core.actor import OPERATOR
 from openslot.core.work import Runtime
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import DateOverride, HolidayCalendar, Schedule, TimeRange
 from openslot.schedules.rules import version_of

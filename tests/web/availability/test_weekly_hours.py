@@ -13,7 +13,7 @@ from openslot.bookings.models import BookingWanted, Invitee
 from openslot.core.actor import OPERATOR, PUBLIC
 from openslot.core.errors import Refusal
 from openslot.core.work import Runtime
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules.errors import ScheduleChanged
 from openslot.schedules.models import Schedule, TimeRange
 from openslot.schedules.rules import version_of

@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from openslot.accounts.models import User
-from openslot.availability import busy
+from openslot.availability import operations as busy
 from openslot.core.actor import OPERATOR
 from openslot.core.ids import new_id
 from openslot.core.work import Runtime
 from openslot.event_types import operations as event_types
 from openslot.event_types.models import EventType, Limits, RollingWindow
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import HolidayCalendar, OutOfOffice, Schedule
 from openslot.schedules.rules import version_of

@@ -9,8 +9,7 @@ import httpx2
 
 from openslot.accounts.models import User
 from openslot.app import create_app
-from openslot.conversations.models import Channel, MessageDirection, MessageStatus
-from openslot.conversations.ports import Messenger
+from openslot.conversations.models import Channel, MessageDirection, MessageStatus, Messenger
 from openslot.core.config import Settings
 from openslot.core.work import Runtime
 from openslot.runtime import open_runtime

@@ -11,7 +11,7 @@ from openslot.demo.people import HOST
 from openslot.demo.seed import seed
 from openslot.event_types import operations as event_types
 from openslot.integrations.calendars import operations as calendars
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.models import Schedule, TimeRange
 from openslot.schedules.rules import version_of

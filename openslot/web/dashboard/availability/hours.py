@@ -12,7 +12,7 @@ from openslot.core.errors import Conflict, Invalid
 from openslot.core.work import Work
 from openslot.i18n import Text
 from openslot.routing import Form, Request, Response, get, post
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
 from openslot.schedules.errors import OverrideNotFound
 from openslot.schedules.models import DateOverride, Schedule

@@ -7,7 +7,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from openslot.availability.wording import HoursInWords, LengthOfTime, WeekdayName
+from openslot.availability.reasons import HoursInWords, LengthOfTime, WeekdayName
 from openslot.i18n import Text
 from openslot.schedules.models import Hours, TimeRange, WeeklyHours
 from openslot.schedules.rules import MINUTES_A_DAY, MOST_RANGES_A_DAY, write_minute

@@ -9,8 +9,8 @@ import babel
 from msgspec import Struct
 
 from openslot.accounts.models import User
-from openslot.availability.wording import DayInWords, HoursInWords, LengthOfTime, WeekdayName
-from openslot.bookings import agenda
+from openslot.availability.reasons import DayInWords, HoursInWords, LengthOfTime, WeekdayName
+from openslot.bookings import operations as agenda
 from openslot.core.errors import Conflict, Invalid
 from openslot.core.text import Name
 from openslot.core.work import Work
@@ -19,12 +19,13 @@ from openslot.i18n import PluralText, Text
 from openslot.i18n.languages import Locale
 from openslot.i18n.localization import localize
 from openslot.routing import Form, Request, Response, WhenEmpty, get, post
-from openslot.schedules import changes
+from openslot.schedules import operations as changes
 from openslot.schedules import operations as schedules
-from openslot.schedules.clock_changes import ClockChange, find_clock_changes
 from openslot.schedules.errors import ScheduleNotFound
 from openslot.schedules.models import HolidayCalendar, Schedule, ScheduleOverview
 from openslot.schedules.rules import (
+    ClockChange,
+    find_clock_changes,
     find_override,
     holidays_of,
     list_holiday_countries,

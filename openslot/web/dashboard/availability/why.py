@@ -9,7 +9,7 @@ from msgspec import Struct
 from openslot.accounts.models import User
 from openslot.availability import operations as availability
 from openslot.availability.models import ByBooking, Code, Reason, StartExplained, WholeDayExplained
-from openslot.availability.wording import LocalMoment
+from openslot.availability.reasons import LocalMoment
 from openslot.core.work import Work
 from openslot.core.zones import get_zone
 from openslot.event_types import operations as event_types

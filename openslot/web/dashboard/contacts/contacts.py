@@ -11,13 +11,12 @@ from msgspec import Meta, Struct
 
 from openslot.accounts.models import User
 from openslot.bookings.models import Status
-from openslot.calls import history
-from openslot.calls.history import CallsFilter
+from openslot.calls import operations as history
 from openslot.calls.models import KnownCall
-from openslot.contacts import directory
+from openslot.calls.operations import CallsFilter
 from openslot.contacts import operations as contacts
-from openslot.contacts.csv_cells import write_cell, write_tags
-from openslot.contacts.csv_columns import COLUMN_NAMES
+from openslot.contacts import operations as directory
+from openslot.contacts.csv_files import COLUMN_NAMES, write_cell, write_tags
 from openslot.contacts.errors import ContactEmailTaken
 from openslot.contacts.import_models import Field
 from openslot.contacts.import_rules import read_tags

@@ -10,9 +10,7 @@ from msgspec import Struct
 
 from openslot.accounts.models import User
 from openslot.contacts import imports
-from openslot.contacts.csv_cells import read_cell
-from openslot.contacts.csv_columns import COLUMN_NAMES
-from openslot.contacts.csv_files import MOST_BYTES, MOST_LINES, UTF8, UTF16, WINDOWS
+from openslot.contacts.csv_files import COLUMN_NAMES, MOST_BYTES, MOST_LINES, UTF8, UTF16, WINDOWS, read_cell
 from openslot.contacts.errors import ImportStarted, TooManyImports
 from openslot.contacts.import_models import ContactImport, ExistingContacts, Field, ImportLine, ImportState, LineFault
 from openslot.contacts.import_rules import read_person

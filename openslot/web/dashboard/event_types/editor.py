@@ -12,7 +12,7 @@ from openslot.core.errors import Invalid
 from openslot.core.ids import SHAPE
 from openslot.core.work import Work
 from openslot.event_types import operations as event_types
-from openslot.event_types import overview
+from openslot.event_types import operations as overview
 from openslot.event_types.editions import edition_of, find_changed
 from openslot.event_types.errors import EventTypeChanged, EventTypeNotFound, EventTypeSlugTaken
 from openslot.event_types.models import EventType, EventTypeOverview, Location, LocationKind, Question, QuestionKind

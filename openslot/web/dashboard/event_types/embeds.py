@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from openslot.accounts.models import User
 from openslot.core.work import Work
-from openslot.event_types import overview
+from openslot.event_types import operations as overview
 from openslot.event_types.models import EventTypeOverview
 from openslot.http.security import PAGE_POLICY
 from openslot.i18n import Text
-from openslot.i18n.languages import LANGUAGES, Locale
+from openslot.i18n.languages import LANGUAGES, Locale, find_locale
 from openslot.i18n.localization import localize
-from openslot.i18n.negotiation import find_locale
 from openslot.routing import Request, Response, get
 from openslot.web.dashboard.event_types.overview import OfferLinks, links_of
 from openslot.web.pages import locale_of, page, redirect
